@@ -1,0 +1,41 @@
+"""A fleet in, diagnostics out: the rules of the whole repository, an ordered tuple of plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kubectl_tas.check.admission import check_admission
+from kubectl_tas.check.config import check_config
+from kubectl_tas.check.names import check_names
+from kubectl_tas.check.placement import check_placement
+from kubectl_tas.check.podgroup import check_pod_groups
+from kubectl_tas.check.quota import check_quotas
+from kubectl_tas.check.references import check_references
+from kubectl_tas.check.topology import check_topologies
+from kubectl_tas.check.unique import check_unique
+from kubectl_tas.check.versions import check_versions
+from kubectl_tas.check.workflow import check_workflows
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.resolve.fleet import Fleet
+
+CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
+    check_config,
+    check_names,
+    check_unique,
+    check_references,
+    check_quotas,
+    check_topologies,
+    check_workflows,
+    check_placement,
+    check_pod_groups,
+    check_versions,
+    check_admission,
+)
+
+
+def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
+    """What all rules find. Where loading was not ``complete``, a name that nothing defines is not reported:
+    it may stand in the document that could not be read.
+    """
+    checks = CHECKS if complete else tuple(check for check in CHECKS if check is not check_references)
+    return tuple(diagnostic for check in checks for diagnostic in check(fleet))

@@ -1,0 +1,150 @@
+"""Every name can be a Kubernetes name, and leads to queue names that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import groups_of, resource_paths, task_path
+
+NAME_INVALID = Rule(
+    "name-invalid",
+    Severity.ERROR,
+    "A name cannot become the name of a Kubernetes object.",
+    "An API server accepts lower-case letters, digits and '-', with a letter or digit at both ends. In "
+    "workflows upper case and '_' are accepted too, because OSMO folds them.",
+)
+NAME_DELIMITER = Rule(
+    "name-delimiter",
+    Severity.ERROR,
+    "The name of a pool, subpool or namespace contains '--'.",
+    "'--' stands between a pool and its subpool. In a name of its own it would make two different paths "
+    "read the same.",
+)
+NAME_RESERVED = Rule(
+    "name-reserved",
+    Severity.ERROR,
+    "A subpool is called shared, or its name begins with '_'; or a topology is called grove-topology.",
+    "shared is the queue for what is sent to the pool itself, and names with '_' in front are kept for such "
+    "queues. grove-topology is written by Grove's operator from its own configuration.",
+)
+QUEUE_NAME_TOO_LONG = Rule(
+    "queue-name-too-long",
+    Severity.ERROR,
+    "The name of a queue has more than 63 characters.",
+    "Pods name their queue in a label, and the value of a label has at most 63 characters. Shorten the "
+    "name of the subpool, of the pool, of the namespace or the prefix.",
+)
+RESERVED_TOPOLOGY = "grove-topology"
+
+
+def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Names of backends, pools, subpools, topologies and workflows."""
+    yield from _backends(fleet)
+    for pool in fleet.repository.pools:
+        yield from _label("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
+    for subpool in fleet.repository.subpools:
+        yield from _subpool(subpool.spec.metadata.name, subpool.at("metadata", "name"))
+    for topology in fleet.repository.topologies:
+        name, place = topology.spec.metadata.name, topology.at("metadata", "name")
+        if name == RESERVED_TOPOLOGY:
+            message = f'the topology name "{name}" is reserved for Grove\'s operator'
+            yield Diagnostic(NAME_RESERVED, message, place, hint="Choose another name.")
+        elif not all(names.is_label(part) for part in name.split(".")) or len(name) > 253:
+            yield _invalid("topology", name, place)
+    for workflow in fleet.repository.workflows:
+        yield from _workflow(workflow)
+    yield from _queue_lengths(fleet)
+
+
+def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
+    config = fleet.repository.config
+    if config is None:
+        return
+    for index, backend in enumerate(fleet.config.backends):
+        path = ("spec", "backends", index)
+        yield from _label("namespace", backend.namespace, config.at(*path, "namespace"))
+        if not names.is_label(backend.name):
+            yield _invalid("backend", backend.name, config.at(*path, "name"))
+    if not names.is_label(fleet.config.queuePrefix):
+        yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
+    for priority, name in fleet.config.priorityClasses.model_dump().items():
+        if not all(names.is_label(part) for part in name.split(".")):
+            yield _invalid("priority class", name, config.at("spec", "priorityClasses", priority))
+
+
+def _label(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
+    if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
+        yield _invalid(what, name, place)
+    elif names.SEPARATOR in name:
+        message = f'the {what} name "{name}" contains "--", which stands between a pool and its subpool'
+        yield Diagnostic(NAME_DELIMITER, message, place, hint="Use a single '-'.")
+
+
+def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
+    if name == names.SHARED or name.startswith("_"):
+        message = f'the subpool name "{name}" is reserved for the queue of the pool itself'
+        yield Diagnostic(NAME_RESERVED, message, place, hint="Choose another name.")
+    else:
+        yield from _label("subpool", name, place)
+
+
+def _invalid(what: str, name: str, place: Location) -> Diagnostic:
+    message = f'the {what} name "{name}" must be lower-case letters, digits and "-", not "-" at either end'
+    suggestion = names.fold(name).strip("-")
+    hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
+    return Diagnostic(NAME_INVALID, message, place, hint=hint)
+
+
+def _workflow(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    """Workflow names are folded first; what is left must be a label."""
+    for what, name, path in (*workflow_names(declared.spec), *_topology_groups(declared.spec)):
+        if not names.is_label(names.fold(name)):
+            message = f'the {what} name "{name}" must be letters, digits, "-" and "_", a letter or digit first and last'
+            place = declared.origin.locate(path, key=what == "resource")
+            yield Diagnostic(NAME_INVALID, message, place, hint="Choose another name.")
+
+
+def _topology_groups(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
+    for _, resource, path in resource_paths(workflow):
+        for index, requirement in enumerate(resource.topology):
+            yield "topology group", requirement.group, (*path, "topology", index, "group")
+
+
+def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
+    """Every name that a workflow defines: what it names, as written, and where."""
+    yield "workflow", workflow.workflow.name, ("workflow", "name")
+    for group, path in groups_of(workflow):
+        if workflow.workflow.groups:
+            yield "group", group.name, (*path, "name")
+        for index, task in enumerate(group.tasks):
+            yield "task", task.name, (*task_path(workflow, path, index), "name")
+    for name, _, path in resource_paths(workflow):
+        yield "resource", name, path
+
+
+def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
+    config, prefix = fleet.repository.config, fleet.config.queuePrefix
+    for backend in fleet.backends:
+        root = names.root_queue(prefix, backend.namespace)
+        if config is not None and len(root) > names.MAX_LABEL:
+            yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
+    for pool in fleet.pools:
+        if len(pool.shared_queue) > names.MAX_LABEL:
+            yield _too_long(pool.shared_queue, pool.declared.at("metadata", "name"), "name of the pool")
+            continue
+        for subpool in pool.subpools:
+            if len(subpool.queue) > names.MAX_LABEL:
+                place = subpool.declared.at("metadata", "name")
+                yield _too_long(subpool.queue, place, "name of the subpool")
+
+
+def _too_long(queue: str, place: Location, what: str) -> Diagnostic:
+    over = len(queue) - names.MAX_LABEL
+    message = f'the queue name "{queue}" has {len(queue)} characters, {over} more than the {names.MAX_LABEL} allowed'
+    plural = "character" if over == 1 else "characters"
+    return Diagnostic(QUEUE_NAME_TOO_LONG, message, place, hint=f"Cut {over} {plural} from the {what}.")

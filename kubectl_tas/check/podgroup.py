@@ -1,0 +1,243 @@
+"""PodGroups that are written by hand: their SubGroups are a tree that KAI accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet, FleetPodGroup, FleetTopology
+
+SUBGROUP_NAME = Rule(
+    "subgroup-name",
+    Severity.ERROR,
+    "The name of a SubGroup or of its parent is not a lower-case RFC 1123 label.",
+    "KAI lower-cases the parent but not the name, so a SubGroup in upper case never finds its children and "
+    "waits for ever; from 0.15 the API server refuses it. Use lower-case letters, digits and '-'.",
+)
+SUBGROUP_DUPLICATE = Rule(
+    "subgroup-duplicate",
+    Severity.ERROR,
+    "Two SubGroups of a PodGroup share a name.",
+    "Pods name their SubGroup, so KAI cannot tell the two apart. Rename one.",
+)
+SUBGROUP_PARENT = Rule(
+    "subgroup-parent",
+    Severity.ERROR,
+    "The parent of a SubGroup does not exist.",
+    "KAI would not schedule the gang. Name a SubGroup of the same PodGroup.",
+)
+SUBGROUP_CYCLE = Rule(
+    "subgroup-cycle",
+    Severity.ERROR,
+    "SubGroups are each other's parents.",
+    "A tree has a top; here KAI would find none and the gang never starts. Remove one of the parents.",
+)
+SUBGROUP_MINIMUM = Rule(
+    "subgroup-minimum",
+    Severity.ERROR,
+    "minMember or minSubGroup stands where KAI refuses it, or is more than can be there.",
+    "Pods are counted on leaves: from 0.15 KAI's webhook demands minMember on a leaf and refuses it on a "
+    "SubGroup with children, which may have minSubGroup instead.",
+)
+CONSTRAINT_TOPOLOGY = Rule(
+    "constraint-topology",
+    Severity.ERROR,
+    "A topology constraint names no topology, no level, or a level that its topology lacks.",
+    "KAI cannot resolve the level without its Topology, and pods with a level that does not exist stay "
+    "Pending. Name both, with a node label of the Topology.",
+)
+CONSTRAINT_ORDER = Rule(
+    "constraint-order",
+    Severity.WARNING,
+    "The preferred level of a constraint is not finer than the required one.",
+    "What is required already holds for every coarser level, so the preference says nothing. Prefer a finer "
+    "level, or leave it out.",
+)
+PODGROUP_QUEUE = Rule(
+    "podgroup-queue",
+    Severity.WARNING,
+    "A hand-written PodGroup names a queue that this repository does not render, or that takes no work.",
+    "The queue may live elsewhere. Where it does not, the gang stays Pending.",
+)
+PODGROUP_TOPOLOGY = Rule(
+    "podgroup-topology",
+    Severity.WARNING,
+    "A hand-written PodGroup names a Topology that this repository does not render.",
+    "The Topology may live elsewhere; its levels cannot be checked here.",
+)
+PODGROUP_SPELLING = Rule(
+    "podgroup-spelling",
+    Severity.INFO,
+    "A hand-written PodGroup spells subGroups as subgroups.",
+    "An API server drops the field under that name without a word. It is rendered under the right one.",
+)
+
+
+def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every hand-written PodGroup."""
+    for item in fleet.pod_groups:
+        yield from _spelling(item)
+        yield from _names(item)
+        yield from _parents(item)
+        yield from _minimums(item)
+        yield from _queue(fleet, item)
+        topologies = {topology.name: topology for topology in fleet.topologies}
+        for constraint, path in _constraints(item):
+            yield from _constraint(item, constraint, path, topologies)
+
+
+def _spelling(item: FleetPodGroup) -> Iterator[Diagnostic]:
+    place = item.declared.origin.locate(("spec", "subGroups"), key=True)
+    if item.declared.spec.spec.subGroups and place.source[place.column - 1 :].startswith("subgroups"):
+        message = "the API calls this field subGroups and drops subgroups without a word; it is rendered as subGroups"
+        yield Diagnostic(PODGROUP_SPELLING, message, place)
+
+
+def _sub_groups(item: FleetPodGroup) -> Iterator[tuple[SubGroup, KeyPath]]:
+    for index, sub_group in enumerate(item.declared.spec.spec.subGroups):
+        yield sub_group, ("spec", "subGroups", index)
+
+
+def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
+    first: dict[str, KeyPath] = {}
+    for sub_group, path in _sub_groups(item):
+        place = item.declared.at(*path, "name")
+        earlier = first.setdefault(sub_group.name, path)
+        if earlier != path:
+            related = (Related("first here", item.declared.at(*earlier, "name")),)
+            message = f'the SubGroup "{sub_group.name}" is there twice'
+            yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
+        for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
+            if name is not None and (not names.is_label(name) or len(name) > names.MAX_LABEL):
+                message = (
+                    f'the SubGroup {field} "{name}" must be lower-case letters, digits and "-", at most 63'
+                )
+                hint = f"For example: {names.fold(name)[:63].strip('-')}."
+                yield Diagnostic(SUBGROUP_NAME, message, item.declared.at(*path, field), hint=hint)
+
+
+def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
+    by_name = {sub_group.name: sub_group for sub_group, _ in _sub_groups(item)}
+    for sub_group, path in _sub_groups(item):
+        if sub_group.parent is None:
+            continue
+        place = item.declared.at(*path, "parent")
+        if sub_group.parent not in by_name:
+            message = f'the parent "{sub_group.parent}" of SubGroup "{sub_group.name}" does not exist'
+            yield Diagnostic(SUBGROUP_PARENT, message, place, hint=f"SubGroups here: {', '.join(by_name)}.")
+        cycle = _cycle(sub_group.name, by_name)
+        if cycle and sub_group.name == min(cycle):
+            message = f"SubGroups are each other's parents: {' -> '.join((*cycle, cycle[0]))}"
+            yield Diagnostic(SUBGROUP_CYCLE, message, place, hint="Remove one of the parents.")
+
+
+def _cycle(start: str, by_name: dict[str, SubGroup]) -> tuple[str, ...]:
+    """The SubGroups from ``start`` back to itself along parents; empty where there is no way back."""
+    seen = [start]
+    name = by_name[start].parent
+    while name is not None and name in by_name and name not in seen:
+        seen.append(name)
+        name = by_name[name].parent
+    return tuple(seen) if name == start else ()
+
+
+def _minimums(item: FleetPodGroup) -> Iterator[Diagnostic]:
+    spec, declared = item.declared.spec.spec, item.declared
+    children: dict[str | None, int] = {}
+    for sub_group, _ in _sub_groups(item):
+        children[sub_group.parent] = children.get(sub_group.parent, 0) + 1
+    strict = item.backend.has(Feature.STRICT_MIN_MEMBER)
+    if spec.minMember is not None and spec.subGroups:
+        hint = "Put minMember on the leaf SubGroups."
+        message = "minMember on top is not read where there are SubGroups"
+        yield _minimum(item, ("spec", "minMember"), message, hint)
+    yield from _too_many(item, ("spec",), spec.minSubGroup, children.get(None, 0))
+    for sub_group, path in _sub_groups(item):
+        below = children.get(sub_group.name, 0)
+        if below and sub_group.minMember is not None:
+            message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
+            yield _minimum(item, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
+        if not below and sub_group.minMember is None and strict:
+            message = f'SubGroup "{sub_group.name}" has no children, so KAI demands minMember'
+            yield Diagnostic(SUBGROUP_MINIMUM, message, declared.at(*path), hint="Add minMember.")
+        yield from _too_many(item, path, sub_group.minSubGroup, below)
+
+
+def _too_many(item: FleetPodGroup, path: KeyPath, wanted: int | None, below: int) -> Iterator[Diagnostic]:
+    if wanted is not None and wanted > below:
+        message = f"minSubGroup is {wanted}, but there are {below} SubGroups directly below"
+        yield _minimum(item, (*path, "minSubGroup"), message, f"Use at most {below}, or remove it.")
+
+
+def _minimum(item: FleetPodGroup, path: KeyPath, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(SUBGROUP_MINIMUM, message, item.declared.at(*path), hint=hint)
+
+
+def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
+    queue = item.declared.spec.spec.queue
+    leaves = fleet.leaf_queues(item.backend)
+    if queue in leaves:
+        return
+    place = item.declared.at("spec", "queue")
+    containers = {pool.queue: pool for pool in fleet.pools if pool.backend == item.backend}
+    if queue in containers:
+        message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
+        hint = f"Use {containers[queue].shared_queue}."
+    else:
+        message, hint = f'the queue "{queue}" is not declared here', "Nothing to do where it lives elsewhere."
+    yield Diagnostic(PODGROUP_QUEUE, message, place, hint=hint)
+
+
+def _constraints(item: FleetPodGroup) -> Iterator[tuple[TopologyConstraint, KeyPath]]:
+    spec = item.declared.spec.spec
+    if spec.topologyConstraint is not None:
+        yield spec.topologyConstraint, ("spec", "topologyConstraint")
+    for sub_group, path in _sub_groups(item):
+        if sub_group.topologyConstraint is not None:
+            yield sub_group.topologyConstraint, (*path, "topologyConstraint")
+
+
+def _constraint(
+    item: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topologies: dict[str, FleetTopology]
+) -> Iterator[Diagnostic]:
+    required, preferred = constraint.requiredTopologyLevel, constraint.preferredTopologyLevel
+    if constraint.topology is None or (required is None and preferred is None):
+        lacking = "topology" if constraint.topology is None else "level"
+        message = f"the constraint names no {lacking}"
+        hint = "It needs topology, and requiredTopologyLevel or preferredTopologyLevel."
+        place = item.declared.origin.locate(path, key=True)
+        yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
+        return
+    topology = topologies.get(constraint.topology)
+    if topology is None:
+        message = f'the topology "{constraint.topology}" is not declared here'
+        place = item.declared.at(*path, "topology")
+        yield Diagnostic(PODGROUP_TOPOLOGY, message, place, hint="Nothing to do where it lives elsewhere.")
+        return
+    yield from _levels(item, constraint, path, topology)
+
+
+def _levels(
+    item: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topology: FleetTopology
+) -> Iterator[Diagnostic]:
+    aliases = item.backend.has(Feature.LEVEL_ALIAS)
+    ranks = {}
+    for field in ("requiredTopologyLevel", "preferredTopologyLevel"):
+        name = getattr(constraint, field)
+        accepted = [{level.label, level.key} if aliases else {level.label} for level in topology.levels]
+        rank = next((index for index, known in enumerate(accepted) if name in known), None)
+        if name is not None and rank is None:
+            labels = ", ".join(level.label for level in topology.levels)
+            message = f'the topology "{topology.name}" has no level "{name}"'
+            place = item.declared.at(*path, field)
+            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=f"Its levels are {labels}.")
+        elif rank is not None:
+            ranks[field] = rank
+    if len(ranks) == 2 and ranks["preferredTopologyLevel"] <= ranks["requiredTopologyLevel"]:
+        message = "the preferred level is not finer than the required one"
+        place = item.declared.at(*path, "preferredTopologyLevel")
+        yield Diagnostic(CONSTRAINT_ORDER, message, place, hint="Prefer a finer level, or leave it out.")

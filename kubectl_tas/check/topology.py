@@ -1,0 +1,166 @@
+"""Levels run from the coarsest to the finest, each its own key and label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.base import QUALIFIED_NAME
+from kubectl_tas.model.topology import DOMAINS
+from kubectl_tas.resolve.fleet import Fleet, FleetTopology, Level
+
+HOSTNAME = "kubernetes.io/hostname"
+MAX_LEVELS = 16
+
+TOPOLOGY_SCHEDULER = Rule(
+    "topology-scheduler",
+    Severity.ERROR,
+    "A pool has a topology although its backend's scheduler is not KAI.",
+    "Only KAI places pods by topology; elsewhere the keys would promise what nobody keeps. Remove them, or "
+    "use a backend with scheduler type kai.",
+)
+TOPOLOGY_TWICE = Rule(
+    "topology-twice",
+    Severity.ERROR,
+    "A pool has topology_keys and names a cluster topology too.",
+    "A pool has one hierarchy. Keep one of the two fields.",
+)
+LEVEL_DUPLICATE = Rule(
+    "level-duplicate",
+    Severity.ERROR,
+    "Two levels of a topology share a key, a domain or a node label.",
+    "KAI refuses a Topology whose labels repeat, and a key must name one level. Remove or rename one.",
+)
+LEVEL_COUNT = Rule(
+    "level-count",
+    Severity.ERROR,
+    "A topology has more than 16 levels.",
+    "KAI's Topology accepts at most 16. Leave out levels that no workload asks for.",
+)
+LEVEL_LABEL_INVALID = Rule(
+    "level-label-invalid",
+    Severity.ERROR,
+    "A level's node label is one that KAI's Topology refuses.",
+    "Grove accepts upper case in the part before '/', KAI does not: the Topology would be refused.",
+)
+LEVEL_ALIAS_COLLISION = Rule(
+    "level-alias-collision",
+    Severity.ERROR,
+    "A level's key is the node label of another level.",
+    "From KAI 0.17 the key becomes the level's alias, and KAI refuses an alias that is a node label of the "
+    "same Topology. Rename the key.",
+)
+HOSTNAME_NOT_LAST = Rule(
+    "hostname-not-last",
+    Severity.ERROR,
+    "kubernetes.io/hostname stands above another level.",
+    "A single node is the finest level there is, and KAI refuses it anywhere else. Levels are written from "
+    "the coarsest to the finest; move it to the end.",
+)
+DOMAIN_ORDER = Rule(
+    "domain-order",
+    Severity.WARNING,
+    "The domains of a cluster topology are in another order than Grove's.",
+    "The order of the list is the hierarchy, so a rack above a zone means that racks contain zones. Grove "
+    "orders them region, zone, datacenter, block, rack, host, numa.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """What the parts of a level are called in the document."""
+
+    key: str
+    label: str
+
+
+def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Cluster topologies and the pools' own."""
+    for pool in fleet.pools:
+        spec, declared = pool.declared.spec.spec, pool.declared
+        field = "topology" if spec.topology is not None else "topology_keys"
+        if spec.topology is not None and spec.topology_keys:
+            message = f"pool {pool.name} has topology_keys and a topology; it can have one hierarchy"
+            hint = "Remove one of the two fields."
+            place = declared.origin.locate(("spec", "topology_keys"), key=True)
+            yield Diagnostic(TOPOLOGY_TWICE, message, place, hint=hint)
+        if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
+            scheduler = pool.backend.spec.scheduler.type
+            message = f'{field} needs KAI Scheduler, but backend {pool.backend.name} has scheduler type "{scheduler}"'
+            place = declared.origin.locate(("spec", field), key=True)
+            hint = f"Remove {field}, or set scheduler.type of the backend to kai."
+            yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)
+    for topology in fleet.topologies:
+        yield from _check_levels(topology, aliases=_has_alias(fleet, topology))
+
+
+def _has_alias(fleet: Fleet, topology: FleetTopology) -> bool:
+    backends = (topology.backend,) if topology.backend else fleet.backends
+    return any(backend.has(Feature.LEVEL_ALIAS) for backend in backends)
+
+
+def _check_levels(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
+    fields = _Fields("key", "label") if topology.pool else _Fields("domain", "key")
+    levels = topology.levels
+    yield from _duplicates(topology, fields.key, [level.key for level in levels])
+    yield from _duplicates(topology, fields.label, [level.label for level in levels])
+    if len(levels) > MAX_LEVELS:
+        place = _at(topology, MAX_LEVELS, fields.key)
+        message = f"the topology has {len(levels)} levels; KAI accepts {MAX_LEVELS}"
+        yield Diagnostic(LEVEL_COUNT, message, place, hint="Leave out levels that no workload asks for.")
+    for index, level in enumerate(levels):
+        yield from _check_level(topology, fields, index, level, aliases=aliases)
+    if not topology.pool:
+        yield from _order(topology)
+
+
+def _check_level(
+    topology: FleetTopology, fields: _Fields, index: int, level: Level, *, aliases: bool
+) -> Iterator[Diagnostic]:
+    last = len(topology.levels) - 1
+    if level.label == HOSTNAME and index < last:
+        finer = topology.levels[index + 1].key
+        message = f"{HOSTNAME} is the finest level there is, but {finer} stands below it"
+        place = _at(topology, index, fields.label)
+        yield Diagnostic(
+            HOSTNAME_NOT_LAST, message, place, hint="Write levels coarsest first; move it to the end."
+        )
+    if not re.fullmatch(QUALIFIED_NAME, level.label):
+        message = f'KAI refuses the node label "{level.label}": lower case before the "/"'
+        place = _at(topology, index, fields.label)
+        yield Diagnostic(LEVEL_LABEL_INVALID, message, place, hint="Correct the label.")
+    labels = [other.label for other in topology.levels if other is not level]
+    if aliases and level.key in labels:
+        message = f'the key "{level.key}" is the node label of another level'
+        place = _at(topology, index, fields.key)
+        yield Diagnostic(LEVEL_ALIAS_COLLISION, message, place, hint="Rename the key.")
+
+
+def _duplicates(topology: FleetTopology, field: str, values: list[str]) -> Iterator[Diagnostic]:
+    first: dict[str, int] = {}
+    for index, value in enumerate(values):
+        earlier = first.setdefault(value, index)
+        if earlier != index:
+            place = _at(topology, earlier, field)
+            message = f'the {field} "{value}" is already that of level {earlier + 1}'
+            related = (Related("the other level", place),)
+            yield Diagnostic(
+                LEVEL_DUPLICATE, message, _at(topology, index, field), related, hint="Remove or rename one."
+            )
+
+
+def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
+    ranks = [DOMAINS.index(level.key) for level in topology.levels]
+    for index in range(1, len(ranks)):
+        if ranks[index] < ranks[index - 1]:
+            coarse, fine = topology.levels[index - 1].key, topology.levels[index].key
+            message = f"{fine} stands below {coarse}, but a {fine} is usually larger than a {coarse}"
+            place = _at(topology, index, "domain")
+            yield Diagnostic(DOMAIN_ORDER, message, place, hint=f"Grove's order is {', '.join(DOMAINS)}.")
+
+
+def _at(topology: FleetTopology, index: int, field: str) -> Location:
+    return topology.declared.at(*topology.path, index, field)

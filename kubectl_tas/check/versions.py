@@ -1,0 +1,94 @@
+"""Nothing is asked of a KAI release that it cannot express."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas import kai
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.kai import Feature
+from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup, FleetPodGroup
+
+VERSION_UNSUPPORTED = Rule(
+    "version-unsupported",
+    Severity.ERROR,
+    "The backend's KAI release cannot express what a document asks for.",
+    "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
+    "scheduler.version with it, or leave out what the message names.",
+)
+_POD_GROUP_FIELDS = {
+    "preemptibility": Feature.PREEMPTIBILITY,
+    "preemptionDelay": Feature.PREEMPTION_DELAY,
+    "stalenessGracePeriod": Feature.STALENESS_GRACE,
+    "minSubGroup": Feature.MIN_SUBGROUP,
+    "topologyConstraint": Feature.TOPOLOGY,
+    "subGroups": Feature.SUBGROUPS,
+}
+_SUB_GROUP_FIELDS = {
+    "parent": Feature.SUBGROUP_TREE,
+    "topologyConstraint": Feature.SUBGROUP_TREE,
+    "minSubGroup": Feature.MIN_SUBGROUP,
+}
+
+
+def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Topologies, gangs and hand-written PodGroups against the release of their backend."""
+    for pool in fleet.pools:
+        if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
+            field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
+            place = pool.declared.origin.locate(("spec", field), key=True)
+            yield _unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+    for workflow in fleet.workflows:
+        for group in workflow.groups:
+            if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
+                what = f"the group {group.name}, whose tasks have different topology requirements,"
+                place = workflow.declared.at(*group.path, "name")
+                yield _unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place)
+    for item in fleet.pod_groups:
+        yield from _pod_group(item)
+
+
+def _lacks(backend: FleetBackend, feature: Feature) -> bool:
+    """Whether the backend's release is known and without ``feature``."""
+    return backend.release is not None and not backend.has(feature)
+
+
+def _needs_subgroups(group: FleetGroup) -> bool:
+    """Tasks that are not all placed alike make a tree of SubGroups."""
+    placed = {tuple((r.level, r.group) for r in task.resource.requirements) for task in group.tasks}
+    return len(placed) > 1
+
+
+def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
+    declared, backend = item.declared, item.backend
+    if backend.release is None:
+        return
+    spec = declared.spec.spec
+    for field, feature in _POD_GROUP_FIELDS.items():
+        if field in spec.model_fields_set and _lacks(backend, feature):
+            place = declared.origin.locate(("spec", field), key=True)
+            yield _unsupported(backend, feature, f"spec.{field}", place)
+    for field in sorted(backend.release.removed_fields & spec.model_fields_set):
+        place = declared.origin.locate(("spec", field), key=True)
+        last = kai.last_with_field(field)
+        message = (
+            f"KAI {backend.release.version} has no spec.{field} any more; the last release with it is {last}"
+        )
+        yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Remove the field.")
+    for index, sub_group in enumerate(spec.subGroups):
+        path = ("spec", "subGroups", index)
+        for field, feature in _SUB_GROUP_FIELDS.items():
+            if field in sub_group.model_fields_set and _lacks(backend, feature):
+                place = declared.origin.locate((*path, field), key=True)
+                yield _unsupported(backend, feature, f"{field} on a SubGroup", place)
+        if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):
+            place = declared.at(*path, "minMember")
+            yield _unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", place)
+
+
+def _unsupported(backend: FleetBackend, feature: Feature, what: str, place: Location) -> Diagnostic:
+    version = backend.release.version if backend.release else ""
+    first = kai.first_with(feature)
+    message = f"{what} needs KAI {first} or later; backend {backend.name} runs {version}"
+    hint = f"Update KAI there to {first} or later, or leave it out."
+    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

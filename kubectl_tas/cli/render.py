@@ -1,0 +1,123 @@
+"""``kubectl tas render`` and ``kubectl tas check``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from kubectl_tas.cli.progress import Progress
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, report, repository_option
+from kubectl_tas.errors import TasError
+
+if TYPE_CHECKING:
+    from kubectl_tas.emit.plan import Plan
+    from kubectl_tas.model.artifact import Artifact
+
+MAX_LISTED = 20
+"""Changed files that are listed one by one."""
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application."
+)
+@click.option("--backend", metavar="NAME", help="With -o -: the backend to print, where there are several.")
+@click.option("--allow-empty", is_flag=True, help="Render a repository that declares nothing.")
+@click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
+@click.option("--strict", is_flag=True, help="Warnings fail the run too.")
+@repository_option
+def render(
+    output: str | None,
+    backend: str | None,
+    allow_empty: bool,  # noqa: FBT001
+    fail_on_change: bool,  # noqa: FBT001
+    strict: bool,  # noqa: FBT001
+    directory: str | None,
+) -> int:
+    """Write the manifests of the whole repository.
+
+    Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
+    more are removed; files that kubectl-tas did not write are left alone.
+    """
+    if backend is not None and output is None:
+        raise click.UsageError("--backend goes with -o -")
+    session = open_session(directory)
+    if session.failed(strict=strict):
+        report(session, stream=sys.stderr)
+        return 1
+    artifacts = _artifacts(session, allow_empty=allow_empty)
+    if output == "-":
+        from kubectl_tas.emit import text
+
+        click.echo(text.stream(_of_backend(session, artifacts, backend)), nl=False)
+        return 0
+    from kubectl_tas.emit.write import apply_plan
+
+    plan = _plan(session, artifacts)
+    with Progress("Writing") as progress:
+        apply_plan(plan, session.root, progress.tick)
+    _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
+    written = sum(change.after is not None for change in plan.changes)
+    removed = len(plan.changes) - written
+    counts = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
+    click.echo(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
+    return 1 if fail_on_change and plan.changes else 0
+
+
+@click.command()
+@repository_option
+def check(directory: str | None) -> int:
+    """Compare the committed manifests with what would be rendered.
+
+    Prints a unified diff and exits 1 where they differ. Writes nothing.
+    """
+    session = open_session(directory)
+    if refuse_errors(session):
+        return 1
+    from kubectl_tas.compare.drift import unified
+
+    plan = _plan(session, session.artifacts())
+    diff = unified(plan)
+    if diff:
+        click.echo(diff, nl=False)
+        click.echo("The manifests are not up to date. Run: kubectl tas render", err=True)
+    return 1 if diff else 0
+
+
+def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
+    artifacts = session.artifacts()
+    if not artifacts and not allow_empty:
+        raise TasError(
+            f"nothing to render: {session.root} declares no pool, topology, workflow or PodGroup",
+            hint="Run `kubectl tas init`, name the repository with -C, or pass --allow-empty to remove all manifests.",
+        )
+    return artifacts
+
+
+def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
+    """The objects of one backend: a stream is applied to one cluster."""
+    known = [backend.name for backend in session.fleet.backends]
+    if name is None and len(known) > 1:
+        raise click.UsageError(f"there are several backends; name one with --backend: {', '.join(known)}")
+    if name is not None and name not in known:
+        raise click.UsageError(f'no backend "{name}"; there is {", ".join(known)}')
+    return [artifact for artifact in artifacts if name in (None, artifact.backend)]
+
+
+def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
+    from kubectl_tas.emit.plan import layout, plan
+
+    output = session.fleet.config.output
+    with Progress("Rendering") as progress:
+        files = layout(artifacts, output, session.fleet.settings, progress.tick)
+    return plan(files, session.root, output)
+
+
+def _list_changes(plan: Plan, *, limit: int | None) -> None:
+    shown = plan.changes if limit is None else plan.changes[:limit]
+    for change in shown:
+        click.echo(f"{'removed' if change.after is None else 'wrote'} {change.path}")
+    if len(shown) < len(plan.changes):
+        click.echo(f"... and {len(plan.changes) - len(shown)} more")

@@ -1,0 +1,22 @@
+"""``kubectl tas schema``."""
+
+from __future__ import annotations
+
+import click
+
+from kubectl_tas.cli.completion import schema_names
+
+
+@click.command()
+@click.argument("kind", required=False, shell_complete=lambda _c, _p, start: schema_names(start))
+def schema(kind: str | None) -> None:
+    """Print the JSON Schema of KIND, for editors; without KIND, list the kinds."""
+    from kubectl_tas.resources import read_resource
+
+    names = schema_names("")
+    if kind is None:
+        click.echo("\n".join(names))
+        return
+    if kind.lower() not in names:
+        raise click.UsageError(f'no schema for "{kind}"; there is {", ".join(names)}')
+    click.echo(read_resource(f"schemas/{kind.lower()}.json"), nl=False)

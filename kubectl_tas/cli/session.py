@@ -1,0 +1,124 @@
+"""What all commands share: find the repository, load it, report what is wrong with it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+from kubectl_tas.errors import TasError
+
+if TYPE_CHECKING:
+    from kubectl_tas.diagnostics import Diagnostic
+    from kubectl_tas.model.artifact import Artifact
+    from kubectl_tas.resolve.fleet import Fleet
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Session:
+    """A loaded and checked repository."""
+
+    root: Path
+    fleet: Fleet
+    diagnostics: tuple[Diagnostic, ...]
+    """All findings, in order."""
+
+    @property
+    def files(self) -> int:
+        """How many files were read."""
+        return self.fleet.repository.files
+
+    def failed(self, *, strict: bool = False) -> bool:
+        """Whether anything was found that fails a run."""
+        from kubectl_tas.diagnostics import has_errors
+
+        return has_errors(self.diagnostics, strict=strict)
+
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """All objects to apply. Raises TasError for a repository that declares nothing."""
+        from kubectl_tas.compile import compile_fleet
+
+        return compile_fleet(self.fleet)
+
+
+def repository_option(command: F) -> F:
+    """Adds ``-C`` to a command, with the group's own as its default."""
+    return click.option(
+        "-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml."
+    )(command)
+
+
+def open_session(directory: str | None) -> Session:
+    """Loads, resolves and checks the repository. Raises TasError where it cannot be read."""
+    from kubectl_tas.check import check_fleet
+    from kubectl_tas.cli.progress import Progress
+    from kubectl_tas.diagnostics import in_order
+    from kubectl_tas.load.repository import load_repository
+    from kubectl_tas.load.source import FolderSource
+    from kubectl_tas.resolve.resolver import resolve
+
+    gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
+    root = find_root(directory)
+    with Progress("Reading") as progress:
+        loaded = load_repository(FolderSource(root), progress.tick)
+    fleet = resolve(loaded.repository)
+    found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
+    return Session(root, fleet, in_order(found))
+
+
+def find_root(directory: str | None) -> Path:
+    """The repository: ``directory``, else the group's ``-C``, else the nearest parent with ``tas.yaml``."""
+    from kubectl_tas.load.source import CONFIG_FILE
+
+    context = click.get_current_context(silent=True)
+    chosen = directory or (context.find_root().obj if context else None)
+    if chosen is not None:
+        path = Path(chosen)
+        if not path.is_dir():
+            raise TasError(f"{chosen} is not a folder", hint="Name the root of the repository.")
+        return path.resolve()
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / CONFIG_FILE).is_file()), here)
+
+
+def report(session: Session, *, stream: TextIO | None = None) -> None:
+    """Prints all findings for people."""
+    from kubectl_tas.report import text
+
+    out = stream or sys.stdout
+    colour = wants_colour(out)
+    click.echo(
+        text.render(session.diagnostics, session.files, colour=colour), nl=False, file=out, color=colour
+    )
+
+
+def refuse_errors(session: Session) -> bool:
+    """Where the repository has errors, prints its findings to stderr and returns True."""
+    if session.failed():
+        report(session, stream=sys.stderr)
+        return True
+    return False
+
+
+def tell_errors(session: Session) -> int:
+    """Says on stderr that the repository has errors, since what was shown may lack something."""
+    if not session.failed():
+        return 0
+    from kubectl_tas.report.text import plural
+
+    number = sum(diagnostic.severity.value == "error" for diagnostic in session.diagnostics)
+    click.echo(f"This repository has {plural(number, 'error')}; run: kubectl tas validate", err=True)
+    return 1
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has not said NO_COLOR."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

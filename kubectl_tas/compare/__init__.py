@@ -1,0 +1,1 @@
+"""What is, against what should be."""

@@ -1,0 +1,26 @@
+"""A plan in, a unified diff out: how the committed files differ from what would be rendered."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+
+from kubectl_tas.emit.plan import TEMPORARY, Change, Plan
+
+
+def unified(plan: Plan) -> str:
+    """The diff from the committed files to the rendered ones; '' where they are the same."""
+    return "".join(_diff(change) for change in plan.changes if not change.path.endswith(TEMPORARY))
+
+
+def _diff(change: Change) -> str:
+    before = f"a/{change.path}" if change.before is not None else "/dev/null"
+    after = f"b/{change.path}" if change.after is not None else "/dev/null"
+    lines = unified_diff(_lines(change.before), _lines(change.after), before, after)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str | None) -> list[str]:
+    printable = (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return printable.splitlines(keepends=True)

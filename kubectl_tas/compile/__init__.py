@@ -1,0 +1,34 @@
+"""A fleet in, the objects to apply out: an ordered tuple of plain functions, each for one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kubectl_tas.compile.podgroups import compile_pod_groups, pass_pod_groups
+from kubectl_tas.compile.pods import compile_pods
+from kubectl_tas.compile.priorityclasses import compile_priority_classes
+from kubectl_tas.compile.queues import compile_queues
+from kubectl_tas.compile.topologies import compile_topologies
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.resolve.fleet import Fleet
+
+PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
+    compile_priority_classes,
+    compile_topologies,
+    compile_queues,
+    compile_pod_groups,
+    pass_pod_groups,
+    compile_pods,
+)
+
+
+def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
+    """All objects of a fleet without errors, by backend and then in the order in which they are applied.
+
+    A fleet that declares nothing gives nothing.
+    """
+    if fleet.repository.is_empty:
+        return ()
+    backends = {backend.name: backend.index for backend in fleet.backends}
+    artifacts = [artifact for run in PASSES for artifact in run(fleet)]
+    return tuple(sorted(artifacts, key=lambda artifact: (backends[artifact.backend], *artifact.order)))

@@ -1,0 +1,49 @@
+"""The metadata that every emitted object carries."""
+
+from __future__ import annotations
+
+from kubectl_tas.model.artifact import Phase
+from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.resolve.fleet import Fleet
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+POOL = "kubectl-tas/pool"
+WORKFLOW = "kubectl-tas/workflow"
+QUEUE = "kai.scheduler/queue"
+SUBGROUP = "kai.scheduler/subgroup-name"
+SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
+POD_GROUP = "pod-group-name"
+
+_SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+_RECREATE = {
+    "argocd": {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"},
+    "flux": {"kustomize.toolkit.fluxcd.io/force": "enabled"},
+    "none": {},
+}
+"""What makes each GitOps tool replace an object whose fields are immutable."""
+
+
+def metadata(
+    fleet: Fleet,
+    name: str,
+    phase: Phase,
+    *,
+    namespace: str | None = None,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    recreate: bool = False,
+) -> Metadata:
+    """Metadata with the tool's own label and the annotations of the GitOps tool, keys sorted."""
+    gitops = fleet.config.gitops
+    notes = dict(annotations or {})
+    if gitops == "argocd":
+        notes[_SYNC_WAVE] = str(int(phase))
+    if recreate:
+        notes |= _RECREATE[gitops]
+    marks = {**(labels or {}), MANAGED_BY: "kubectl-tas"}
+    return Metadata(
+        name=name,
+        namespace=namespace,
+        labels=dict(sorted(marks.items())),
+        annotations=dict(sorted(notes.items())),
+    )

@@ -1,0 +1,92 @@
+"""Findings about the input: one type, one sort order, for every stage that finds something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+
+class Severity(Enum):
+    """How bad a finding is; only errors (and, with ``--strict``, warnings) fail a run."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that can be wrong, declared beside the code that finds it."""
+
+    code: str
+    """Kebab-case identifier, stable across releases."""
+    severity: Severity
+    summary: str
+    """One line: when the rule fires."""
+    rationale: str
+    """Why it matters in the cluster, and how the input is mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in an input file."""
+
+    path: str
+    """Relative to the repository root, with forward slashes."""
+    line: int
+    """1-based."""
+    column: int
+    """1-based, in characters."""
+    source: str = field(default="", compare=False, repr=False)
+    """The text of the line, for the caret."""
+    length: int = field(default=1, compare=False, repr=False)
+    """Characters to underline on that line."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that belongs to a finding."""
+
+    message: str
+    location: Location | None
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One finding. ``location`` is None where no place in a file is known."""
+
+    rule: Rule
+    message: str
+    location: Location | None
+    related: tuple[Related, ...] = ()
+    hint: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of its rule."""
+        return self.rule.severity
+
+    @cached_property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        """Path, line, column, rule, message; findings without a place come first."""
+        place = self.location
+        if place is None:
+            return ("", 0, 0, self.rule.code, self.message)
+        return (place.path, place.line, place.column, self.rule.code, self.message)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """All findings of a run, each once, in the one sort order."""
+    unique = {d.sort_key: d for d in diagnostics}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def has_errors(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:
+    """Whether a run with these findings fails; ``strict`` counts warnings too."""
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return any(d.severity in failing for d in diagnostics)

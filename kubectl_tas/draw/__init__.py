@@ -1,0 +1,1 @@
+"""One picture of a workflow, then one file for each format that shows it."""

@@ -1,0 +1,112 @@
+"""A workflow in; its queue, its verdict and its tree of constraints out, ready to be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubectl_tas.check.admission import Verdict, admit, declared_usage
+from kubectl_tas.compile.podgroups import gang
+from kubectl_tas.compile.tree import Constraint, Gang, Node
+from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A PodGroup, a SubGroup or a task."""
+
+    kind: str
+    """PodGroup, SubGroup or Task."""
+    name: str
+    pods: int
+    """Pods at or below this branch."""
+    minimum: int | None
+    """Pods needed before any starts; None where the branches below say it."""
+    gpus: int
+    required: Level | None
+    preferred: Level | None
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What becomes of a workflow."""
+
+    workflow: str
+    file: str
+    target: str
+    """The pool or pool--subpool."""
+    backend: str
+    queue: str
+    priority: str
+    preemptible: bool
+    gpus: int
+    verdict: Verdict
+    topology: str | None
+    pod_groups: tuple[Branch, ...]
+
+
+def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
+    """The picture of one workflow; admission is judged beside all others of the repository."""
+    counted = 0 if workflow.priority == "LOW" else workflow.gpus
+    used = declared_usage(fleet)[workflow.queue] - counted
+    return Picture(
+        workflow=workflow.name,
+        file=workflow.declared.origin.path,
+        target=workflow.target,
+        backend=workflow.pool.backend.name,
+        queue=workflow.queue,
+        priority=workflow.priority,
+        preemptible=workflow.priority == "LOW",
+        gpus=workflow.gpus,
+        verdict=admit(workflow, used),
+        topology=workflow.pool.topology.name if workflow.pool.topology else None,
+        pod_groups=tuple(_pod_group(workflow, group) for group in workflow.groups),
+    )
+
+
+def _pod_group(workflow: FleetWorkflow, group: FleetGroup) -> Branch:
+    built, levels = gang(group), workflow.pool.levels
+    tasks = _tasks(group, built, None)
+    top = [node for node in built.nodes if node.parent is None]
+    branches = tuple(_sub_group(group, built, node, levels) for node in top) if top else tasks
+    required, preferred = _levels(built.constraint, levels)
+    return Branch(
+        "PodGroup",
+        group.pod_group,
+        len(group.tasks),
+        built.members,
+        group.gpus,
+        required,
+        preferred,
+        branches,
+    )
+
+
+def _sub_group(group: FleetGroup, built: Gang, node: Node, levels: tuple[Level, ...]) -> Branch:
+    below = [child for child in built.nodes if child.parent == node.name]
+    branches = (
+        tuple(_sub_group(group, built, child, levels) for child in below)
+        if below
+        else _tasks(group, built, node.name)
+    )
+    pods, gpus = sum(branch.pods for branch in branches), sum(branch.gpus for branch in branches)
+    required, preferred = _levels(node.constraint, levels)
+    return Branch("SubGroup", node.name, pods, node.members, gpus, required, preferred, branches)
+
+
+def _tasks(group: FleetGroup, built: Gang, sub_group: str | None) -> tuple[Branch, ...]:
+    return tuple(
+        Branch("Task", task.name, 1, None, task.resource.spec.gpu, None, None, ())
+        for task, placed in zip(group.tasks, built.placed, strict=True)
+        if placed == sub_group
+    )
+
+
+def _levels(constraint: Constraint | None, levels: tuple[Level, ...]) -> tuple[Level | None, Level | None]:
+    if constraint is None:
+        return None, None
+    required, preferred = constraint.required, constraint.preferred
+    return (
+        None if required is None else levels[required],
+        None if preferred is None else levels[preferred],
+    )

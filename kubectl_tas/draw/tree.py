@@ -1,0 +1,43 @@
+"""A picture as a tree for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_tas.draw.picture import Branch, Picture
+from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
+
+
+def render(picture: Picture) -> str:
+    """The facts, then a tree for each PodGroup."""
+    preemptible = "preemptible" if picture.preemptible else "non-preemptible"
+    facts = [
+        ("Workflow", f"{picture.workflow} ({picture.file})"),
+        ("Pool", picture.target),
+        ("Queue", picture.queue),
+        ("Priority", f"{picture.priority}, {preemptible}"),
+        ("GPUs", str(picture.gpus)),
+        ("Admission", f"{picture.verdict.outcome}: {picture.verdict.text}"),
+        ("Topology", picture.topology or "none"),
+    ]
+    trees = ["\n".join([_title(group), *_below(group.branches, "")]) + "\n" for group in picture.pod_groups]
+    return "\n".join([table.pairs(facts), *trees])
+
+
+def _below(branches: Sequence[Branch], indent: str) -> Iterator[str]:
+    for index, branch in enumerate(branches):
+        last = index == len(branches) - 1
+        yield f"{indent}{'└─ ' if last else '├─ '}{_title(branch)}"
+        yield from _below(branch.branches, indent + ("   " if last else "│  "))
+
+
+def _title(branch: Branch) -> str:
+    if branch.kind == "Task":
+        return f"{branch.name} ({plural(branch.gpus, 'GPU')})"
+    words = [f"{branch.kind} {branch.name}: {plural(branch.pods, 'pod')}"]
+    if branch.required is not None:
+        words.append(f"required in one {branch.required.key} ({branch.required.label})")
+    if branch.preferred is not None:
+        words.append(f"preferred in one {branch.preferred.key} ({branch.preferred.label})")
+    return ", ".join(words)

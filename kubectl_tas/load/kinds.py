@@ -1,0 +1,113 @@
+"""What a document is, told by its content: the table of the kinds that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.load.document import Document
+from kubectl_tas.model.base import API_VERSION
+from kubectl_tas.model.config import Config
+from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.workflow import Workflow
+
+UNKNOWN_KIND = Rule(
+    "unknown-kind",
+    Severity.ERROR,
+    "A document is none of the kinds that are read.",
+    "A document that is not understood would be left out of the manifests. Mend its apiVersion and kind, "
+    "or move it out of the folders that are read.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of document."""
+
+    name: str
+    """The kind, and the name of its JSON Schema."""
+    api_version: str
+    """Empty for an OSMO workflow, which has none."""
+    model: type[BaseModel]
+    normalize: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Brings other spellings that are accepted into the model's own."""
+
+    @property
+    def schema(self) -> str:
+        """Name of the JSON Schema file, without its ending."""
+        return self.model.__name__.lower()
+
+
+def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
+    """A PodGroup with ``subGroups`` spelled as the API has it, without what only a cluster writes."""
+    data = _without_nulls(data)
+    spec = data.get("spec")
+    if isinstance(spec, dict) and "subgroups" in spec and "subGroups" not in spec:
+        spec = {"subGroups" if key == "subgroups" else key: value for key, value in spec.items()}
+        data = {**data, "spec": spec}
+    return data
+
+
+def _without_nulls(data: Any) -> Any:
+    """Kubernetes takes a null field for an absent one."""
+    if isinstance(data, dict):
+        return {key: _without_nulls(value) for key, value in data.items() if value is not None}
+    if isinstance(data, list):
+        return [_without_nulls(item) for item in data]
+    return data
+
+
+GROVE = "grove.io/v1alpha1"
+WORKFLOW = Kind("Workflow", "", Workflow)
+KINDS: tuple[Kind, ...] = (
+    Kind("Config", API_VERSION, Config),
+    Kind("Pool", API_VERSION, Pool),
+    Kind("Subpool", API_VERSION, Subpool),
+    Kind("ClusterTopology", GROVE, ClusterTopology, _without_nulls),
+    Kind("ClusterTopologyBinding", GROVE, ClusterTopology, _without_nulls),
+    Kind("PodGroup", "scheduling.run.ai/v2alpha2", PodGroup, _pod_group),
+)
+_EMITTED = {
+    "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",
+    "Topology": "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead.",
+}
+
+
+def recognise(document: Document) -> Kind | Diagnostic:
+    """The kind of a document, or the diagnostic that says why it has none."""
+    data = document.data
+    if not isinstance(data, dict):
+        found = "a list" if isinstance(data, list) else "a single value"
+        return _unknown(document, (), f"this document is {found}, not a mapping", _known_kinds())
+    if "workflow" in data:
+        return WORKFLOW
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    for candidate in KINDS:
+        if (candidate.api_version, candidate.name) == (api_version, kind):
+            return candidate
+    if not isinstance(kind, str):
+        message = "this document has neither a kind nor a workflow"
+        return _unknown(document, ("kind",), message, _known_kinds())
+    same = [candidate for candidate in KINDS if candidate.name == kind]
+    if same:
+        message = f'{kind} has apiVersion {same[0].api_version}, not "{api_version}"'
+        return _unknown(document, ("apiVersion",), message, f"Write apiVersion: {same[0].api_version}.")
+    close = get_close_matches(kind, [candidate.name for candidate in KINDS], n=1)
+    hint = _EMITTED.get(kind) or (f"Did you mean {close[0]}?" if close else _known_kinds())
+    return _unknown(document, ("kind",), f'the kind "{kind}" of {api_version} is not read', hint)
+
+
+def _known_kinds() -> str:
+    names = ", ".join(kind.name for kind in KINDS)
+    return f"Kinds that are read: {names}, and OSMO workflows (root key workflow)."
+
+
+def _unknown(document: Document, path: tuple[str, ...], message: str, hint: str) -> Diagnostic:
+    return Diagnostic(UNKNOWN_KIND, message, document.locate(path), hint=hint)

@@ -1,0 +1,161 @@
+"""A source in, the repository it declares out, with all that is wrong with its documents."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from pydantic import BaseModel
+
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
+from kubectl_tas.load.text import decode
+from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.repository import Declared, Repository
+
+CONFIG_MISPLACED = Rule(
+    "config-misplaced",
+    Severity.ERROR,
+    "A Config stands outside tas.yaml, or tas.yaml has two.",
+    "The settings decide which folders are read, so they must be found before anything else is. Keep one "
+    "Config, in tas.yaml at the root of the repository.",
+)
+SOURCE_MISSING = Rule(
+    "source-missing",
+    Severity.ERROR,
+    "A folder that spec.sources names does not exist.",
+    "What it was meant to hold would be missing from the manifests. Correct the name, or create the folder.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What loading found."""
+
+    repository: Repository
+    diagnostics: tuple[Diagnostic, ...]
+    complete: bool
+    """False where a document could not be read: a name that nothing defines may stand in it."""
+
+
+def load_repository(source: Source, tick: Callable[[int, int], None] | None = None) -> Loaded:
+    """Reads and checks every document; ``tick`` is told how many of how many files are done.
+
+    Raises TasError where a folder or file cannot be read.
+    """
+    loader = _Loader(source)
+    loader.read_config()
+    loader.read_sources(tick or (lambda _done, _total: None))
+    return loader.finish()
+
+
+class _Loader:
+    """Collects documents by kind, and diagnostics."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.found: dict[str, list[Declared[Any]]] = defaultdict(list)
+        self.diagnostics: list[Diagnostic] = []
+        self.complete = True
+        self.files = 0
+
+    def read_config(self) -> None:
+        """Reads ``tas.yaml``, which may hold other documents too."""
+        raw = self.source.config()
+        if raw is not None:
+            self._file(raw)
+
+    def read_sources(self, tick: Callable[[int, int], None]) -> None:
+        """Reads every file of the folders that the Config names."""
+        declared = self.found["Config"][0] if self.found["Config"] else None
+        spec: ConfigSpec = declared.spec.spec if declared else ConfigSpec()
+        exclude = PurePosixPath(spec.output).as_posix()
+        if declared is not None:
+            self._check_folders(declared, spec)
+        folders = [folder for folder in spec.sources if not _leads_out(folder)]
+        files = self.source.files(folders, exclude=exclude)
+        for index, raw in enumerate(files):
+            self._file(raw)
+            tick(index + 1, len(files))
+
+    def finish(self) -> Loaded:
+        """The repository and the diagnostics, in no particular order."""
+        found = self.found
+        repository = Repository(
+            config=found["Config"][0] if found["Config"] else None,
+            pools=tuple(found["Pool"]),
+            subpools=tuple(found["Subpool"]),
+            topologies=(*found["ClusterTopology"], *found["ClusterTopologyBinding"]),
+            workflows=tuple(found["Workflow"]),
+            pod_groups=tuple(found["PodGroup"]),
+            files=self.files,
+        )
+        return Loaded(repository, tuple(self.diagnostics), self.complete)
+
+    def _file(self, raw: RawFile) -> None:
+        self.files += 1
+        if raw.problem is not None:
+            return self._refuse(raw.problem)
+        text, problem = decode(raw.path, raw.content)
+        if problem is not None:
+            return self._refuse(problem)
+        documents, problems = parse(raw.path, text)
+        self._refuse(*problems)
+        for document in documents:
+            self._document(document)
+        return None
+
+    def _document(self, document: Document) -> None:
+        kind = recognise(document)
+        if isinstance(kind, Diagnostic):
+            return self._refuse(kind)
+        model, problems = validate(kind, document)
+        self._refuse(*problems)
+        if model is not None:
+            self._declare(kind, model, document)
+        return None
+
+    def _declare(self, kind: Kind, model: BaseModel, document: Document) -> None:
+        declared = Declared(model, document)
+        if kind.name == "Config" and (document.path != CONFIG_FILE or self.found["Config"]):
+            first = self.found["Config"][0].at("kind") if self.found["Config"] else None
+            related = (Related("the Config that counts", first),) if first else ()
+            message = "a Config belongs into tas.yaml, and there once"
+            place = document.locate(("kind",))
+            hint = "Move it to tas.yaml at the root, or remove it."
+            return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
+        self.found[kind.name].append(declared)
+        return None
+
+    def _refuse(self, *problems: Diagnostic) -> None:
+        self.diagnostics += problems
+        self.complete = self.complete and not problems
+
+    def _check_folders(self, declared: Declared[Any], spec: ConfigSpec) -> None:
+        """The folders that the Config names lie within the repository, and are there."""
+        for index, folder in enumerate(spec.sources):
+            place = ("spec", "sources", index)
+            if _leads_out(folder):
+                self._leads_out(declared, place, folder)
+            elif "sources" in spec.model_fields_set and not self.source.has_folder(folder):
+                message = f'the folder "{folder}" does not exist'
+                hint = "Correct the name, or create the folder."
+                self.diagnostics.append(Diagnostic(SOURCE_MISSING, message, declared.at(*place), hint=hint))
+        if _leads_out(spec.output) or PurePosixPath(spec.output).as_posix() == ".":
+            self._leads_out(declared, ("spec", "output"), spec.output)
+
+    def _leads_out(self, declared: Declared[Any], place: tuple[str | int, ...], folder: str) -> None:
+        message = f'"{folder}" is not a folder below the repository root'
+        hint = "Write a path relative to the folder of tas.yaml, without '..'."
+        self.diagnostics.append(Diagnostic(INVALID_VALUE, message, declared.at(*place), hint=hint))
+
+
+def _leads_out(folder: str) -> bool:
+    path = PurePosixPath(folder)
+    return path.is_absolute() or ".." in path.parts or "\\" in folder

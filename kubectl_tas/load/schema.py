@@ -1,0 +1,219 @@
+"""A document's data in, its frozen model out, or every way in which it breaks its JSON Schema.
+
+The models accept valid data at once; only what they refuse, or what has empty values, is put to jsonschema,
+whose findings become messages for people.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.load.document import Document
+from kubectl_tas.load.kinds import Kind
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.resources import read_resource
+
+UNKNOWN_FIELD = Rule(
+    "unknown-field",
+    Severity.ERROR,
+    "A field is not one that its kind has.",
+    "An API server drops such a field without a word, and what it was meant to do does not happen. "
+    "Correct its spelling or its indentation, or remove it.",
+)
+MISSING_FIELD = Rule(
+    "missing-field",
+    Severity.ERROR,
+    "A field that must be there is missing.",
+    "There is no default that would be right for everyone. Add the field.",
+)
+WRONG_TYPE = Rule(
+    "wrong-type",
+    Severity.ERROR,
+    "A value is of another type than its field.",
+    "Values are never converted, because YAML's guesses are not what people mean: an unquoted 0.10 is the "
+    "number 0.1, and an unquoted yes is text. Write the value in the type that the message names.",
+)
+INVALID_VALUE = Rule(
+    "invalid-value",
+    Severity.ERROR,
+    "A value is not one that its field accepts.",
+    "The message says which values are accepted.",
+)
+
+_TYPES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "empty",
+}
+
+
+def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Diagnostic]]:
+    """The model of a document, or None and at least one diagnostic."""
+    data = kind.normalize(document.data) if kind.normalize else document.data
+    refused: list[Any] = []
+    model: BaseModel | None = None
+    try:
+        model = kind.model.model_validate(data)
+        if kind.normalize or not document.has_null:
+            return model, []
+    except ValidationError as error:
+        refused = [_from_model(item, document) for item in error.errors(include_url=False)]
+    found = [d for problem in _validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
+    found = found or refused
+    return (None if found else model), found
+
+
+@cache
+def _validator(name: str) -> Any:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    schema = json.loads(read_resource(f"schemas/{name}.json"))
+    return extend(Draft202012Validator, type_checker=checker)(schema)  # type: ignore[no-untyped-call]
+
+
+def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
+    """One of jsonschema's errors, in words, at the key's own line."""
+    path: KeyPath = tuple(error.absolute_path)
+    value, expected, schema = error.instance, error.validator_value, error.schema
+    match error.validator:
+        case "additionalProperties":
+            known = tuple(schema.get("properties", ()))
+            yield from (_unknown_field(document, path, key, known) for key in value if key not in known)
+        case "required":
+            for key in expected:
+                if key not in value:
+                    yield _missing(document, path, key)
+        case "anyOf":
+            yield from _explain_union(error, document)
+        case "type":
+            yield _wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected)
+        case "enum" | "const":
+            choices = expected if error.validator == "enum" else [expected]
+            yield _invalid(document, path, f"must be {_choices(choices)}", value, _closest(value, choices))
+        case "propertyNames":
+            for inner in error.context or [error]:
+                yield _invalid(document, (*path, inner.instance), "has a key that is no label key", value)
+        case keyword:
+            yield _invalid(document, path, _bound(keyword, expected, schema), value)
+
+
+def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
+    """The errors of the one branch whose type fits, or all the types that would."""
+    types = [branch.get("type") for branch in error.validator_value]
+    fitting = [inner for inner in error.context if inner.validator != "type"]
+    if fitting:
+        yield from _explain(fitting[0], document)
+    else:
+        named = [name for name in types if name]
+        yield _wrong_type(document, tuple(error.absolute_path), error.instance, list(dict.fromkeys(named)))
+
+
+def _unknown_field(document: Document, path: KeyPath, key: str, known: Sequence[str]) -> Diagnostic:
+    close = _closest(key, known)
+    where = _text(path)
+    hint = close or (f"Fields here: {', '.join(known)}." if known else "")
+    message = f'unknown field "{key}"' + (f" in {where}" if where else "")
+    return Diagnostic(UNKNOWN_FIELD, message, document.locate((*path, key), key=True), hint=hint)
+
+
+def _missing(document: Document, path: KeyPath, key: str) -> Diagnostic:
+    where = _text(path)
+    message = f'the field "{key}" is missing' + (f" in {where}" if where else "")
+    return Diagnostic(MISSING_FIELD, message, document.locate(path, key=True), hint=f"Add {key}.")
+
+
+def _wrong_type(document: Document, path: KeyPath, value: Any, types: Sequence[str]) -> Diagnostic:
+    place = document.locate(path, key=value is None)
+    types = [name for name in types if not (name == "integer" and "number" in types)]
+    wanted = " or ".join(_TYPES[name] for name in types)
+    if value is None:
+        message, hint = f"{_text(path)} has no value; it must be {wanted}", "Write one, or remove the key."
+        return Diagnostic(WRONG_TYPE, message, place, hint=hint)
+    written = document.source_text(path)
+    message = f"{_text(path) or 'the document'} must be {wanted}, not {_shown(value, written)}"
+    return Diagnostic(WRONG_TYPE, message, place, hint=_type_hint(value, types, written))
+
+
+def _type_hint(value: Any, types: Sequence[str], written: str | None) -> str:
+    if "string" in types and written is not None:
+        return f'Put it in quotes: "{written}".'
+    if "boolean" in types and isinstance(value, str) and value.lower() in ("yes", "no", "on", "off"):
+        return f'YAML 1.2 reads "{value}" as text; write true or false.'
+    if isinstance(value, str) and {"integer", "number"} & set(types) and value.strip().isdigit():
+        return f"Remove the quotes: {value.strip()}."
+    if "array" in types:
+        return "Write a list: a '-' before each item."
+    return ""
+
+
+def _invalid(document: Document, path: KeyPath, rule: str, value: Any, hint: str = "") -> Diagnostic:
+    shown = "" if isinstance(value, (dict, list)) else f", not {_shown(value, None)}"
+    message = f"{_text(path) or 'the document'} {rule}{shown}"
+    return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=hint)
+
+
+def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
+    """What a JSON Schema keyword demands, in words."""
+    match keyword:
+        case "pattern":
+            return str(schema.get("patternErrorMessage", f"must match {expected}"))
+        case "minimum":
+            return f"must be at least {expected}"
+        case "maximum":
+            return f"must be at most {expected}"
+        case "minItems" | "minLength":
+            return "must not be empty" if expected == 1 else f"must have at least {expected} entries"
+        case "maxItems":
+            return f"must have at most {expected} entries"
+        case "maxLength":
+            return f"must have at most {expected} characters"
+        case _:
+            return f"breaks the rule {keyword}: {expected}"
+
+
+def _from_model(item: Any, document: Document) -> Diagnostic:
+    """What a model refuses although its schema does not."""
+    path = tuple(step for step in item["loc"] if isinstance(step, (str, int)))
+    return _invalid(document, path, f"is not valid: {item['msg']}", item.get("input"))
+
+
+def _closest(value: Any, choices: Sequence[Any]) -> str:
+    names = [choice for choice in choices if isinstance(choice, str)]
+    folded = {name.casefold(): name for name in reversed(names)}
+    close = get_close_matches(str(value).casefold(), folded, n=1)
+    return f'Did you mean "{folded[close[0]]}"?' if close else ""
+
+
+def _choices(choices: Sequence[Any]) -> str:
+    return str(choices[0]) if len(choices) == 1 else "one of " + ", ".join(str(choice) for choice in choices)
+
+
+def _shown(value: Any, written: str | None) -> str:
+    if isinstance(value, (dict, list)):
+        return _TYPES["object" if isinstance(value, dict) else "array"]
+    if isinstance(value, bool) or value is None:
+        return written or str(value).lower()
+    text = written if written is not None and not isinstance(value, str) else str(value)
+    text = text if len(text) <= 60 else text[:57] + "..."
+    return f'"{text}"' if isinstance(value, str) else text
+
+
+def _text(path: KeyPath) -> str:
+    """A key path as people write it: spec.topology_keys[0].label."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

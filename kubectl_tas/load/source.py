@@ -1,0 +1,153 @@
+"""Where files come from: a folder on disk. Paths in, bytes out; nothing outside the folder is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.errors import TasError
+
+CONFIG_FILE = "tas.yaml"
+"""The file that marks the root of a repository."""
+SUFFIXES = (".yaml", ".yml", ".json")
+MAX_BYTES = 4 * 1024 * 1024
+"""The largest file that is read."""
+
+FILE_TOO_LARGE = Rule(
+    "file-too-large",
+    Severity.ERROR,
+    "A file is larger than 4 MiB.",
+    "Nobody reviews such a file, and an API server takes no object above 1.5 MiB. Split it, or move it "
+    "out of the folders that are read.",
+)
+FILE_NOT_REGULAR = Rule(
+    "file-not-regular",
+    Severity.ERROR,
+    "A name that ends like a manifest is a broken link, a pipe or a device.",
+    "Such a name cannot be read the same way on every machine. Replace it by a plain file.",
+)
+FILE_OUTSIDE_REPOSITORY = Rule(
+    "file-outside-repository",
+    Severity.ERROR,
+    "A symbolic link leads out of the repository.",
+    "What the link points at is not under version control here, so two checkouts would render different "
+    "manifests. Copy the file into the repository.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """A file as it was found: its bytes, or why there are none."""
+
+    path: str
+    """Relative to the root, with forward slashes."""
+    content: bytes
+    problem: Diagnostic | None = None
+
+
+class Source(Protocol):
+    """A tree of files: a folder, or one revision of a git repository."""
+
+    def config(self) -> RawFile | None:
+        """``tas.yaml``, where there is one."""
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether ``folder``, relative to the root, exists."""
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """All manifests below ``folders``, sorted by path; nothing below ``exclude``."""
+
+
+class FolderSource:
+    """The files below ``root``. Raises TasError where a folder or file cannot be read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._real_root = os.path.realpath(root)
+
+    def config(self) -> RawFile | None:
+        """``tas.yaml``, where there is one."""
+        path = self.root / CONFIG_FILE
+        if not path.exists() and not path.is_symlink():
+            return None
+        return self._read(CONFIG_FILE)
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether ``folder``, relative to the root, exists."""
+        return (self.root / folder).is_dir()
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
+        found: dict[str, RawFile] = {}
+        for folder in folders:
+            base = Path(folder).as_posix()
+            for path, problem in self._walk(base, exclude=exclude, above=()):
+                if path == CONFIG_FILE or path in found:
+                    continue
+                found[path] = problem or self._read(path)
+        return tuple(found[path] for path in sorted(found))
+
+    def _walk(
+        self, folder: str, *, exclude: str, above: tuple[str, ...]
+    ) -> Iterator[tuple[str, RawFile | None]]:
+        """Paths below ``folder``; with a RawFile where the path itself is a problem."""
+        real = os.path.realpath(self.root / folder)
+        if real in above or not self.has_folder(folder):
+            return
+        if not self._inside(real):
+            yield folder, self._outside(folder)
+            return
+        try:
+            with os.scandir(self.root / folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            raise TasError(
+                f"cannot read the folder {folder}: {error.strerror}", hint="Check its permissions."
+            ) from error
+        for entry in listed:
+            path = entry.name if folder == "." else f"{folder}/{entry.name}"
+            if entry.name.startswith(".") or path == exclude:
+                continue
+            if entry.is_dir():
+                yield from self._walk(path, exclude=exclude, above=(*above, real))
+            elif entry.name.endswith(SUFFIXES):
+                yield path, None
+
+    def _read(self, path: str) -> RawFile:
+        full = self.root / path
+        if full.is_symlink() and not self._inside(os.path.realpath(full)):
+            return self._outside(path)
+        try:
+            status = full.stat()
+            if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
+                return RawFile(path, full.read_bytes())
+        except FileNotFoundError:
+            return self._problem(path, FILE_NOT_REGULAR, "the link leads nowhere", "Remove or mend it.")
+        except OSError as error:
+            raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
+        if not stat.S_ISREG(status.st_mode):
+            return self._problem(path, FILE_NOT_REGULAR, "not a plain file", "Replace it by a plain file.")
+        size = status.st_size / (1024 * 1024)
+        return self._problem(
+            path, FILE_TOO_LARGE, f"the file has {size:.0f} MiB; at most 4 MiB are read", "Split the file."
+        )
+
+    def _inside(self, real: str) -> bool:
+        return real == self._real_root or real.startswith(self._real_root + os.sep)
+
+    def _outside(self, path: str) -> RawFile:
+        return self._problem(
+            path,
+            FILE_OUTSIDE_REPOSITORY,
+            "this symbolic link leads out of the repository",
+            "Copy what it points at into the repository.",
+        )
+
+    @staticmethod
+    def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
+        return RawFile(path, b"", Diagnostic(rule, message, Location(path, 1, 1), hint=hint))

@@ -1,0 +1,45 @@
+"""A manifest on its way out: where it is written, when it is applied, and what it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from kubectl_tas.model.manifest import Manifest
+
+
+class Phase(IntEnum):
+    """The order in which objects are applied; the reverse is the order in which they are pruned.
+
+    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children.
+    """
+
+    PRIORITY_CLASS = 0
+    TOPOLOGY = 1
+    ROOT_QUEUE = 2
+    POOL_QUEUE = 3
+    LEAF_QUEUE = 4
+    POD_GROUP = 5
+    POD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One object to apply."""
+
+    backend: str
+    """The cluster it is for."""
+    phase: Phase
+    folder: str
+    """Folder below the backend's output."""
+    file: str
+    """File name in that folder."""
+    manifest: Manifest
+    source: str
+    """The file that it was compiled from, relative to the repository root."""
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        """Its place in the total order of application."""
+        metadata = self.manifest.metadata
+        return (self.phase, metadata.namespace or "", metadata.name)

@@ -1,0 +1,62 @@
+"""What every declared model shares: frozen, strict, no unknown field."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+
+T = TypeVar("T")
+
+API_VERSION = "tas/v1alpha1"
+"""apiVersion of the tool's own kinds."""
+
+NAME_PREFIX = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+NAME_PART = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
+QUALIFIED_NAME = rf"^{NAME_PREFIX}{NAME_PART}$"
+"""A label key: an optional DNS prefix and a name. The pattern of KAI's Topology CRD."""
+
+Many = Annotated[tuple[T, ...], Strict(strict=False)]
+"""A YAML sequence."""
+Text = Annotated[str, StringConstraints(min_length=1)]
+"""A string that says something."""
+Count = Annotated[int, Field(ge=0)]
+"""A whole number that is not negative."""
+
+
+def said(message: str) -> Any:
+    """What the JSON Schema says where a pattern does not match; editors show it, and so do we."""
+    return Field(json_schema_extra={"patternErrorMessage": message})
+
+
+LabelKey = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=316, pattern=QUALIFIED_NAME),
+    said("must be a label such as topology.kubernetes.io/zone"),
+]
+"""The key of a Kubernetes label."""
+LabelValue = Annotated[
+    str,
+    StringConstraints(max_length=63, pattern=rf"^({NAME_PART})?$"),
+    said("must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"),
+]
+"""The value of a Kubernetes label."""
+Quantity = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"),
+    said("must be a quantity such as 500m or 64Gi"),
+]
+"""A Kubernetes quantity, such as 500m or 64Gi."""
+
+
+class Model(BaseModel):
+    """A frozen mapping that refuses unknown fields and never converts a scalar's type."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Named(Model):
+    """The metadata of one of the tool's own kinds."""
+
+    name: Text
+    """Unique within its kind."""

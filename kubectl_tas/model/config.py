@@ -1,0 +1,82 @@
+"""The repository's own settings: the Config document in ``tas.yaml``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
+
+from kubectl_tas import kai
+from kubectl_tas.model.base import Many, Model, Named, Text, said
+
+DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
+"""The folders that are read where the Config names none."""
+
+
+class Scheduler(Model):
+    """The scheduler of a backend."""
+
+    type: Literal["kai", "default"] = "kai"
+    """kai, or default for a cluster without KAI Scheduler: no queues, no gangs, no topology."""
+    name: Text | None = None
+    """schedulerName of the pods. Without it: kai-scheduler, or default-scheduler for type default."""
+    version: Annotated[
+        str, StringConstraints(pattern=kai.PATTERN), said('must be a release such as "0.17"')
+    ] = "0.17"
+    """The KAI release that runs there, as "0.17" (in quotes)."""
+
+
+class Backend(Model):
+    """One Kubernetes cluster."""
+
+    name: Text
+    """What pools call it, and its folder below the output where there are several."""
+    namespace: Text = "default"
+    """Where its workloads run; part of every queue name."""
+    scheduler: Scheduler = Scheduler()
+    """Who places its pods."""
+
+
+class PriorityClasses(Model):
+    """The PriorityClass object of each OSMO priority."""
+
+    HIGH: Text = "osmo-high"
+    """Not preemptible, value 125."""
+    NORMAL: Text = "osmo-normal"
+    """Not preemptible, value 100."""
+    LOW: Text = "osmo-low"
+    """Preemptible, value 50."""
+
+
+class ConfigSpec(Model):
+    """The settings; each has a default."""
+
+    backends: Many[Backend] = (Backend(name="default"),)
+    """The clusters that this repository is for."""
+    queuePrefix: Text = "osmo"
+    """First part of every queue name."""
+    gitops: Literal["argocd", "flux", "none"] = "none"
+    """Which tool applies the manifests: decides the annotations they carry."""
+    output: Text = "manifests"
+    """Folder, relative to the repository root, that render writes."""
+    priorityClasses: PriorityClasses = PriorityClasses()
+    """Names of the PriorityClass objects."""
+    drainInterval: Annotated[
+        str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
+    ] = "15m"
+    """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
+    sources: Many[Text] = DEFAULT_SOURCES
+    """Folders, relative to the repository root, that are read."""
+
+
+class Config(Model):
+    """The repository's settings. Only in tas.yaml, and only once."""
+
+    apiVersion: Literal["tas/v1alpha1"]
+    """tas/v1alpha1"""
+    kind: Literal["Config"]
+    """Config"""
+    metadata: Named | None = None
+    """Not used; allowed because Kubernetes tools expect it."""
+    spec: ConfigSpec = ConfigSpec()
+    """The settings."""

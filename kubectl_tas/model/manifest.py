@@ -1,0 +1,349 @@
+"""What is emitted: KAI's Queue, Topology and PodGroup, and the Kubernetes objects beside them.
+
+The field names and bounds are those of KAI's CustomResourceDefinitions. None means that a field is absent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from kubectl_tas.model.base import LabelKey, LabelValue, Many, Model, Text
+
+ObjectName = Annotated[
+    str,
+    StringConstraints(
+        max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+    ),
+]
+"""An RFC 1123 subdomain."""
+SubGroupName = Annotated[
+    str, StringConstraints(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+]
+"""An RFC 1123 label."""
+
+
+class Metadata(Model):
+    """Metadata of an emitted object."""
+
+    name: ObjectName
+    """Name of the object."""
+    namespace: ObjectName | None = None
+    """Namespace, for the kinds that have one."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels."""
+    annotations: dict[LabelKey, str] = {}
+    """Annotations."""
+
+
+class Share(Model):
+    """One resource of a queue; -1 means no limit."""
+
+    quota: Annotated[int, Field(ge=-1)]
+    """Guaranteed amount."""
+    limit: Annotated[int, Field(ge=-1)]
+    """The most that the queue may hold. KAI reads an absent limit as nothing allowed."""
+    overQuotaWeight: Annotated[int, Field(ge=0)]
+    """Share of what nobody claims."""
+
+
+class QueueResources(Model):
+    """The resources that KAI divides among queues."""
+
+    gpu: Share
+    """GPUs."""
+    cpu: Share
+    """Thousandths of a core."""
+    memory: Share
+    """Megabytes."""
+
+
+class QueueSpec(Model):
+    """What a queue is guaranteed."""
+
+    displayName: Text
+    """What users see."""
+    parentQueue: ObjectName | None = None
+    """The queue above; none at the top."""
+    resources: QueueResources
+    """Its resources."""
+
+
+class Queue(Model):
+    """KAI's Queue: cluster-scoped."""
+
+    apiVersion: Literal["scheduling.run.ai/v2"] = "scheduling.run.ai/v2"
+    """scheduling.run.ai/v2"""
+    kind: Literal["Queue"] = "Queue"
+    """Queue"""
+    metadata: Metadata
+    """Its name."""
+    spec: QueueSpec
+    """What it is guaranteed."""
+
+
+class TopologyLevel(Model):
+    """One level of a Topology."""
+
+    nodeLabel: LabelKey
+    """The node label that tells its domains apart."""
+    alias: LabelKey | None = None
+    """What workloads may call it; from KAI 0.17."""
+
+
+class TopologySpec(Model):
+    """The hierarchy."""
+
+    levels: Annotated[Many[TopologyLevel], Field(min_length=1, max_length=16)]
+    """From the coarsest to the finest."""
+
+
+class Topology(Model):
+    """KAI's Topology: cluster-scoped. Until KAI 0.11 it is Kueue's."""
+
+    apiVersion: Literal["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1alpha1"]
+    """kai.scheduler/v1alpha1; kueue.x-k8s.io/v1alpha1 before KAI 0.12."""
+    kind: Literal["Topology"] = "Topology"
+    """Topology"""
+    metadata: Metadata
+    """Its name."""
+    spec: TopologySpec
+    """The hierarchy."""
+
+
+class TopologyConstraint(Model):
+    """How close the pods below must run."""
+
+    topology: Text | None = None
+    """Name of the Topology."""
+    requiredTopologyLevel: Text | None = None
+    """All pods within one domain of this level, or none runs."""
+    preferredTopologyLevel: Text | None = None
+    """Within one domain of this level if possible."""
+
+
+class SubGroup(Model):
+    """A part of a gang."""
+
+    name: Text
+    """Unique within the PodGroup; a lower-case RFC 1123 label."""
+    parent: Text | None = None
+    """The SubGroup that it is a part of."""
+    minMember: Annotated[int, Field(ge=0)] | None = None
+    """Pods needed before any starts; only on leaves."""
+    minSubGroup: Annotated[int, Field(ge=0)] | None = None
+    """Direct children needed before any starts; only above leaves."""
+    topologyConstraint: TopologyConstraint | None = None
+    """How close its pods must run."""
+
+
+class PodGroupSpec(Model):
+    """A gang."""
+
+    queue: Text
+    """Name of a leaf queue."""
+    priorityClassName: Text | None = None
+    """Name of a PriorityClass."""
+    preemptibility: Literal["preemptible", "non-preemptible"] | None = None
+    """Whether more important work may evict it."""
+    minMember: Annotated[int, Field(ge=1)] | None = None
+    """Pods needed before any starts; absent where there are SubGroups."""
+    minSubGroup: Annotated[int, Field(ge=1)] | None = None
+    """Top SubGroups needed before any starts."""
+    topologyConstraint: TopologyConstraint | None = None
+    """How close all its pods must run."""
+    subGroups: Many[SubGroup] = ()
+    """Its parts, parents before children."""
+    markUnschedulable: bool | None = None
+    """Whether pods are told that they cannot be scheduled."""
+    schedulingBackoff: int | None = None
+    """Scheduling cycles to try: -1 or 1."""
+    preemptionDelay: Text | None = None
+    """How long it must wait before it evicts others."""
+    stalenessGracePeriod: Text | None = None
+    """How long it may run below its minimum."""
+    backoffLimit: int | None = None
+    """Failed pods before the gang fails; gone from KAI 0.15."""
+    completions: int | None = None
+    """Successful pods before the gang succeeds; gone from KAI 0.15."""
+    parallelism: int | None = None
+    """Pods that run at once; gone from KAI 0.15."""
+
+
+class PodGroup(Model):
+    """KAI's PodGroup: namespaced."""
+
+    apiVersion: Literal["scheduling.run.ai/v2alpha2"] = "scheduling.run.ai/v2alpha2"
+    """scheduling.run.ai/v2alpha2"""
+    kind: Literal["PodGroup"] = "PodGroup"
+    """PodGroup"""
+    metadata: Metadata
+    """Its name and namespace."""
+    spec: PodGroupSpec
+    """The gang."""
+
+
+class PriorityClass(Model):
+    """Kubernetes' PriorityClass: cluster-scoped."""
+
+    apiVersion: Literal["scheduling.k8s.io/v1"] = "scheduling.k8s.io/v1"
+    """scheduling.k8s.io/v1"""
+    kind: Literal["PriorityClass"] = "PriorityClass"
+    """PriorityClass"""
+    metadata: Metadata
+    """Its name."""
+    value: int
+    """KAI takes pods below 100 for preemptible."""
+    globalDefault: bool = False
+    """Whether pods without a class get this one."""
+    description: Text
+    """For people."""
+
+
+class EnvVar(Model):
+    """An environment variable."""
+
+    name: Text
+    """Its name."""
+    value: str
+    """Its value."""
+
+
+class ResourceList(Model):
+    """Amounts of resources, as Kubernetes quantities."""
+
+    limits: dict[str, str]
+    """The most that is given."""
+    requests: dict[str, str]
+    """What is set aside."""
+
+
+class VolumeMount(Model):
+    """Where a volume appears in a container."""
+
+    name: Text
+    """The volume."""
+    mountPath: Text
+    """Path in the container."""
+
+
+class SecurityContext(Model):
+    """What a container may do to its node."""
+
+    privileged: bool
+    """Everything."""
+
+
+class Container(Model):
+    """The one container of a pod."""
+
+    name: SubGroupName
+    """Name of the task."""
+    image: Text
+    """Image."""
+    command: Many[str] = ()
+    """Entry point."""
+    args: Many[str] = ()
+    """Arguments."""
+    env: Many[EnvVar] = ()
+    """Environment."""
+    resources: ResourceList | None = None
+    """What it asks for."""
+    securityContext: SecurityContext | None = None
+    """What it may do."""
+    volumeMounts: Many[VolumeMount] = ()
+    """Mounted volumes."""
+
+
+class HostPath(Model):
+    """A path of the node."""
+
+    path: Text
+    """Absolute."""
+
+
+class Volume(Model):
+    """A volume of a pod."""
+
+    name: Text
+    """What mounts call it."""
+    hostPath: HostPath
+    """Where it comes from."""
+
+
+class NodeSelectorRequirement(Model):
+    """A condition on a node's label."""
+
+    key: LabelKey
+    """The label."""
+    operator: Literal["NotIn"] = "NotIn"
+    """How it is compared."""
+    values: Annotated[Many[str], Field(min_length=1)]
+    """With what."""
+
+
+class NodeSelectorTerm(Model):
+    """Conditions that must all hold."""
+
+    matchExpressions: Annotated[Many[NodeSelectorRequirement], Field(min_length=1)]
+    """The conditions."""
+
+
+class NodeSelector(Model):
+    """Terms of which one must hold."""
+
+    nodeSelectorTerms: Annotated[Many[NodeSelectorTerm], Field(min_length=1)]
+    """The terms."""
+
+
+class NodeAffinity(Model):
+    """Where a pod may run."""
+
+    requiredDuringSchedulingIgnoredDuringExecution: NodeSelector
+    """What a node must fulfil when the pod is placed."""
+
+
+class Affinity(Model):
+    """What a pod is drawn to or kept from."""
+
+    nodeAffinity: NodeAffinity
+    """Nodes."""
+
+
+class PodSpec(Model):
+    """How a pod runs."""
+
+    schedulerName: Text
+    """Who places it."""
+    priorityClassName: Text
+    """How important it is."""
+    restartPolicy: Literal["Never"] = "Never"
+    """A task runs once."""
+    hostNetwork: bool | None = None
+    """Whether it shares the node's network."""
+    dnsPolicy: Text | None = None
+    """Set where hostNetwork would change it."""
+    affinity: Affinity | None = None
+    """Which nodes it keeps away from."""
+    containers: Annotated[Many[Container], Field(min_length=1)]
+    """Its container."""
+    volumes: Many[Volume] = ()
+    """Its volumes."""
+
+
+class Pod(Model):
+    """Kubernetes' Pod: namespaced."""
+
+    apiVersion: Literal["v1"] = "v1"
+    """v1"""
+    kind: Literal["Pod"] = "Pod"
+    """Pod"""
+    metadata: Metadata
+    """Name, namespace, queue and gang."""
+    spec: PodSpec
+    """How it runs."""
+
+
+Manifest = PriorityClass | Topology | Queue | PodGroup | Pod
+"""Anything that is emitted."""

@@ -1,0 +1,59 @@
+"""A repository as it was read: every document with the place it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.config import Config
+from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.workflow import Workflow
+
+M = TypeVar("M")
+KeyPath = tuple[str | int, ...]
+"""Where in a document: keys and indices from its root."""
+
+
+class Origin(Protocol):
+    """The document that something was declared in."""
+
+    @property
+    def path(self) -> str:
+        """The file, relative to the repository root."""
+
+    def locate(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared(Generic[M]):
+    """A model and the document that declares it."""
+
+    spec: M
+    origin: Origin
+
+    def at(self, *path: str | int) -> Location:
+        """The place of the value at ``path``."""
+        return self.origin.locate(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Everything that a repository declares, in the order of its files."""
+
+    config: Declared[Config] | None = None
+    pools: tuple[Declared[Pool], ...] = ()
+    subpools: tuple[Declared[Subpool], ...] = ()
+    topologies: tuple[Declared[ClusterTopology], ...] = ()
+    workflows: tuple[Declared[Workflow], ...] = ()
+    pod_groups: tuple[Declared[PodGroup], ...] = ()
+    files: int = 0
+    """How many files were read."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is declared that could be rendered."""
+        return not any((self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups))

@@ -1,0 +1,94 @@
+"""Models in, JSON Schemas out; the docstring under a field is its description."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from itertools import pairwise
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+
+from kubectl_tas.model.config import Config
+from kubectl_tas.model.manifest import Pod, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.workflow import Workflow
+
+MODELS: tuple[type[BaseModel], ...] = (
+    ClusterTopology,
+    Config,
+    Pod,
+    PodGroup,
+    Pool,
+    PriorityClass,
+    Queue,
+    Subpool,
+    Topology,
+    Workflow,
+)
+"""The kinds that have a schema file of their own."""
+
+
+class _Generator(GenerateJsonSchema):
+    """JSON Schema for people who write YAML: no titles, no null where a field may be left out."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def nullable_schema(self, schema: Any) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        result = super().default_schema(schema)
+        if result.get("default", "") is None:
+            del result["default"]
+        return result
+
+
+def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a model and all that it contains."""
+    schema = model.model_json_schema(schema_generator=_Generator, mode=mode)
+    models = {item.__name__: item for item in _reachable(model)}
+    for name, part in (*schema.get("$defs", {}).items(), (model.__name__, schema)):
+        part.pop("title", None)
+        docs = _field_docs(models[name]) if name in models else {}
+        for field, text in docs.items():
+            if field in part.get("properties", {}):
+                part["properties"][field]["description"] = text
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": model.__name__, **schema}
+
+
+def _reachable(model: type[BaseModel]) -> set[type[BaseModel]]:
+    """The model and every model in its fields."""
+    found: set[type[BaseModel]] = set()
+    waiting: list[Any] = [model]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, type) and issubclass(item, BaseModel):
+            if item not in found:
+                found.add(item)
+                waiting += [field.annotation for field in item.model_fields.values()]
+        else:
+            waiting += [part for part in getattr(item, "__args__", ()) if part is not item]
+    return found
+
+
+def _field_docs(model: type[BaseModel]) -> dict[str, str]:
+    """The docstring under each field of a class and of its bases."""
+    docs: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if not (issubclass(base, BaseModel) and base.__module__.startswith("kubectl_tas.")):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
+        for field, text in pairwise(body):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            ):
+                docs[field.target.id] = inspect.cleandoc(str(text.value.value))
+    return docs

@@ -1,0 +1,158 @@
+"""OSMO workflows: groups of tasks, the resources they ask for, and how close they must run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Quantity, Text, said
+
+Priority = Literal["HIGH", "NORMAL", "LOW"]
+RequirementType = Literal["required", "preferred"]
+Argument = str | int
+"""A command-line word or a value of the environment; a whole number needs no quotes."""
+Json = JsonValue | None
+HostMount = Annotated[
+    str,
+    Field(pattern=r"^/[^:]*(:/[^:]*)?$"),
+    said("must be an absolute path, or /path-on-node:/path-in-container"),
+]
+
+
+class TopologyRequirement(Model):
+    """The tasks that name one group at one level run in one domain of that level."""
+
+    key: Text
+    """A key of the pool's topology, such as rack."""
+    group: Text = "default"
+    """Tasks with the same group are placed together."""
+    requirementType: RequirementType = "required"
+    """required: otherwise not scheduled at all; preferred: best effort."""
+
+
+class Resource(Model):
+    """What one task asks for."""
+
+    cpu: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)] | Quantity | None = None
+    """CPU cores."""
+    memory: Quantity | None = None
+    """Memory, such as 64Gi."""
+    storage: Quantity | None = None
+    """Ephemeral storage, such as 100Gi."""
+    gpu: Count = 0
+    """Whole GPUs."""
+    platform: Text | None = None
+    """OSMO's name for a kind of node; honoured by OSMO's own runtime only."""
+    nodesExcluded: Many[Text] = ()
+    """Host names that the task must not run on."""
+    topology: Many[TopologyRequirement] = ()
+    """How close the tasks with this resource must run."""
+
+
+class Task(Model):
+    """One container, which becomes one pod."""
+
+    name: Text
+    """Unique within the workflow."""
+    image: Text
+    """Container image."""
+    command: Many[Argument] = ()
+    """Entry point."""
+    args: Many[Argument] = ()
+    """Arguments."""
+    environment: dict[str, Argument] = {}
+    """Environment variables."""
+    resource: Text = "default"
+    """Which of the workflow's resources it asks for."""
+    lead: bool | None = None
+    """Whether its end ends the group; OSMO's runtime only."""
+    inputs: Json = None
+    """Data to fetch before the start; OSMO's runtime only."""
+    outputs: Json = None
+    """Data to store after the end; OSMO's runtime only."""
+    files: Json = None
+    """Files to put into the container; OSMO's runtime only."""
+    credentials: Json = None
+    """Secrets to hand to the container; OSMO's runtime only."""
+    kpis: Json = None
+    """Indicators to read from the outputs; OSMO's runtime only."""
+    checkpoint: Json = None
+    """Paths to save while it runs; OSMO's runtime only."""
+    exitActions: Json = None
+    """What to do on which exit code; OSMO's runtime only."""
+    downloadType: Json = None
+    """How inputs are fetched; OSMO's runtime only."""
+    cacheSize: Json = None
+    """Room for cached inputs; OSMO's runtime only."""
+    privileged: bool = False
+    """Whether the container runs privileged."""
+    hostNetwork: bool = False
+    """Whether the pod shares the node's network."""
+    volumeMounts: Many[HostMount] = ()
+    """Paths of the node to mount: /path, or /path-on-node:/path-in-container."""
+
+
+class Group(Model):
+    """Tasks that start together: one gang."""
+
+    name: Text
+    """Unique within the workflow."""
+    tasks: Annotated[Many[Task], Field(min_length=1)]
+    """Its tasks."""
+    barrier: bool | None = None
+    """Whether tasks wait for each other at the start; OSMO's runtime only."""
+    ignoreNonleadStatus: bool | None = None
+    """Whether only the lead's exit counts; OSMO's runtime only."""
+
+
+class WorkflowSpec(Model):
+    """A workflow: either groups, or tasks with a group each."""
+
+    name: Text
+    """Unique within the repository."""
+    pool: Text
+    """The pool, or pool--subpool, that it is submitted to."""
+    priority: Priority = "NORMAL"
+    """HIGH and NORMAL stay within the quota; LOW may borrow and be preempted."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels that its pods carry."""
+    timeout: Json = None
+    """How long it may run or wait; OSMO's runtime only."""
+    backend: Text | None = None
+    """The cluster; must be the pool's own."""
+    groups: Many[Group] = ()
+    """Gangs."""
+    tasks: Many[Task] = ()
+    """Instead of groups: tasks that need not start together."""
+    resources: dict[str, Resource] = {}
+    """The resources that tasks name; may also stand beside workflow."""
+
+
+class Workflow(Model):
+    """An OSMO workflow file."""
+
+    version: int | None = None
+    """Version of OSMO's format."""
+    workflow: WorkflowSpec
+    """The workflow."""
+    resources: dict[str, Resource] = {}
+    """The resources that tasks name, by name; default is the one a task gets that names none."""
+
+
+OSMO_ONLY_WORKFLOW = ("timeout",)
+OSMO_ONLY_GROUP = ("barrier", "ignoreNonleadStatus")
+OSMO_ONLY_TASK = (
+    "lead",
+    "inputs",
+    "outputs",
+    "files",
+    "credentials",
+    "kpis",
+    "checkpoint",
+    "exitActions",
+    "downloadType",
+    "cacheSize",
+)
+OSMO_ONLY_RESOURCE = ("platform",)
+"""Fields that a cluster without OSMO's runtime cannot honour."""

@@ -1,0 +1,1 @@
+"""Diagnostics in, text out: one file a format, all of them pure."""

@@ -1,0 +1,48 @@
+"""Diagnostics for programs: a versioned contract, not a dump of internals."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic, Location
+
+VERSION = 1
+"""Raised when a field changes its meaning or goes; new fields may come at any time."""
+
+
+def render(diagnostics: Sequence[Diagnostic], files: int) -> str:
+    """One JSON object with ``version``, ``summary`` and ``diagnostics``."""
+    counts = Counter(diagnostic.severity.value for diagnostic in diagnostics)
+    summary = {"files": files, **{name: counts[name] for name in ("error", "warning", "info")}}
+    report = {
+        "version": VERSION,
+        "summary": summary,
+        "diagnostics": [_diagnostic(diagnostic) for diagnostic in diagnostics],
+    }
+    return dump(report)
+
+
+def dump(value: Any) -> str:
+    """JSON as all commands print it: two spaces, a newline at the end."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "rule": diagnostic.rule.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "hint": diagnostic.hint,
+        "location": _location(diagnostic.location),
+        "related": [
+            {"message": related.message, "location": _location(related.location)}
+            for related in diagnostic.related
+        ],
+    }
+
+
+def _location(place: Location | None) -> dict[str, Any] | None:
+    return None if place is None else {"path": place.path, "line": place.line, "column": place.column}

@@ -1,0 +1,65 @@
+"""Diagnostics for people: the place, what is wrong, the line with a caret, and how to mend it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, severity
+
+MAX_WIDTH = 160
+"""Characters of a source line that are shown."""
+
+
+def render(diagnostics: Sequence[Diagnostic], files: int, *, colour: bool = False) -> str:
+    """All findings, a blank line after each, and a line that counts them."""
+    blocks = [_block(diagnostic, colour=colour) for diagnostic in diagnostics]
+    return "\n".join([*blocks, summary(diagnostics, files, colour=colour)])
+
+
+def summary(diagnostics: Sequence[Diagnostic], files: int, *, colour: bool = False) -> str:
+    """One line that counts findings by severity."""
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics)
+    where = f"in {plural(files, 'file')}"
+    if not diagnostics:
+        return f"No problems found {where}.\n"
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    parts = [plural(counts[kind], name) for kind, name in names.items() if counts[kind]]
+    return f"{paint(', '.join(parts), BOLD, colour=colour)} {where}.\n"
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
+    place = f"{paint(str(diagnostic.location), BOLD, colour=colour)}: " if diagnostic.location else ""
+    kind = severity(diagnostic.severity, colour=colour)
+    code = paint(f"[{diagnostic.rule.code}]", DIM, colour=colour)
+    lines = [f"{place}{kind}: {diagnostic.message} {code}"]
+    if diagnostic.location is not None:
+        lines += _snippet(diagnostic.location, colour=colour)
+    for related in diagnostic.related:
+        where = f" ({related.location})" if related.location else ""
+        lines.append(f"  = note: {related.message}{where}")
+    if diagnostic.hint:
+        lines.append(f"  = help: {diagnostic.hint}")
+    return "\n".join(lines) + "\n"
+
+
+def _snippet(place: Location, *, colour: bool) -> list[str]:
+    if not place.source.strip():
+        return []
+    source = place.source.replace("\t", " ")
+    start = max(0, place.column - MAX_WIDTH // 2) if len(source) > MAX_WIDTH else 0
+    shown = source[start : start + MAX_WIDTH]
+    column = place.column - start
+    carets = "^" * max(1, min(place.length, len(shown) - column + 1))
+    gutter = " " * len(str(place.line))
+    bar = paint("|", BLUE, colour=colour)
+    return [
+        f"  {paint(str(place.line), BLUE, colour=colour)} {bar} {shown.rstrip()}",
+        f"  {gutter} {bar} {' ' * (column - 1)}{paint(carets, BLUE, colour=colour)}",
+    ]

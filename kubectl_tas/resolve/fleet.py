@@ -1,0 +1,319 @@
+"""The fleet: all that a repository declares, with every reference followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from kubectl_tas import kai
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.config import Backend, ConfigSpec
+from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
+from kubectl_tas.model.repository import Declared, KeyPath, Repository
+from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
+from kubectl_tas.resolve.names import SEPARATOR
+
+UNLIMITED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Dangling:
+    """A name that nothing in the repository defines."""
+
+    what: str
+    """The kind of thing it should name, such as ``pool``."""
+    name: str
+    known: tuple[str, ...]
+    """The names that are defined."""
+    declared: Declared[Any]
+    path: KeyPath
+    context: str = ""
+    """Whose names ``known`` are, such as ``pool team``."""
+
+    @property
+    def location(self) -> Location:
+        """Where the name stands."""
+        return self.declared.at(*self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetBackend:
+    """One cluster, and what its scheduler understands."""
+
+    spec: Backend
+    index: int
+    release: kai.Release | None
+    """None where the scheduler is not KAI, or is of a version that the table does not have."""
+
+    @property
+    def name(self) -> str:
+        """What pools call it."""
+        return self.spec.name
+
+    @property
+    def namespace(self) -> str:
+        """Where its workloads run."""
+        return self.spec.namespace
+
+    @property
+    def is_kai(self) -> bool:
+        """Whether its scheduler is KAI."""
+        return self.spec.scheduler.type == "kai"
+
+    @property
+    def scheduler_name(self) -> str:
+        """schedulerName of its pods."""
+        return self.spec.scheduler.name or ("kai-scheduler" if self.is_kai else "default-scheduler")
+
+    def has(self, feature: kai.Feature) -> bool:
+        """Whether its scheduler can express ``feature``."""
+        return self.release is not None and self.release.has(feature)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a topology."""
+
+    key: str
+    """What users call it."""
+    label: str
+    """The node label."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTopology:
+    """A Topology object: a pool's own, or a cluster topology's."""
+
+    name: str
+    levels: tuple[Level, ...]
+    """From the coarsest to the finest."""
+    declared: Declared[Pool] | Declared[ClusterTopology]
+    backend: FleetBackend | None
+    """None: on every KAI backend."""
+    path: KeyPath
+    """Where the levels stand."""
+
+    @property
+    def pool(self) -> str | None:
+        """The pool whose own it is."""
+        return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSubpool:
+    """A guaranteed part of a pool."""
+
+    declared: Declared[Subpool]
+    pool: str
+    name: str
+    """Within the pool."""
+    asked: int
+    """GPUs that its quota comes to, whatever its state."""
+    queue: str
+
+    @property
+    def state(self) -> SubpoolState:
+        """ACTIVE, DELETING or ARCHIVED."""
+        return self.declared.spec.spec.state
+
+    @property
+    def quota(self) -> int:
+        """GPUs it is guaranteed now: none unless it is ACTIVE."""
+        return self.asked if self.state == "ACTIVE" else 0
+
+    @property
+    def canonical(self) -> str:
+        """``pool--subpool``."""
+        return f"{self.pool}{SEPARATOR}{self.name}"
+
+
+@dataclass(frozen=True)
+class FleetPool:
+    """A pool with its queues and its topology."""
+
+    declared: Declared[Pool]
+    name: str
+    backend: FleetBackend
+    subpools: tuple[FleetSubpool, ...]
+    """Sorted by name."""
+    topology: FleetTopology | None
+    queue: str
+    shared_queue: str
+
+    @property
+    def guarantee(self) -> int:
+        """Guaranteed GPUs; -1: no limit."""
+        return self.declared.spec.spec.resources.gpu.guarantee
+
+    @property
+    def maximum(self) -> int:
+        """The most GPUs; -1: no limit."""
+        return self.declared.spec.spec.resources.gpu.maximum
+
+    @property
+    def weight(self) -> int:
+        """Over-quota weight."""
+        return self.declared.spec.spec.resources.gpu.weight
+
+    @cached_property
+    def taken(self) -> int:
+        """GPUs that the ACTIVE subpools hold."""
+        return sum(subpool.quota for subpool in self.subpools)
+
+    @property
+    def shared_quota(self) -> int:
+        """GPUs that are left to the pool itself; -1: no limit. Negative otherwise only in a broken pool."""
+        return UNLIMITED if self.guarantee == UNLIMITED else self.guarantee - self.taken
+
+    @property
+    def is_split(self) -> bool:
+        """Whether any subpool has a queue."""
+        return any(subpool.state != "ARCHIVED" for subpool in self.subpools)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels that its workflows may ask for."""
+        return self.topology.levels if self.topology else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One topology requirement of a resource, resolved against the pool's levels."""
+
+    level: int
+    """Index into the pool's levels."""
+    group: str
+    """Folded name of the group; ``written`` is how the file has it."""
+    written: str
+    required: bool
+    path: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class FleetResource:
+    """A resource of a workflow."""
+
+    spec: Resource
+    requirements: tuple[Requirement, ...]
+    path: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTask:
+    """A task, and the pod it becomes."""
+
+    name: str
+    """Folded."""
+    pod: str
+    spec: Task
+    resource: FleetResource
+    path: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGroup:
+    """A group of a workflow, and the PodGroup it becomes."""
+
+    name: str
+    """Folded."""
+    pod_group: str
+    tasks: tuple[FleetTask, ...]
+    path: KeyPath
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that all its tasks ask for."""
+        return sum(task.resource.spec.gpu for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class FleetWorkflow:
+    """A workflow, and the queue it goes to."""
+
+    declared: Declared[Workflow]
+    name: str
+    """Folded."""
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    """None: the pool's shadow queue."""
+    groups: tuple[FleetGroup, ...]
+
+    @property
+    def priority(self) -> Priority:
+        """HIGH, NORMAL or LOW."""
+        return self.declared.spec.workflow.priority
+
+    @property
+    def queue(self) -> str:
+        """Name of the leaf queue."""
+        return self.subpool.queue if self.subpool else self.pool.shared_queue
+
+    @property
+    def quota(self) -> int:
+        """GPUs guaranteed to that queue; -1: no limit."""
+        return self.subpool.quota if self.subpool else self.pool.shared_quota
+
+    @property
+    def target(self) -> str:
+        """The pool or pool--subpool, as users name it."""
+        return self.subpool.canonical if self.subpool else self.pool.name
+
+    @cached_property
+    def gpus(self) -> int:
+        """GPUs that all its groups ask for."""
+        return sum(group.gpus for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPodGroup:
+    """A hand-written PodGroup, and the cluster it is for."""
+
+    declared: Declared[PodGroup]
+    backend: FleetBackend
+
+    @property
+    def namespace(self) -> str:
+        """Its own namespace, or the backend's."""
+        return self.declared.spec.metadata.namespace or self.backend.namespace
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Everything, resolved."""
+
+    repository: Repository
+    config: ConfigSpec
+    backends: tuple[FleetBackend, ...]
+    topologies: tuple[FleetTopology, ...] = ()
+    """Cluster topologies and the pools' own."""
+    pools: tuple[FleetPool, ...] = ()
+    """Sorted by name."""
+    workflows: tuple[FleetWorkflow, ...] = ()
+    """Sorted by name."""
+    pod_groups: tuple[FleetPodGroup, ...] = ()
+    """Sorted by namespace and name."""
+    dangling: tuple[Dangling, ...] = field(default=())
+
+    @property
+    def settings(self) -> str:
+        """The file that the settings come from; "the defaults" where there is none."""
+        config = self.repository.config
+        return config.origin.path if config else "the defaults"
+
+    @cached_property
+    def pool_by_name(self) -> dict[str, FleetPool]:
+        """Pools by name."""
+        return {pool.name: pool for pool in self.pools}
+
+    def leaf_queues(self, backend: FleetBackend) -> dict[str, str]:
+        """The queues of ``backend`` that take workloads, and the pool or pool--subpool of each."""
+        leaves: dict[str, str] = {}
+        for pool in self.pools:
+            if pool.backend == backend:
+                leaves[pool.shared_queue] = pool.name
+                live = (subpool for subpool in pool.subpools if subpool.state != "ARCHIVED")
+                leaves.update((subpool.queue, subpool.canonical) for subpool in live)
+        return leaves

@@ -1,0 +1,38 @@
+"""Topologies: a pool's own keys, or a cluster topology's domains, as levels from the coarsest to the finest."""
+
+from __future__ import annotations
+
+from kubectl_tas.model.pool import Pool
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetTopology, Level
+
+
+def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...]) -> dict[str, FleetTopology]:
+    """Cluster topologies by name, sorted."""
+    found: dict[str, FleetTopology] = {}
+    for item in sorted(declared, key=lambda item: (item.spec.metadata.name, item.origin.path)):
+        levels = tuple(Level(level.domain, level.key) for level in item.spec.spec.levels)
+        name = item.spec.metadata.name
+        found.setdefault(name, FleetTopology(name, levels, item, None, ("spec", "levels")))
+    return found
+
+
+def pool_topology(
+    declared: Declared[Pool],
+    backend: FleetBackend,
+    own_name: str,
+    topologies: dict[str, FleetTopology],
+    dangling: list[Dangling],
+) -> FleetTopology | None:
+    """The topology of a pool: the cluster topology it names, else its own keys, else None."""
+    spec = declared.spec.spec
+    if spec.topology is not None:
+        if spec.topology not in topologies:
+            known = tuple(topologies)
+            dangling.append(Dangling("topology", spec.topology, known, declared, ("spec", "topology")))
+        return topologies.get(spec.topology)
+    if not spec.topology_keys:
+        return None
+    levels = tuple(Level(level.key, level.label) for level in spec.topology_keys)
+    return FleetTopology(own_name, levels, declared, backend, ("spec", "topology_keys"))

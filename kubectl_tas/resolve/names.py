@@ -1,0 +1,66 @@
+"""How every generated object is named."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+MAX_LABEL = 63
+"""Characters in an RFC 1123 label, and in the value of a Kubernetes label."""
+SEPARATOR = "--"
+"""Stands between a pool and its subpool, and so in no other name."""
+SHARED = "shared"
+"""The shadow queue's place among the subpools; no subpool may have this name."""
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+def is_label(name: str) -> bool:
+    """Whether ``name`` is an RFC 1123 label, of any length."""
+    return _LABEL.fullmatch(name) is not None
+
+
+def fold(name: str) -> str:
+    """A workflow's names are the same whatever their case, and '_' is '-', as in OSMO."""
+    return name.lower().replace("_", "-")
+
+
+def digest(text: str) -> str:
+    """8 hex digits of the SHA-256 of ``text``."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def shorten(name: str, limit: int = MAX_LABEL) -> str:
+    """``name``, or its beginning and a hash of all of it where it has more than ``limit`` characters."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - 9].rstrip('-')}-{digest(name)}"
+
+
+def root_queue(prefix: str, namespace: str) -> str:
+    """The queue above all pools of a namespace."""
+    return f"{prefix}-default-{namespace}"
+
+
+def pool_queue(prefix: str, namespace: str, pool: str) -> str:
+    """The container queue of a pool."""
+    return f"{prefix}-pool-{namespace}-{pool}"
+
+
+def leaf_queue(prefix: str, namespace: str, pool: str, subpool: str) -> str:
+    """The queue of a subpool, or with SHARED the shadow queue."""
+    return f"{pool_queue(prefix, namespace, pool)}{SEPARATOR}{subpool}"
+
+
+def pool_topology(prefix: str, namespace: str, pool: str) -> str:
+    """The Topology that a pool's own topology_keys become."""
+    return f"{pool_queue(prefix, namespace, pool)}-topology"
+
+
+def pod_group(workflow: str, group: str, content: str) -> str:
+    """The PodGroup of a workflow's group; ``content`` is the canonical text of what it consists of."""
+    return shorten(f"{workflow}-{group}-{digest(content)}")
+
+
+def pod(pod_group_name: str, task: str) -> str:
+    """The pod of a task."""
+    return shorten(f"{pod_group_name}-{task}")

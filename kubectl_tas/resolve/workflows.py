@@ -1,0 +1,174 @@
+"""A workflow in; its queue, its gangs and the names of their pods out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.workflow import Group, Resource, Task, Workflow
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import (
+    Dangling,
+    FleetGroup,
+    FleetPool,
+    FleetResource,
+    FleetSubpool,
+    FleetTask,
+    FleetWorkflow,
+    Level,
+    Requirement,
+)
+
+DEFAULT_RESOURCE = "default"
+
+
+def resolve_workflow(
+    declared: Declared[Workflow],
+    pools: Mapping[str, FleetPool],
+    declared_pools: frozenset[str],
+    dangling: list[Dangling],
+) -> FleetWorkflow | None:
+    """The resolved workflow; None where its pool or subpool is unknown or could not be resolved itself."""
+    spec = declared.spec.workflow
+    pool_name, _, short = names.fold(spec.pool).partition(names.SEPARATOR)
+    pool = pools.get(pool_name)
+    if pool is None:
+        if pool_name not in declared_pools:
+            known = tuple(sorted(declared_pools))
+            dangling.append(Dangling("pool", spec.pool, known, declared, ("workflow", "pool")))
+        return None
+    subpool = next((item for item in pool.subpools if item.name == short), None)
+    if names.SEPARATOR in names.fold(spec.pool) and subpool is None:
+        known = tuple(item.canonical for item in pool.subpools)
+        where = ("workflow", "pool")
+        dangling.append(Dangling("subpool", spec.pool, known, declared, where, f"pool {pool.name}"))
+        return None
+    resources = _resources(declared, pool, dangling)
+    name = names.fold(spec.name)
+    groups = tuple(
+        _group(group, path, name, declared, pool, subpool, resources, dangling)
+        for group, path in groups_of(declared.spec)
+    )
+    return FleetWorkflow(declared, name, pool, subpool, groups)
+
+
+def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
+    """The groups of a workflow with their paths; tasks without groups are a group each."""
+    spec = workflow.workflow
+    for index, group in enumerate(spec.groups):
+        yield group, ("workflow", "groups", index)
+    if not spec.groups:
+        for index, task in enumerate(spec.tasks):
+            yield Group(name=task.name, tasks=(task,)), ("workflow", "tasks", index)
+
+
+def task_path(workflow: Workflow, group: KeyPath, index: int) -> KeyPath:
+    """Where a task of the group at ``group`` stands."""
+    return (*group, "tasks", index) if workflow.workflow.groups else group
+
+
+def resource_paths(workflow: Workflow) -> Iterator[tuple[str, Resource, KeyPath]]:
+    """Every resource of a workflow, with its path: those under ``workflow``, then those beside it."""
+    for name, resource in workflow.workflow.resources.items():
+        yield name, resource, ("workflow", "resources", name)
+    for name, resource in workflow.resources.items():
+        yield name, resource, ("resources", name)
+
+
+def _resources(
+    declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]
+) -> dict[str, FleetResource]:
+    """Resources by folded name."""
+    found: dict[str, FleetResource] = {}
+    for name, spec, path in resource_paths(declared.spec):
+        requirements = _requirements(declared, spec, path, pool, dangling)
+        found.setdefault(names.fold(name), FleetResource(spec, requirements, path))
+    return found
+
+
+def _requirements(
+    declared: Declared[Workflow], spec: Resource, path: KeyPath, pool: FleetPool, dangling: list[Dangling]
+) -> tuple[Requirement, ...]:
+    """Requirements from the coarsest level to the finest; unknown keys are dangling and left out."""
+    found = []
+    for index, requirement in enumerate(spec.topology):
+        where = (*path, "topology", index)
+        level = _level(requirement.key, pool.levels)
+        if level is None:
+            known = tuple(item.key for item in pool.levels)
+            context = f"pool {pool.name}"
+            dangling.append(
+                Dangling("topology key", requirement.key, known, declared, (*where, "key"), context)
+            )
+            continue
+        group = names.fold(requirement.group)
+        required = requirement.requirementType == "required"
+        found.append(Requirement(level, group, requirement.group, required, where))
+    return tuple(sorted(found, key=lambda requirement: requirement.level))
+
+
+def _level(key: str, levels: tuple[Level, ...]) -> int | None:
+    return next((index for index, level in enumerate(levels) if level.key == key), None)
+
+
+def _group(
+    group: Group,
+    path: KeyPath,
+    workflow: str,
+    declared: Declared[Workflow],
+    pool: FleetPool,
+    subpool: FleetSubpool | None,
+    resources: Mapping[str, FleetResource],
+    dangling: list[Dangling],
+) -> FleetGroup:
+    name = names.fold(group.name)
+    chosen = []
+    for index, task in enumerate(group.tasks):
+        where = task_path(declared.spec, path, index)
+        chosen.append((task, where, _pick_resource(task, where, declared, resources, dangling)))
+    target = subpool.canonical if subpool else pool.name
+    content = _canonical(
+        name, [(task, resource) for task, _, resource in chosen], target, declared.spec.workflow.priority
+    )
+    pod_group = names.pod_group(workflow, name, content)
+    tasks = tuple(
+        FleetTask(names.fold(task.name), names.pod(pod_group, names.fold(task.name)), task, resource, where)
+        for task, where, resource in chosen
+    )
+    return FleetGroup(name, pod_group, tasks, path)
+
+
+def _pick_resource(
+    task: Task,
+    path: KeyPath,
+    declared: Declared[Workflow],
+    resources: Mapping[str, FleetResource],
+    dangling: list[Dangling],
+) -> FleetResource:
+    name = names.fold(task.resource)
+    found = resources.get(name)
+    if found is not None:
+        return found
+    if name != DEFAULT_RESOURCE:
+        where = (*path, "resource")
+        dangling.append(Dangling("resource", task.resource, tuple(resources), declared, where))
+    return FleetResource(Resource(), (), path)
+
+
+def _canonical(group: str, tasks: list[tuple[Task, FleetResource]], target: str, priority: str) -> str:
+    """The text that a PodGroup's name is hashed from: the same however the file spells it."""
+    content = {
+        "group": group,
+        "pool": target,
+        "priority": priority,
+        "tasks": [
+            {
+                **task.model_dump(mode="json", exclude_defaults=True, exclude={"resource"}),
+                "name": names.fold(task.name),
+                "resource": resource.spec.model_dump(mode="json", exclude_defaults=True),
+            }
+            for task, resource in tasks
+        ],
+    }
+    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
