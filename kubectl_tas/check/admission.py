@@ -14,8 +14,7 @@ SUBPOOL_CLOSED = Rule(
     "subpool-closed",
     Severity.ERROR,
     "A workflow is sent to a subpool that is DELETING or ARCHIVED.",
-    "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the "
-    "pool itself.",
+    "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself.",
 )
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
@@ -77,9 +76,7 @@ def admit(workflow: FleetWorkflow, used: int) -> Verdict:
     asked, quota, target = workflow.gpus, workflow.quota, workflow.target
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         text = f"subpool {target} is {workflow.subpool.state} and takes no workflows"
-        return Verdict(
-            "rejected", SUBPOOL_CLOSED, text, 0, 0, f"Use another subpool of {workflow.pool.name}."
-        )
+        return Verdict("rejected", SUBPOOL_CLOSED, text, 0, 0, f"Use another subpool of {workflow.pool.name}.")
     if quota == UNLIMITED:
         return Verdict("admitted", None, f"{asked} GPUs; the quota of {target} has no limit", asked, 0)
     if workflow.priority == "LOW":
@@ -108,9 +105,7 @@ def _counted(workflow: FleetWorkflow) -> int:
 def _way_out(workflow: FleetWorkflow) -> str:
     """What would help: less, LOW priority, or a subpool with room."""
     ways = [f"ask for {workflow.quota} or less", "use priority LOW"]
-    roomy = [
-        s.canonical for s in workflow.pool.subpools if s.quota >= workflow.gpus and s != workflow.subpool
-    ]
+    roomy = [s.canonical for s in workflow.pool.subpools if s.quota >= workflow.gpus and s != workflow.subpool]
     if roomy:
         ways.append(f"use {' or '.join(roomy)}")
     text = ", ".join(ways[:-1]) + f", or {ways[-1]}."

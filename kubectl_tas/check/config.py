@@ -47,9 +47,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
         if PurePosixPath(folder).is_relative_to(output):
             message = f'the output folder "{output}" holds the folder "{folder}" that is read'
             place = config.at("spec", "output")
-            yield Diagnostic(
-                OUTPUT_IN_SOURCES, message, place, hint="Choose another folder, such as manifests."
-            )
+            yield Diagnostic(OUTPUT_IN_SOURCES, message, place, hint="Choose another folder, such as manifests.")
     yield from _priority_classes(fleet)
 
 

@@ -22,8 +22,7 @@ NAME_DELIMITER = Rule(
     "name-delimiter",
     Severity.ERROR,
     "The name of a pool, subpool or namespace contains '--'.",
-    "'--' stands between a pool and its subpool. In a name of its own it would make two different paths "
-    "read the same.",
+    "'--' stands between a pool and its subpool. In a name of its own it would make two different paths read the same.",
 )
 NAME_RESERVED = Rule(
     "name-reserved",

@@ -52,8 +52,7 @@ def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnosti
         if earlier.required != requirement.required:
             key = workflow.pool.levels[requirement.level].key
             message = (
-                f'the {key} group "{requirement.written}" is {_kind(requirement)} here '
-                f"and {_kind(earlier)} elsewhere"
+                f'the {key} group "{requirement.written}" is {_kind(requirement)} here and {_kind(earlier)} elsewhere'
             )
             related = (Related(_kind(earlier), workflow.declared.at(*earlier.path)),)
             place = workflow.declared.at(*requirement.path, "requirementType")
@@ -70,9 +69,7 @@ def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnos
     parents: dict[tuple[int, str], tuple[tuple[tuple[int, str], ...], Requirement]] = {}
     for task, requirement in _uses(group):
         above = tuple(
-            (other.level, other.group)
-            for other in task.resource.requirements
-            if other.level < requirement.level
+            (other.level, other.group) for other in task.resource.requirements if other.level < requirement.level
         )
         known, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
         if known != above:

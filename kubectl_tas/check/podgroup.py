@@ -113,9 +113,7 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
             yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
         for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
             if name is not None and (not names.is_label(name) or len(name) > names.MAX_LABEL):
-                message = (
-                    f'the SubGroup {field} "{name}" must be lower-case letters, digits and "-", at most 63'
-                )
+                message = f'the SubGroup {field} "{name}" must be lower-case letters, digits and "-", at most 63'
                 hint = f"For example: {names.fold(name)[:63].strip('-')}."
                 yield Diagnostic(SUBGROUP_NAME, message, item.declared.at(*path, field), hint=hint)
 

@@ -47,9 +47,7 @@ def _maximum(pool: FleetPool) -> Iterator[Diagnostic]:
     message = f"the maximum of pool {pool.name} is {pool.maximum} GPUs, below its guarantee ({guarantee})"
     place = pool.declared.at("spec", "resources", "gpu", "maximum")
     hint = (
-        "Use -1 for no limit."
-        if pool.guarantee == UNLIMITED
-        else f"Use {pool.guarantee} or more, or -1 for no limit."
+        "Use -1 for no limit." if pool.guarantee == UNLIMITED else f"Use {pool.guarantee} or more, or -1 for no limit."
     )
     yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, place, hint=hint)
 
@@ -76,8 +74,7 @@ def _exceeds(pool: FleetPool, active: list[FleetSubpool]) -> Diagnostic:
             break
     others = [subpool for subpool in in_file_order if subpool is not culprit]
     related = tuple(
-        Related(f"subpool {other.name} has {other.quota}", other.declared.at("spec", "quota"))
-        for other in others
+        Related(f"subpool {other.name} has {other.quota}", other.declared.at("spec", "quota")) for other in others
     )
     room = pool.guarantee - sum(other.quota for other in others)
     message = (

@@ -26,8 +26,7 @@ POOL_UNKNOWN = Rule(
     "pool-unknown",
     Severity.ERROR,
     "A workflow names a pool or subpool that does not exist.",
-    "It would be sent to a queue that does not exist and stay Pending for ever. Name a pool, or "
-    "pool--subpool.",
+    "It would be sent to a queue that does not exist and stay Pending for ever. Name a pool, or pool--subpool.",
 )
 TOPOLOGY_UNKNOWN = Rule(
     "topology-unknown",
@@ -76,9 +75,7 @@ def _words(item: Dangling) -> tuple[str, str]:
         case "backend" if not item.name:
             return f"there are several backends; name one of {known}", "Add spec.backend."
         case "backend of a PodGroup":
-            message = (
-                f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
-            )
+            message = f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
             return message, f"Name a declared queue, or the namespace of one backend ({known})."
         case "topology key":
             has = f"has {known}" if known else "has no topology keys"

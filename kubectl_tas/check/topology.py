@@ -125,9 +125,7 @@ def _check_level(
         finer = topology.levels[index + 1].key
         message = f"{HOSTNAME} is the finest level there is, but {finer} stands below it"
         place = _at(topology, index, fields.label)
-        yield Diagnostic(
-            HOSTNAME_NOT_LAST, message, place, hint="Write levels coarsest first; move it to the end."
-        )
+        yield Diagnostic(HOSTNAME_NOT_LAST, message, place, hint="Write levels coarsest first; move it to the end.")
     if not re.fullmatch(QUALIFIED_NAME, level.label):
         message = f'KAI refuses the node label "{level.label}": lower case before the "/"'
         place = _at(topology, index, fields.label)

@@ -71,9 +71,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
         last = kai.last_with_field(field)
-        message = (
-            f"KAI {backend.release.version} has no spec.{field} any more; the last release with it is {last}"
-        )
+        message = f"KAI {backend.release.version} has no spec.{field} any more; the last release with it is {last}"
         yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Remove the field.")
     for index, sub_group in enumerate(spec.subGroups):
         path = ("spec", "subGroups", index)

@@ -37,9 +37,7 @@ def init(target: str) -> None:
             replace(root / name, source.read_text(encoding="utf-8"))
             click.echo(f"wrote {(root / name).as_posix()}")
     except OSError as error:
-        raise TasError(
-            f"cannot write {error.filename}: {error.strerror}", hint="Check permissions."
-        ) from error
+        raise TasError(f"cannot write {error.filename}: {error.strerror}", hint="Check permissions.") from error
     where = "" if target == "." else f" -C {target}"
     click.echo(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
 

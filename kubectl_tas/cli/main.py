@@ -52,9 +52,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 could not work.",
 )
-@click.option(
-    "-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml."
-)
+@click.option("-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml.")
 @click.version_option(__version__, message="kubectl-tas %(version)s")
 @click.pass_context
 def cli(context: click.Context, directory: str | None) -> None:
@@ -104,8 +102,6 @@ def main() -> None:
         if os.environ.get("KUBECTL_TAS_DEBUG"):
             raise
         click.echo(f"error: internal error: {type(error).__name__}: {error}", err=True)
-        click.echo(
-            "  = help: This is a bug. Run again with KUBECTL_TAS_DEBUG=1 and report what it prints.", err=True
-        )
+        click.echo("  = help: This is a bug. Run again with KUBECTL_TAS_DEBUG=1 and report what it prints.", err=True)
         code = 3
     sys.exit(code)

@@ -20,9 +20,7 @@ MAX_LISTED = 20
 
 
 @click.command()
-@click.option(
-    "-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application."
-)
+@click.option("-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application.")
 @click.option("--backend", metavar="NAME", help="With -o -: the backend to print, where there are several.")
 @click.option("--allow-empty", is_flag=True, help="Render a repository that declares nothing.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")

@@ -95,9 +95,7 @@ def report(session: Session, *, stream: TextIO | None = None) -> None:
 
     out = stream or sys.stdout
     colour = wants_colour(out)
-    click.echo(
-        text.render(session.diagnostics, session.files, colour=colour), nl=False, file=out, color=colour
-    )
+    click.echo(text.render(session.diagnostics, session.files, colour=colour), nl=False, file=out, color=colour)
 
 
 def refuse_errors(session: Session) -> bool:

@@ -16,9 +16,7 @@ def _diff(change: Change) -> str:
     before = f"a/{change.path}" if change.before is not None else "/dev/null"
     after = f"b/{change.path}" if change.after is not None else "/dev/null"
     lines = unified_diff(_lines(change.before), _lines(change.after), before, after)
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _lines(text: str | None) -> list[str]:

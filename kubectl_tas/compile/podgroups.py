@@ -80,9 +80,7 @@ def _sub_group(node: tree.Node, topology: FleetTopology | None) -> SubGroup:
     )
 
 
-def _constraint(
-    constraint: tree.Constraint | None, topology: FleetTopology | None
-) -> TopologyConstraint | None:
+def _constraint(constraint: tree.Constraint | None, topology: FleetTopology | None) -> TopologyConstraint | None:
     """Levels by their node labels, which every KAI release understands."""
     if constraint is None or topology is None:
         return None

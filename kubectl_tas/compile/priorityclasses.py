@@ -27,6 +27,4 @@ def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
                 description=_DESCRIPTIONS[priority],
             )
             file = f"{name}.yaml"
-            yield Artifact(
-                backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings
-            )
+            yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings)

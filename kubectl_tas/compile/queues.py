@@ -24,9 +24,7 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         parent = None
         if backend.has(Feature.DEEP_QUEUES):
             parent = names.root_queue(fleet.config.queuePrefix, backend.namespace)
-            yield _queue(
-                fleet, backend, Phase.ROOT_QUEUE, parent, None, parent, _NO_LIMIT, {}, fleet.settings
-            )
+            yield _queue(fleet, backend, Phase.ROOT_QUEUE, parent, None, parent, _NO_LIMIT, {}, fleet.settings)
         for pool in pools:
             yield from _pool(fleet, backend, pool, parent)
 

@@ -29,9 +29,7 @@ def _topology(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> A
         {
             "apiVersion": backend.release.topology_api,
             "metadata": metadata(fleet, topology.name, Phase.TOPOLOGY, labels=labels, recreate=True),
-            "spec": TopologySpec(
-                levels=tuple(_level(level, labelled, aliases=aliases) for level in topology.levels)
-            ),
+            "spec": TopologySpec(levels=tuple(_level(level, labelled, aliases=aliases) for level in topology.levels)),
         }
     )
     source = topology.declared.origin.path

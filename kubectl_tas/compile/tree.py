@@ -76,9 +76,7 @@ def build(tasks: Sequence[Sequence[Requirement]]) -> Gang:
     constraint = _along(paths[0][:shared], levels, required) if paths else None
     if shared == len(levels):
         return Gang(constraint, len(tasks), (), (None,) * len(tasks))
-    order = list(
-        dict.fromkeys(path[:depth] for path in paths for depth in range(shared + 1, len(levels) + 1))
-    )
+    order = list(dict.fromkeys(path[:depth] for path in paths for depth in range(shared + 1, len(levels) + 1)))
     names = name_paths(order)
     sizes = Counter(paths)
     nodes = tuple(

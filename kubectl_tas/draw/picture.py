@@ -85,9 +85,7 @@ def _pod_group(workflow: FleetWorkflow, group: FleetGroup) -> Branch:
 def _sub_group(group: FleetGroup, built: Gang, node: Node, levels: tuple[Level, ...]) -> Branch:
     below = [child for child in built.nodes if child.parent == node.name]
     branches = (
-        tuple(_sub_group(group, built, child, levels) for child in below)
-        if below
-        else _tasks(group, built, node.name)
+        tuple(_sub_group(group, built, child, levels) for child in below) if below else _tasks(group, built, node.name)
     )
     pods, gpus = sum(branch.pods for branch in branches), sum(branch.gpus for branch in branches)
     required, preferred = _levels(node.constraint, levels)

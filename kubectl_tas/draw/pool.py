@@ -12,17 +12,13 @@ def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
     if subpool is None:
         parts.append(_section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
         parts.append(_section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), _queues(pool)))
-    parts.append(
-        _section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool))
-    )
+    parts.append(_section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
     return "\n".join(parts)
 
 
 def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
     backend, spec = pool.backend, pool.declared.spec.spec
-    scheduler = (
-        f"{backend.scheduler_name} {backend.release.version}" if backend.release else backend.scheduler_name
-    )
+    scheduler = f"{backend.scheduler_name} {backend.release.version}" if backend.release else backend.scheduler_name
     return [
         ("Name", pool.name),
         ("Description", spec.description or "none"),

@@ -42,9 +42,7 @@ class Plan:
     """Files that are as they should be."""
 
 
-def layout(
-    artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick | None = None
-) -> dict[str, str]:
+def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick | None = None) -> dict[str, str]:
     """The text of every file, by its path relative to the repository root.
 
     ``artifacts`` come by backend and in the order of application. Several backends have a folder each.
@@ -105,9 +103,7 @@ def _present(root: Path, output: str) -> list[str]:
     found = []
 
     def fail(error: OSError) -> None:
-        raise TasError(
-            f"cannot read the folder {error.filename}: {error.strerror}", hint="Check its permissions."
-        )
+        raise TasError(f"cannot read the folder {error.filename}: {error.strerror}", hint="Check its permissions.")
 
     for folder, folders, files in os.walk(root / output, onerror=fail if (root / output).exists() else None):
         folders[:] = [name for name in folders if not name.startswith(".")]

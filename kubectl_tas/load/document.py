@@ -144,9 +144,7 @@ class Lines:
         if self._split is None:
             self._split = re.split(r"\r\n|\r|\n", self._text)
         line, column = start.line, start.column
-        while line > 0 and (
-            line >= len(self._split) or (line == len(self._split) - 1 and not self._split[line])
-        ):
+        while line > 0 and (line >= len(self._split) or (line == len(self._split) - 1 and not self._split[line])):
             line -= 1
             column = len(self._split[line])
         source = self._split[line]
@@ -209,9 +207,7 @@ class _Reader:
     def _read(self, node: Any) -> tuple[Any, int]:
         """The data of ``node`` and the number of nodes in it, aliases written out."""
         if node.tag:
-            raise _FoundError(
-                YAML_TAG, f"the tag {node.tag!r} is not read", node, "Write the value without a tag."
-            )
+            raise _FoundError(YAML_TAG, f"the tag {node.tag!r} is not read", node, "Write the value without a tag.")
         if type(node) is ScalarNode:
             value = node.value if node.style else _scalar(node.value)
             self.has_null = self.has_null or value is None

@@ -92,9 +92,7 @@ class FolderSource:
                 found[path] = problem or self._read(path)
         return tuple(found[path] for path in sorted(found))
 
-    def _walk(
-        self, folder: str, *, exclude: str, above: tuple[str, ...]
-    ) -> Iterator[tuple[str, RawFile | None]]:
+    def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""
         real = os.path.realpath(self.root / folder)
         if real in above or not self.has_folder(folder):

@@ -20,9 +20,7 @@ class Scheduler(Model):
     """kai, or default for a cluster without KAI Scheduler: no queues, no gangs, no topology."""
     name: Text | None = None
     """schedulerName of the pods. Without it: kai-scheduler, or default-scheduler for type default."""
-    version: Annotated[
-        str, StringConstraints(pattern=kai.PATTERN), said('must be a release such as "0.17"')
-    ] = "0.17"
+    version: Annotated[str, StringConstraints(pattern=kai.PATTERN), said('must be a release such as "0.17"')] = "0.17"
     """The KAI release that runs there, as "0.17" (in quotes)."""
 
 

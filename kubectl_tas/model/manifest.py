@@ -13,9 +13,7 @@ from kubectl_tas.model.base import LabelKey, LabelValue, Many, Model, Text
 
 ObjectName = Annotated[
     str,
-    StringConstraints(
-        max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-    ),
+    StringConstraints(max_length=253, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
 ]
 """An RFC 1123 subdomain."""
 SubGroupName = Annotated[

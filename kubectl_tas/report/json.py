@@ -38,8 +38,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "hint": diagnostic.hint,
         "location": _location(diagnostic.location),
         "related": [
-            {"message": related.message, "location": _location(related.location)}
-            for related in diagnostic.related
+            {"message": related.message, "location": _location(related.location)} for related in diagnostic.related
         ],
     }
 

@@ -32,6 +32,5 @@ def _pad(text: str, width: int) -> str:
 def _width(text: str) -> int:
     """Columns that ``text`` takes in a terminal."""
     return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

@@ -76,9 +76,7 @@ def resource_paths(workflow: Workflow) -> Iterator[tuple[str, Resource, KeyPath]
         yield name, resource, ("resources", name)
 
 
-def _resources(
-    declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]
-) -> dict[str, FleetResource]:
+def _resources(declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]) -> dict[str, FleetResource]:
     """Resources by folded name."""
     found: dict[str, FleetResource] = {}
     for name, spec, path in resource_paths(declared.spec):
@@ -98,9 +96,7 @@ def _requirements(
         if level is None:
             known = tuple(item.key for item in pool.levels)
             context = f"pool {pool.name}"
-            dangling.append(
-                Dangling("topology key", requirement.key, known, declared, (*where, "key"), context)
-            )
+            dangling.append(Dangling("topology key", requirement.key, known, declared, (*where, "key"), context))
             continue
         group = names.fold(requirement.group)
         required = requirement.requirementType == "required"
