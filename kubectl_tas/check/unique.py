@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.model.pool import Pool
-from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.repository import Declared, KeyPath
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -40,98 +40,100 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     repository = fleet.repository
     config = repository.config
     if config is not None:
-        backends = ((b.name, config.at("spec", "backends", b.index, "name")) for b in fleet.backends)
+        backends = (_Named(b.name, config, ("spec", "backends", b.index, "name")) for b in fleet.backends)
         yield from _repeated("backend", backends)
-    yield from _repeated("pool", _metadata_names(repository.pools))
+    yield from _repeated("pool", (_Named(p.spec.metadata.name, p) for p in repository.pools))
     subpools = (
-        (f"{item.spec.spec.parent}{names.SEPARATOR}{item.spec.metadata.name}", item.at("metadata", "name"))
+        _Named(f"{item.spec.spec.parent}{names.SEPARATOR}{item.spec.metadata.name}", item)
         for item in repository.subpools
     )
     yield from _repeated("subpool", subpools)
-    yield from _repeated("topology", _metadata_names(repository.topologies))
-    workflows = ((names.fold(w.spec.workflow.name), w.at("workflow", "name")) for w in repository.workflows)
+    yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
+    workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
     for workflow in repository.workflows:
         yield from _folded(workflow)
     yield from _collisions(fleet)
 
 
-def _metadata_names(
-    items: Iterable[Declared[Pool] | Declared[ClusterTopology]],
-) -> Iterator[tuple[str, Location]]:
-    for item in items:
-        yield item.spec.metadata.name, item.at("metadata", "name")
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A name and where it stands; the place is looked up when it is needed."""
+
+    name: str
+    declared: Declared[Any]
+    path: KeyPath = ("metadata", "name")
+    is_key: bool = False
+
+    @property
+    def place(self) -> Location:
+        return self.declared.origin.locate(self.path, key=self.is_key)
 
 
-def _repeated(what: str, named: Iterable[tuple[str, Location]]) -> Iterator[Diagnostic]:
-    seen: dict[str, Location] = {}
-    for name, place in named:
-        first = seen.setdefault(name, place)
-        if first is not place:
-            message = f'the {what} "{name}" is already defined at {first}'
-            related = (Related("first defined here", first),)
-            yield Diagnostic(NAME_DUPLICATE, message, place, related, hint="Rename or remove one of the two.")
+def _repeated(what: str, named: Iterable[_Named]) -> Iterator[Diagnostic]:
+    seen: dict[str, _Named] = {}
+    for item in named:
+        first = seen.setdefault(item.name, item)
+        if first is not item:
+            message = f'the {what} "{item.name}" is already defined at {first.place}'
+            related = (Related("first defined here", first.place),)
+            hint = "Rename or remove one of the two."
+            yield Diagnostic(NAME_DUPLICATE, message, item.place, related, hint=hint)
 
 
 def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     """Groups, tasks, resources, and topology groups that are spelled in two ways."""
-    seen: dict[tuple[str, str], tuple[str, Location]] = {}
+    seen: dict[tuple[str, str], _Named] = {}
     for what, name, path in workflow_names(declared.spec):
-        place = declared.origin.locate(path, key=what == "resource")
-        earlier, first = seen.setdefault((what, names.fold(name)), (name, place))
-        if first is not place:
-            yield _two_names(what, earlier, name, first, place)
-    spelled: dict[tuple[str, str], tuple[str, Location]] = {}
+        item = _Named(name, declared, path, is_key=what == "resource")
+        first = seen.setdefault((what, names.fold(name)), item)
+        if first is not item:
+            yield _two_names(what, first, item)
+    spelled: dict[tuple[str, str], _Named] = {}
     for _, resource, path in resource_paths(declared.spec):
         for index, requirement in enumerate(resource.topology):
-            place = declared.at(*path, "topology", index, "group")
-            key = (requirement.key, names.fold(requirement.group))
-            earlier, first = spelled.setdefault(key, (requirement.group, place))
-            if earlier != requirement.group:
-                yield _two_names("topology group", earlier, requirement.group, first, place)
+            item = _Named(requirement.group, declared, (*path, "topology", index, "group"))
+            first = spelled.setdefault((requirement.key, names.fold(requirement.group)), item)
+            if first.name != item.name:
+                yield _two_names("topology group", first, item)
 
 
-def _two_names(what: str, earlier: str, name: str, first: Location, place: Location) -> Diagnostic:
-    if earlier == name:
-        message = f'the {what} "{name}" is already defined at line {first.line}'
+def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
+    if first.name == item.name:
+        message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
     else:
-        message = f'the {what} names "{earlier}" and "{name}" are one name: case and "_" do not count'
-    related = (Related("the other one", first),)
-    return Diagnostic(NAME_FOLDED, message, place, related, hint="Rename one, or spell both alike.")
+        message = f'the {what} names "{first.name}" and "{item.name}" are one name: case and "_" do not count'
+    related = (Related("the other one", first.place),)
+    return Diagnostic(NAME_FOLDED, message, item.place, related, hint="Rename one, or spell both alike.")
 
 
 def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
     """Generated names that meet although their sources differ."""
-    seen: dict[Hashable, tuple[Location, object]] = {}
-    for identity, source, place in _generated(fleet):
-        first, owner = seen.setdefault(identity, (place, source))
+    seen: dict[tuple[str, ...], tuple[object, _Named]] = {}
+    for identity, source, item in _generated(fleet):
+        owner, first = seen.setdefault(identity, (source, item))
         if owner != source:
-            kind, name = identity[0], identity[-1]
-            message = f'two sources lead to the {kind} "{name}"'
-            related = (Related("the other source", first),)
-            yield Diagnostic(NAME_COLLISION, message, place, related, hint="Rename one of them.")
+            message = f'two sources lead to the {identity[0]} "{item.name}"'
+            related = (Related("the other source", first.place),)
+            yield Diagnostic(NAME_COLLISION, message, item.place, related, hint="Rename one of them.")
 
 
-def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, Location]]:
+def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:
     """Identity, source and place of every generated object whose name could meet another's."""
     kai_backends = [backend for backend in fleet.backends if backend.is_kai]
     for topology in fleet.topologies:
         for backend in [topology.backend] if topology.backend else kai_backends:
-            place = topology.declared.at("metadata", "name")
-            yield ("Topology", backend.name, topology.name), str(place), place
-    for item in fleet.pod_groups:
-        place = item.declared.at("metadata", "name")
-        yield (
-            ("PodGroup", item.backend.name, item.namespace, item.declared.spec.metadata.name),
-            str(place),
-            place,
-        )
+            item = _Named(topology.name, topology.declared)
+            yield ("Topology", backend.name, topology.name), id(topology.declared), item
+    for pod_group in fleet.pod_groups:
+        item = _Named(pod_group.declared.spec.metadata.name, pod_group.declared)
+        where = (pod_group.backend.name, pod_group.namespace)
+        yield ("PodGroup", *where, item.name), id(pod_group.declared), item
     for workflow in fleet.workflows:
-        backend = workflow.pool.backend
+        where = (workflow.pool.backend.name, workflow.pool.backend.namespace)
         for group in workflow.groups:
-            where = (backend.name, backend.namespace)
-            source, place = (workflow.name, group.name), workflow.declared.at(*group.path, "name")
-            yield ("PodGroup", *where, group.pod_group), source, place
+            item = _Named(group.pod_group, workflow.declared, (*group.path, "name"))
+            yield ("PodGroup", *where, group.pod_group), (workflow.name, group.name), item
             for task in group.tasks:
-                place = workflow.declared.at(*task.path, "name")
-                yield ("Pod", *where, task.pod), (*source, task.name), place
+                item = _Named(task.pod, workflow.declared, (*task.path, "name"))
+                yield ("Pod", *where, task.pod), (workflow.name, group.name, task.name), item

@@ -34,7 +34,7 @@ def init(target: str) -> None:
     try:
         for name, source in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            replace(root / name, source.read_text(encoding="utf-8"))
+            replace(str(root / name), source.read_text(encoding="utf-8"))
             click.echo(f"wrote {(root / name).as_posix()}")
     except OSError as error:
         raise TasError(f"cannot write {error.filename}: {error.strerror}", hint="Check permissions.") from error

@@ -73,7 +73,7 @@ def plan(files: dict[str, str], root: Path, output: str) -> Plan:
     unchanged = 0
     present = set(_present(root, output))
     for path, after in files.items():
-        before = _read(root / path) if path in present else None
+        before = _read(f"{root}/{path}") if path in present else None
         if before == after:
             unchanged += 1
             continue
@@ -84,7 +84,7 @@ def plan(files: dict[str, str], root: Path, output: str) -> Plan:
             )
         changes.append(Change(path, before, after))
     for path in present - files.keys():
-        before = _read(root / path) if path.endswith(".yaml") else ""
+        before = _read(f"{root}/{path}") if path.endswith(".yaml") else ""
         if path.endswith(TEMPORARY) or (before or "").startswith(text.MARK):
             changes.append(Change(path, before, None))
     return Plan(tuple(sorted(changes, key=lambda change: change.path)), unchanged)
@@ -112,10 +112,10 @@ def _present(root: Path, output: str) -> list[str]:
     return found
 
 
-def _read(path: Path) -> str:
+def _read(path: str) -> str:
     """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
     try:
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:  # noqa: PTH123
             return file.read()
     except OSError as error:
         raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error

@@ -12,17 +12,18 @@ from kubectl_tas.errors import TasError
 
 def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
     """Carries out a plan below ``root``. Raises TasError where a file cannot be written or removed."""
-    made: set[Path] = set()
+    made: set[str] = set()
     for index, change in enumerate(plan.changes):
-        path = root / change.path
+        path = f"{root}/{change.path}"
+        folder = os.path.dirname(path)  # noqa: PTH120 - thousands of files: pathlib would take as long as the writing
         try:
             if change.after is None:
-                path.unlink(missing_ok=True)
-                _remove_empty(path.parent, root)
+                Path(path).unlink(missing_ok=True)
+                _remove_empty(Path(folder), root)
             else:
-                if path.parent not in made:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    made.add(path.parent)
+                if folder not in made:
+                    Path(folder).mkdir(parents=True, exist_ok=True)
+                    made.add(folder)
                 replace(path, change.after)
         except OSError as error:
             message = f"cannot write {change.path}: {error.strerror}"
@@ -31,16 +32,17 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
             tick(index + 1, len(plan.changes))
 
 
-def replace(path: Path, content: str) -> None:
+def replace(path: str, content: str) -> None:
     """Puts ``content`` in place of the file: readers see the old text or the new one, never a part."""
-    temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}{TEMPORARY}")
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name[:100]}.{os.getpid()}{TEMPORARY}")  # noqa: PTH118
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
             file.write(content)
-        temporary.replace(path)
+        os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary)  # noqa: PTH108
         raise
 
 

@@ -70,11 +70,19 @@ class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
+        self._untagged = 0
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether any node so far carries a tag: libyaml asks for the tag of those that have none."""
+        return self._untagged < 0
 
     def resolve(self, kind: type, value: Any, implicit: Any) -> str:
+        self._untagged += 1
         return ""
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
+        self._untagged -= 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _TooDeepError(parent.start_mark)
@@ -165,7 +173,7 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
             node = composer.get_node()
             if node is None or (type(node) is ScalarNode and not node.value and not node.style):
                 continue
-            reader = _Reader()
+            reader = _Reader(has_tags=composer.has_tags)
             data = reader.read(node)
             documents.append(Document(path, node, data, lines, has_null=reader.has_null))
     except _TooDeepError as error:
@@ -196,7 +204,8 @@ def _found(error: _FoundError, lines: Lines) -> Diagnostic:
 class _Reader:
     """Turns nodes into data, counting what aliases multiply."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_tags: bool) -> None:
+        self._has_tags = has_tags
         self._done: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
         self.has_null = False
@@ -206,7 +215,7 @@ class _Reader:
 
     def _read(self, node: Any) -> tuple[Any, int]:
         """The data of ``node`` and the number of nodes in it, aliases written out."""
-        if node.tag:
+        if self._has_tags and node.tag:
             raise _FoundError(YAML_TAG, f"the tag {node.tag!r} is not read", node, "Write the value without a tag.")
         if type(node) is ScalarNode:
             value = node.value if node.style else _scalar(node.value)
