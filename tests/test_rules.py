@@ -1,0 +1,38 @@
+"""Every rule has a case that fires and one that is silent, and a page in docs/rules.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_tas.cli.rule import all_rules
+from kubectl_tas.report.rules import document
+from tests.support.cli import kubectl_tas
+from tests.support.golden import ROOT, at, case_input, cases
+
+RULES = {rule.code: rule for rule in all_rules()}
+
+
+@pytest.mark.parametrize("case", cases("rules"), ids=lambda case: case.name)
+def test_rule_fires(case: Path, snapshot: Any) -> None:
+    result = kubectl_tas("validate", "-C", case_input(case / "fires"))
+    assert f"[{case.name}]" in result.out
+    assert result.code == (1 if RULES[case.name].severity.value == "error" else 0)
+    assert result.out == snapshot(extension_class=at(case / "fires/output.txt"))
+
+
+@pytest.mark.parametrize("case", cases("rules"), ids=lambda case: case.name)
+def test_rule_is_silent(case: Path) -> None:
+    result = kubectl_tas("validate", "-C", case_input(case / "silent"))
+    assert result.out.startswith("No problems found in ")
+    assert result.code == 0
+
+
+def test_every_rule_has_cases() -> None:
+    assert {case.name for case in cases("rules")} == set(RULES)
+
+
+def test_rules_are_documented(snapshot: Any) -> None:
+    assert document(all_rules()) == snapshot(extension_class=at(ROOT / "docs/rules.md"))
