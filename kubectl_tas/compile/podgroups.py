@@ -30,13 +30,13 @@ def gang(group: FleetGroup) -> tree.Gang:
 
 
 def workflow_labels(workflow: FleetWorkflow) -> dict[str, str]:
-    """The labels of all that a workflow becomes: its own, its queue, its pool and its name."""
-    return {
+    """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue."""
+    labels = {
         **workflow.declared.spec.workflow.labels,
-        QUEUE: workflow.queue,
         POOL: workflow.target,
         WORKFLOW: names.shorten(workflow.name),
     }
+    return {**labels, QUEUE: workflow.queue} if workflow.pool.backend.is_kai else labels
 
 
 def workflow_folder(workflow: FleetWorkflow) -> str:

@@ -1,6 +1,6 @@
 """YAML text in, plain data with positions out.
 
-The text is composed into nodes by libyaml; scalars are read by YAML 1.2's core schema. A position is looked
+The text is composed into nodes; scalars are read by YAML 1.2's core schema. A position is looked
 up in the nodes only when somebody asks for it.
 """
 
@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import _ruamel_yaml
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.load import syntax
+from kubectl_tas.load.compose import MAX_DEPTH, TooDeepError, compose
 from kubectl_tas.model.repository import KeyPath
 
-MAX_DEPTH = 64
-"""How deep a document may be nested."""
 MAX_NODES = 250_000
 """How many nodes a document may have once its aliases are written out."""
 MERGE_KEY = "<<"
@@ -54,41 +52,6 @@ YAML_DEPTH = Rule(
     "A document is nested more than 64 levels deep.",
     "Nothing that this tool reads is nested so deep. Most often brackets were not closed.",
 )
-
-
-class _TooDeepError(Exception):
-    """Raised inside the composer."""
-
-    def __init__(self, mark: Any) -> None:
-        super().__init__()
-        self.mark = mark
-
-
-class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
-    """libyaml's composer without tag resolution: scalars keep the tag '' unless one is written."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
-        self._untagged = 0
-
-    @property
-    def has_tags(self) -> bool:
-        """Whether any node so far carries a tag: libyaml asks for the tag of those that have none."""
-        return self._untagged < 0
-
-    def resolve(self, kind: type, value: Any, implicit: Any) -> str:
-        self._untagged += 1
-        return ""
-
-    def descend_resolver(self, parent: Any, index: Any) -> None:
-        self._untagged -= 1
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _TooDeepError(parent.start_mark)
-
-    def ascend_resolver(self) -> None:
-        self._depth -= 1
 
 
 class _FoundError(Exception):
@@ -166,17 +129,15 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     Empty documents are left out. Never raises for bad input.
     """
     lines = Lines(path, text)
-    composer = _Composer(text)
     documents: list[Document] = []
     try:
-        while composer.check_node():
-            node = composer.get_node()
+        for node, has_tags in compose(text):
             if node is None or (type(node) is ScalarNode and not node.value and not node.style):
                 continue
-            reader = _Reader(has_tags=composer.has_tags)
+            reader = _Reader(has_tags=has_tags)
             data = reader.read(node)
             documents.append(Document(path, node, data, lines, has_null=reader.has_null))
-    except _TooDeepError as error:
+    except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
         problem = Diagnostic(YAML_DEPTH, message, lines.location(error.mark), hint="Close the brackets.")
         return (), (problem,)
@@ -186,8 +147,6 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
         return (), (syntax.explain(error, lines.location),)
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
-    finally:
-        composer.dispose()
     return tuple(documents), ()
 
 
