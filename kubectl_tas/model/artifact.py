@@ -26,7 +26,7 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One object to apply."""
+    """One object."""
 
     backend: str
     """The cluster it is for."""
@@ -38,9 +38,11 @@ class Artifact:
     manifest: Manifest
     source: str
     """The file that it was compiled from, relative to the repository root."""
+    apply: bool = True
+    """False for a preview, which people read: it is written, and nothing else."""
 
     @property
-    def order(self) -> tuple[int, str, str]:
+    def order(self) -> tuple[int, str, str, str]:
         """Its place in the total order of application."""
         metadata = self.manifest.metadata
-        return (self.phase, metadata.namespace or "", metadata.name)
+        return (self.phase, metadata.namespace or "", metadata.name, self.manifest.kind)

@@ -16,6 +16,7 @@ from kubectl_tas.model.manifest import Pod, PodGroup, PriorityClass, Queue, Topo
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.workload import WORKLOADS
 
 MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
@@ -28,6 +29,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Subpool,
     Topology,
     Workflow,
+    *WORKLOADS,
 )
 """The kinds that have a schema file of their own."""
 
@@ -56,8 +58,9 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
         part.pop("title", None)
         docs = _field_docs(models[name]) if name in models else {}
         for field, text in docs.items():
-            if field in part.get("properties", {}):
-                part["properties"][field]["description"] = text
+            written = models[name].model_fields[field].alias or field
+            if written in part.get("properties", {}):
+                part["properties"][written]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": model.__name__, **schema}
 
 

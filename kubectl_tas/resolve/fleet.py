@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Location
@@ -15,8 +15,11 @@ from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
 from kubectl_tas.resolve.names import SEPARATOR
+from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
+from kubectl_tas.resolve.submission import Submission
 
-UNLIMITED = -1
+if TYPE_CHECKING:
+    from kubectl_tas.resolve.workload import FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +233,7 @@ class FleetGroup:
 
 
 @dataclass(frozen=True)
-class FleetWorkflow:
+class FleetWorkflow(Submission):
     """A workflow, and the queue it goes to."""
 
     declared: Declared[Workflow]
@@ -247,19 +250,14 @@ class FleetWorkflow:
         return self.declared.spec.workflow.priority
 
     @property
-    def queue(self) -> str:
-        """Name of the leaf queue."""
-        return self.subpool.queue if self.subpool else self.pool.shared_queue
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.declared.at("workflow", "pool")
 
     @property
-    def quota(self) -> int:
-        """GPUs guaranteed to that queue; -1: no limit."""
-        return self.subpool.quota if self.subpool else self.pool.shared_quota
-
-    @property
-    def target(self) -> str:
-        """The pool or pool--subpool, as users name it."""
-        return self.subpool.canonical if self.subpool else self.pool.name
+    def largest_gang(self) -> int:
+        """GPUs of its largest group."""
+        return max((group.gpus for group in self.groups), default=0)
 
     @cached_property
     def gpus(self) -> int:
@@ -295,6 +293,8 @@ class Fleet:
     """Sorted by name."""
     pod_groups: tuple[FleetPodGroup, ...] = ()
     """Sorted by namespace and name."""
+    workloads: tuple[FleetWorkload, ...] = ()
+    """Sorted by name and kind."""
     dangling: tuple[Dangling, ...] = field(default=())
 
     @property
@@ -302,6 +302,11 @@ class Fleet:
         """The file that the settings come from; "the defaults" where there is none."""
         config = self.repository.config
         return config.origin.path if config else "the defaults"
+
+    @property
+    def submissions(self) -> tuple[Submission, ...]:
+        """All that is sent to a queue."""
+        return (*self.workflows, *self.workloads)
 
     @cached_property
     def pool_by_name(self) -> dict[str, FleetPool]:

@@ -21,6 +21,7 @@ from kubectl_tas.resolve.fleet import (
 from kubectl_tas.resolve.levels import cluster_topologies, pool_topology
 from kubectl_tas.resolve.queues import asked_quota
 from kubectl_tas.resolve.workflows import resolve_workflow
+from kubectl_tas.resolve.workloads import resolve_workload
 
 T = TypeVar("T")
 
@@ -35,7 +36,9 @@ def resolve(repository: Repository) -> Fleet:
     declared_pools = _names(repository.pools)
     workflows = [resolve_workflow(item, pools, declared_pools, dangling) for item in repository.workflows]
     pod_groups = [_pod_group(item, backends, pools, dangling) for item in repository.pod_groups]
-    own = (pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)
+    own = tuple(pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)
+    every = {**topologies, **{topology.name: topology for topology in own}}
+    workloads = [resolve_workload(item, pools, declared_pools, every, dangling) for item in repository.workloads]
     return Fleet(
         repository=repository,
         config=config,
@@ -44,6 +47,7 @@ def resolve(repository: Repository) -> Fleet:
         pools=tuple(pools.values()),
         workflows=tuple(sorted(filter(None, workflows), key=lambda workflow: workflow.name)),
         pod_groups=tuple(sorted(filter(None, pod_groups), key=lambda p: (p.namespace, p.declared.spec.metadata.name))),
+        workloads=tuple(sorted(filter(None, workloads), key=lambda workload: (workload.name, workload.kind))),
         dangling=tuple(dangling),
     )
 
