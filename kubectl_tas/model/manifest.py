@@ -341,7 +341,3 @@ class Pod(Model):
     """Name, namespace, queue and gang."""
     spec: PodSpec
     """How it runs."""
-
-
-Manifest = PriorityClass | Topology | Queue | PodGroup | Pod
-"""Anything that is emitted."""
