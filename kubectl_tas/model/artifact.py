@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from kubectl_tas.model.manifest import Manifest
+from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.manifest import PassThrough, Pod, PodGroup, PriorityClass, Queue, Topology
+
+Manifest = (
+    PriorityClass
+    | Topology
+    | Queue
+    | ValidatingAdmissionPolicy
+    | ValidatingAdmissionPolicyBinding
+    | PodGroup
+    | Pod
+    | PassThrough
+)
+"""Anything that is emitted."""
 
 
 class Phase(IntEnum):
