@@ -95,7 +95,7 @@ def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Ite
             yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group, why)
         yield Demand((*metadata, "annotations", labels.POD_GROUP), workload.pod_group, why)
         yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
-    if backend.is_kai:
-        yield Demand((*spec, "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
     name = getattr(fleet.config.priorityClasses, priority)
     yield Demand((*spec, "priorityClassName"), name, f"the PriorityClass of {priority}")
+    if backend.is_kai:
+        yield Demand((*spec, "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
