@@ -11,7 +11,7 @@ from kubectl_tas.emit.block import block
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import Metadata, PassThrough
 from kubectl_tas.model.repository import KeyPath, Origin
-from kubectl_tas.resolve.demands import Demand, Mode, demands
+from kubectl_tas.resolve.demands import Demand, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
 
 FOLDER = "workloads"
@@ -39,19 +39,11 @@ def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:
     Expects that nothing there contradicts them, and that no alias stands in the way (check.workload); raises
     TasError otherwise.
     """
-    entries = [_entry(origin, demand) for demand in wanted if _is_missing(origin, demand)]
+    entries = [_entry(origin, demand) for demand in wanted if changes(origin, demand)]
     if origin.path.endswith(".json"):
         return block(_merged(origin.value(()), entries))
     text = origin.text.replace("\r\n", "\n")
     return set_values(text, 0, entries) if entries else text
-
-
-def _is_missing(origin: Origin, demand: Demand) -> bool:
-    """Whether a demand changes anything."""
-    present = origin.value(demand.path)
-    if demand.mode is Mode.RESOLVE:
-        return present != demand.value
-    return demand.mode is not Mode.AGREE and present is None
 
 
 def _entry(origin: Origin, demand: Demand) -> Entry:

@@ -125,6 +125,9 @@ class _Reader:
             return None, ""
         label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
         wants = labels.SEGMENT_SIZE in annotations
+        backend = self.pool.backend
+        if not backend.is_kai:
+            return None, f"backend {backend.name} has no KAI Scheduler" if wants else ""
         if label is None:
             return None, _no_index(self.declared.spec.kind) if wants else ""
         placement = self._segment_placement(annotations, where)
