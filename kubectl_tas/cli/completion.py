@@ -53,7 +53,7 @@ def pool_names(fleet: Fleet) -> list[str]:
 
 def workflow_names(fleet: Fleet) -> list[str]:
     """Workflows and workloads."""
-    return [*(item.name for item in fleet.workflows), *(item.name for item in fleet.workloads)]
+    return [item.name for item in fleet.submissions]
 
 
 def backend_names(fleet: Fleet) -> list[str]:

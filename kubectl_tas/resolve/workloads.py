@@ -37,7 +37,8 @@ def resolve_workload(
     reader = _Reader(declared, pool, topologies, dangling)
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, _OF_PODS)
     replicas = tuple(reader.replicas(item) for item in form.types)
-    return FleetWorkload(declared, pool, subpool, form, placement, replicas, tuple(reader.fill.items()))
+    fill = tuple(reader.fill.items())
+    return FleetWorkload(declared, declared.spec.metadata.name, pool, subpool, form, placement, replicas, fill)
 
 
 @dataclass
