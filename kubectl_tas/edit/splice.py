@@ -8,6 +8,7 @@ edit is refused.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
@@ -20,6 +21,10 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.model.repository import KeyPath
 
 BOM = "\ufeff"
+_BREAK = re.compile(r"\r\n|\r|\n")
+_REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
+"""What may stand behind an entry of a flow mapping that has its line to itself: a comma and a comment."""
+_BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 Value = str | int | bool | Mapping[str, "Value"]
 """What can be written: a scalar, or a mapping of such."""
 
@@ -52,7 +57,6 @@ class _Editor:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._newline = "\r\n" if "\r\n" in text else "\n"
 
     def set(self, root: Any, path: KeyPath, value: Value, after: str | None) -> str:
         """The edited text."""
@@ -63,37 +67,49 @@ class _Editor:
                 return self._add(node, path[depth:], value, after)
             key, child = found
             if depth == len(path) - 1:
-                return self._replace(node, key, child, value)
+                return self._replace(path, key, child, value)
             if key is not None and self._is_elsewhere(key, child):
                 raise _refusal(path)
             node = child
         raise _refusal(path)
 
-    def _replace(self, parent: Any, key: Any, child: Any, value: Value) -> str:
-        if isinstance(value, Mapping) or (type(child) is not ScalarNode and not self._is_elsewhere(key, child)):
-            raise _refusal((key.value if key is not None else "",))
-        if self._is_elsewhere(key, child):
+    def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> str:
+        is_alias = key is not None and self._is_elsewhere(key, child)
+        if isinstance(value, Mapping) or (type(child) is not ScalarNode and not is_alias):
+            raise _refusal(path)
+        if is_alias:
             start = self._text.index("*", key.end_mark.index)
-            end = start + 1
-            while end < len(self._text) and self._text[end] not in " \t\r\n,]}":
-                end += 1
-            new = _scalar(value, "")
+            end = self._end_of_word(start)
+            new = scalar(value)
         else:
             start, end = self._scalar_span(child)
-            new = _scalar(value, child.style or "")
-            if start == end:  # an empty value directly behind its colon
+            new = scalar(value, child.style or "")
+            if child.style in ("|", ">"):
+                header = _BLOCK_HEADER.match(self._text, start)
+                new += (header[1] or "") if header else ""
+            elif start == end and self._text[start - 1] == ":":  # an empty value
                 new = f" {new}"
         return self._text[:start] + new + self._text[end:]
 
     def _scalar_span(self, node: Any) -> tuple[int, int]:
-        """Where a scalar stands, without the anchor in front of it."""
+        """Where a scalar stands: without the anchor in front of it, and the blank lines behind a block scalar."""
         start, end = node.start_mark.index, node.end_mark.index
         if self._text[start : start + 1] == "&":
-            while self._text[start] not in " \t\r\n":
-                start += 1
+            start = self._end_of_word(start)
             while start < end and self._text[start] in " \t\r\n":
                 start += 1
-        return start, end
+        return start, start + len(self._text[start:end].rstrip(" \t\r\n"))
+
+    def _end_of_word(self, place: int) -> int:
+        """Where an anchor or an alias ends."""
+        while place < len(self._text) and self._text[place] not in " \t\r\n,]}":
+            place += 1
+        return place
+
+    def _break(self, place: int) -> str:
+        """The line break that is in use around ``place``."""
+        found = _BREAK.search(self._text, place) or _BREAK.search(self._text)
+        return found[0] if found else "\n"
 
     @staticmethod
     def _is_elsewhere(key: Any, child: Any) -> bool:
@@ -112,31 +128,37 @@ class _Editor:
         return self._add_block(node, str(path[0]), value, after)
 
     def _add_flow(self, node: Any, key: str, value: Value, after: str | None, *, quoted: bool) -> str:
-        entry = f"{_scalar(key, chr(34) if quoted else '')}: {_flow(value, quoted=quoted)}"
+        entry = f"{scalar(key, chr(34) if quoted else '')}: {_flow(value, quoted=quoted)}"
         if not node.value:
-            place = node.start_mark.index + 1
+            place = self._text.index("{", node.start_mark.index) + 1
             return self._text[:place] + entry + self._text[place:]
-        place = self._end(*_entry_before(node, after))
-        return f"{self._text[:place]}, {entry}{self._text[place:]}"
+        before, child = _entry_before(node, after)
+        place = self._end(before, child)
+        indent = self._text[: before.start_mark.index].rpartition("\n")[2]
+        rest = _REST_OF_LINE.match(self._text, place)
+        if rest is None or indent.strip(" \t"):
+            return f"{self._text[:place]}, {entry}{self._text[place:]}"
+        line, end = f"{self._break(place)}{indent}{entry}", rest.end()
+        if rest[1]:
+            return f"{self._text[:end]}{line},{self._text[end:]}"
+        return f"{self._text[:place]},{self._text[place:end]}{line}{self._text[end:]}"
 
     def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> str:
         before, child = _entry_before(node, after)
         indent = " " * node.value[0][0].start_mark.column
-        lines = self._newline.join(_block(key, value, indent))
         place = self._end(before, child)
-        if place > 0 and self._text[place - 1] == "\n":  # behind a block scalar, which ends with its line
-            return f"{self._text[:place]}{lines}{self._newline}{self._text[place:]}"
+        newline = self._break(place)
+        lines = newline.join(_block(key, value, indent))
+        if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
+            return f"{self._text[:place]}{lines}{newline}{self._text[place:]}"
         while place < len(self._text) and self._text[place] not in "\r\n":
             place += 1
-        return f"{self._text[:place]}{self._newline}{lines}{self._text[place:]}"
+        return f"{self._text[:place]}{newline}{lines}{self._text[place:]}"
 
     def _end(self, key: Any, child: Any) -> int:
         """Where the text of an entry ends, comments behind it not counted."""
         if self._is_elsewhere(key, child):
-            place = self._text.index("*", key.end_mark.index)
-            while place < len(self._text) and self._text[place] not in " \t\r\n,]}":
-                place += 1
-            return place
+            return self._end_of_word(self._text.index("*", key.end_mark.index))
         if type(child) is ScalarNode or child.flow_style or not child.value:
             return int(child.end_mark.index)
         last = child.value[-1]
@@ -159,8 +181,8 @@ def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:
     return found
 
 
-def _scalar(value: str | int, style: str) -> str:
-    """A scalar as YAML text, in the quotes of the one it replaces."""
+def scalar(value: str | int, style: str = "") -> str:
+    """A scalar as YAML text, in the quotes of the one it replaces where that has any."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -182,18 +204,18 @@ def _is_plain(value: str) -> bool:
 def _flow(value: Value, *, quoted: bool) -> str:
     quote = '"' if quoted else ""
     if not isinstance(value, Mapping):
-        return _scalar(value, quote)
-    entries = (f"{_scalar(key, quote)}: {_flow(item, quoted=quoted)}" for key, item in value.items())
+        return scalar(value, quote)
+    entries = (f"{scalar(key, quote)}: {_flow(item, quoted=quoted)}" for key, item in value.items())
     return "{" + ", ".join(entries) + "}"
 
 
 def _block(key: str, value: Value, indent: str) -> list[str]:
     """The lines of an entry in block style."""
     if not isinstance(value, Mapping):
-        return [f"{indent}{_scalar(key, '')}: {_scalar(value, '')}"]
+        return [f"{indent}{scalar(key)}: {scalar(value)}"]
     if not value:
-        return [f"{indent}{_scalar(key, '')}: {{}}"]
-    lines = [f"{indent}{_scalar(key, '')}:"]
+        return [f"{indent}{scalar(key)}: {{}}"]
+    lines = [f"{indent}{scalar(key)}:"]
     for name, item in value.items():
         lines += _block(name, item, f"{indent}  ")
     return lines
