@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -33,14 +32,18 @@ def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: s
     """``text`` with ``value`` at ``path`` of its ``document``-th document (0-based, empty ones not counted).
 
     A value that is there is replaced; a key that is not is added behind the key ``after``, else at the end of
-    its mapping; mappings on the way there are added too. Raises TasError where the text cannot be edited without
-    changing anything else.
+    its mapping; mappings on the way there are added too. A text that says so already is returned as it is. Raises
+    TasError where the text cannot be edited without changing anything else.
     """
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
-    root = _roots(body)[document]
-    edited = mark + _Editor(body).set(root, path, value, after)
-    _verify(text, edited, document, path, value)
-    return edited
+    before = [item.data for item in parse("", body)[0]]
+    expected = _with_value(before, document, path, value)
+    if expected == before:
+        return text
+    edited = _Editor(body).set(_roots(body)[document], path, value, after)
+    if [item.data for item in parse("", edited)[0]] != expected:
+        raise _refusal(path)
+    return mark + edited
 
 
 def _roots(text: str) -> list[Any]:
@@ -221,19 +224,17 @@ def _block(key: str, value: Value, indent: str) -> list[str]:
     return lines
 
 
-def _verify(before: str, after: str, document: int, path: KeyPath, value: Value) -> None:
-    """Raises TasError unless the data of both texts differ in the one value alone."""
-    old, _ = parse("", before.removeprefix(BOM))
-    new, problems = parse("", after.removeprefix(BOM))
-    if problems or len(old) != len(new):
-        raise _refusal(path)
-    expected = [deepcopy(item.data) for item in old]
-    target: Any = expected[document]
-    for step in path[:-1]:
-        target = target[step] if isinstance(step, int) else target.setdefault(step, {})
-    target[path[-1]] = _plain(value)
-    if [item.data for item in new] != expected:
-        raise _refusal(path)
+def _with_value(documents: list[Any], document: int, path: KeyPath, value: Value) -> list[Any]:
+    """The data of a file with ``value`` at ``path`` of one document."""
+    changed: list[Any] = json.loads(json.dumps(documents))  # a copy in which an alias shares nothing with its anchor
+    target = changed[document]
+    try:
+        for step in path[:-1]:
+            target = target[step] if isinstance(step, int) else target.setdefault(step, {})
+        target[path[-1]] = _plain(value)
+    except (AttributeError, IndexError, TypeError) as error:
+        raise _refusal(path) from error
+    return changed
 
 
 def _plain(value: Value) -> Any:

@@ -7,6 +7,7 @@ up in the nodes only when somebody asks for it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from math import isfinite
 from typing import Any
 
@@ -47,7 +48,8 @@ YAML_KEY = Rule(
     "yaml-key",
     Severity.ERROR,
     "A key is a list or a mapping, or a merge key does not name a mapping.",
-    "Keys are names. Most often a stray '?', '[' or '{' made this one something else.",
+    "Keys are names. Most often a '{{ }}' placeholder without quotes, or a stray '?', '[' or '{', made this one "
+    "something else.",
 )
 YAML_DEPTH = Rule(
     "yaml-depth",
@@ -104,26 +106,35 @@ class Document:
         return str(node.value) if type(node) is ScalarNode else None
 
 
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
 class Lines:
     """The lines of one file, split when first asked for."""
 
-    __slots__ = ("_split", "_text", "path")
+    __slots__ = ("_starts", "_text", "path")
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self._text = text
-        self._split: list[str] | None = None
+        self._starts: list[int] | None = None
 
     def location(self, start: Any, end: Any = None) -> Location:
-        """The place of libyaml's 0-based marks, clamped to the text."""
-        if self._split is None:
-            self._split = re.split(r"\r\n|\r|\n", self._text)
-        line, column = start.line, start.column
-        while line > 0 and (line >= len(self._split) or (line == len(self._split) - 1 and not self._split[line])):
-            line -= 1
-            column = len(self._split[line])
-        source = self._split[line]
-        stop = end.column if end is not None and end.line == line else len(source.rstrip())
+        """The place of a parser's marks, clamped to the text.
+
+        Counted from the marks' offsets: YAML parsers also end a line at characters where no editor does.
+        """
+        if self._starts is None:
+            ends = (match.end() for match in _LINE_BREAK.finditer(self._text))
+            # Behind the last line break there is no line.
+            self._starts = [0, *(end for end in ends if end < len(self._text))]
+        line = bisect_right(self._starts, start.index) - 1
+        first = self._starts[line]
+        following = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._text)
+        source = self._text[first:following].rstrip("\r\n")
+        column = min(start.index - first, len(source))
+        on_line = end is not None and end.index - first <= len(source)
+        stop = end.index - first if on_line else len(source.rstrip())
         return Location(self.path, line + 1, column + 1, source, max(1, stop - column))
 
 
@@ -143,12 +154,14 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
             documents.append(Document(path, len(documents), node, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
-        problem = Diagnostic(YAML_DEPTH, message, lines.location(error.mark), hint="Close the brackets, or nest less.")
+        problem = Diagnostic(
+            YAML_DEPTH, message, lines.location(error.mark, error.mark), hint="Close the brackets, or nest less."
+        )
         return (), (problem,)
     except _FoundError as error:
         return (), (_found(error, lines),)
     except MarkedYAMLError as error:
-        return (), (syntax.explain(error, lines.location),)
+        return (), (syntax.explain(error, text, lines.location),)
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
     return tuple(documents), ()
@@ -270,7 +283,9 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
     return near
 
 
-_INT = re.compile(r"[-+]?[0-9]{1,18}")
+MAX_DIGITS = 18
+"""A whole number with more digits may be beyond 64 bits, so it stays text."""
+_INT = re.compile(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 _OCTAL = re.compile(r"0o[0-7]{1,20}")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
@@ -294,7 +309,7 @@ def _scalar(text: str) -> str | int | float | bool | None:
         return int(text[2:], 8)
     if _HEX.fullmatch(text):
         return int(text[2:], 16)
-    if len(text) <= 40 and _FLOAT.fullmatch(text):
+    if len(text) <= 40 and not text.lstrip("+-").isdigit() and _FLOAT.fullmatch(text):
         number = float(text)
         return number if isfinite(number) else text
     return text
