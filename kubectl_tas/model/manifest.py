@@ -142,8 +142,8 @@ class SubGroup(Model):
 class PodGroupSpec(Model):
     """A gang."""
 
-    queue: Text
-    """Name of a leaf queue."""
+    queue: Annotated[LabelValue, Field(min_length=1)]
+    """Name of a leaf queue. It becomes the value of a label."""
     priorityClassName: Text | None = None
     """Name of a PriorityClass."""
     preemptibility: Literal["preemptible", "non-preemptible"] | None = None
