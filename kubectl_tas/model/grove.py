@@ -1,0 +1,241 @@
+"""Grove: PodCliqueSets and the operator's own configuration.
+
+Grove's kinds have many more fields than placement depends on, so most of these models accept fields that they
+do not have; only the vocabulary of topologies is closed.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints
+
+from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text, said
+from kubectl_tas.model.topology import Domain, DomainLevel
+
+GpuAmount = (
+    Annotated[int, Field(ge=0)]
+    | Annotated[str, StringConstraints(pattern=r"^[0-9]+$"), said("must be a whole number of GPUs")]
+)
+"""Whole GPUs, as a number or as text."""
+
+
+class OpenModel(Model):
+    """A part of a kind that has more fields than are read; the others are kept as they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class OpenMeta(OpenModel):
+    """Metadata of a Grove object, as people write it or as a cluster returns it."""
+
+    name: Text
+    """Name of the object."""
+    namespace: Text | None = None
+    """Where it lives; without it the backend's namespace."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels. kubectl-tas/pool names the pool or pool--subpool, kubectl-tas/priority the priority."""
+    annotations: dict[LabelKey, str] = {}
+    """Annotations."""
+
+
+class Pack(Model):
+    """How close pods must run, as two levels."""
+
+    required: Domain | None = None
+    """Within one domain of this level, or none runs."""
+    preferred: Domain | None = None
+    """Within one domain of this level if possible."""
+
+
+class PackConstraint(Model):
+    """How close the pods of each replica must run."""
+
+    packDomain: Domain | None = None
+    """Each replica runs within one domain of this level. The first spelling of pack.required."""
+    topologyName: Text | None = None
+    """The cluster topology; children inherit it. The later spelling of clusterTopologyName."""
+    pack: Pack | None = None
+    """A required and a preferred level. The later spelling of packDomain."""
+
+    @property
+    def required(self) -> Domain | None:
+        """The level that must hold, in whichever spelling."""
+        return self.packDomain or (self.pack.required if self.pack else None)
+
+    @property
+    def preferred(self) -> Domain | None:
+        """The level that should hold."""
+        return self.pack.preferred if self.pack else None
+
+    @property
+    def asks(self) -> bool:
+        """Whether it names any level."""
+        return self.required is not None or self.preferred is not None
+
+
+class Amounts(OpenModel):
+    """Amounts of resources."""
+
+    gpus: GpuAmount = Field(0, alias="nvidia.com/gpu")
+    """Whole GPUs."""
+
+
+class ContainerResources(OpenModel):
+    """What a container asks for."""
+
+    limits: Amounts = Amounts()
+    """The most it gets. Kubernetes wants GPUs here."""
+    requests: Amounts = Amounts()
+    """What is set aside."""
+
+
+class CliqueContainer(OpenModel):
+    """A container of a clique's pods."""
+
+    name: Text | None = None
+    """Its name."""
+    restartPolicy: Text | None = None
+    """Always makes an init container run beside the others."""
+    resources: ContainerResources = ContainerResources()
+    """What it asks for."""
+
+
+class CliquePodSpec(OpenModel):
+    """The pods of a clique."""
+
+    containers: Many[CliqueContainer] = ()
+    """Its containers."""
+    initContainers: Many[CliqueContainer] = ()
+    """Containers that run before."""
+    schedulerName: Text | None = None
+    """Who places its pods; set from the backend."""
+    priorityClassName: Text | None = None
+    """How important they are; set from the priority."""
+
+
+class CliqueSpec(OpenModel):
+    """What a clique consists of."""
+
+    roleName: Text | None = None
+    """What its pods do."""
+    replicas: Count = 1
+    """Pods."""
+    minAvailable: Count | None = None
+    """Pods needed before any starts; without it all of them."""
+    podSpec: CliquePodSpec | None = None
+    """The pods."""
+
+
+class Clique(OpenModel):
+    """Pods of one role."""
+
+    name: Text
+    """Its name within the set."""
+    labels: dict[LabelKey, LabelValue] = {}
+    """Labels of its pods."""
+    annotations: dict[LabelKey, str] = {}
+    """Annotations of its pods."""
+    topologyConstraint: PackConstraint | None = None
+    """How close its pods must run; equal to or narrower than what the set and its scaling group ask for."""
+    spec: CliqueSpec = CliqueSpec()
+    """What it consists of."""
+
+
+class ScalingGroup(OpenModel):
+    """Cliques that are scaled together."""
+
+    name: Text
+    """Its name within the set."""
+    cliqueNames: Annotated[Many[Text], Field(min_length=1)]
+    """The cliques."""
+    replicas: Count = 1
+    """How many times the cliques are there."""
+    minAvailable: Count = 1
+    """Replicas that belong to the base gang; each one above is a gang of its own."""
+    topologyConstraint: PackConstraint | None = None
+    """How close each replica must run; equal to or narrower than what the set asks for."""
+
+
+class SetTemplate(OpenModel):
+    """One replica of a set."""
+
+    cliques: Annotated[Many[Clique], Field(min_length=1)]
+    """Its cliques."""
+    podCliqueScalingGroups: Many[ScalingGroup] = ()
+    """Which of them are scaled together."""
+    clusterTopologyName: Text | None = None
+    """The cluster topology whose domains are named below; without it grove-topology."""
+    topologyConstraint: PackConstraint | None = None
+    """How close each replica of the set must run."""
+    priorityClassName: Text | None = None
+    """How important the set is; set from the priority."""
+
+
+class SetSpec(OpenModel):
+    """What a set consists of."""
+
+    replicas: Count = 0
+    """How many times the template is there; Grove takes an absent number for 0."""
+    template: SetTemplate
+    """One replica."""
+
+
+class PodCliqueSet(OpenModel):
+    """Grove's PodCliqueSet: pods of several roles that make up one service."""
+
+    apiVersion: Literal["grove.io/v1alpha1"]
+    """grove.io/v1alpha1"""
+    kind: Literal["PodCliqueSet"]
+    """PodCliqueSet"""
+    metadata: OpenMeta
+    """Its name, and by label its pool and its priority."""
+    spec: SetSpec
+    """What it consists of."""
+    status: JsonValue = None
+    """What a cluster reports; not read."""
+
+
+class TopologyAwareScheduling(Model):
+    """Whether Grove places by topology, and the default topology."""
+
+    enabled: bool = False
+    """Whether PodCliqueSets may ask for placement at all."""
+    levels: Many[DomainLevel] = ()
+    """The levels of grove-topology, from the largest network distance to the smallest."""
+
+
+class ProfileConfig(OpenModel):
+    """What one scheduler needs from Grove."""
+
+    createTopologyResources: bool | None = None
+    """Whether a Topology is created for each cluster topology; true where it is left out."""
+
+
+class SchedulerProfile(OpenModel):
+    """A scheduler that Grove works with."""
+
+    name: Text
+    """Its name, such as kai-scheduler."""
+    config: ProfileConfig = ProfileConfig()
+    """What it needs."""
+
+
+class OperatorScheduler(OpenModel):
+    """The schedulers that Grove works with."""
+
+    profiles: Many[SchedulerProfile] = ()
+    """One for each."""
+
+
+class OperatorConfiguration(OpenModel):
+    """The configuration of Grove's operator; only its topologies are read."""
+
+    apiVersion: Literal["operator.config.grove.io/v1alpha1"]
+    """operator.config.grove.io/v1alpha1"""
+    kind: Literal["OperatorConfiguration"]
+    """OperatorConfiguration"""
+    topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling()
+    """Whether Grove places by topology, and the default topology."""
+    scheduler: OperatorScheduler = OperatorScheduler()
+    """The schedulers that Grove works with."""
