@@ -1,10 +1,9 @@
-"""The one place that starts other programs: arguments in, exit code and output out; never through a shell."""
+"""The one place that starts other programs: git and kubectl."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,49 +12,18 @@ from kubectl_tas.errors import TasError
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A program that has ended."""
+    """What a program left behind."""
 
     code: int
     out: bytes
     err: str
 
-    @property
-    def ok(self) -> bool:
-        """Whether it ended with 0."""
-        return self.code == 0
 
-    @property
-    def text(self) -> str:
-        """What it printed, without the newline at the end."""
-        return self.out.decode("utf-8", "replace").rstrip("\n")
-
-
-def run(
-    command: Sequence[str],
-    *,
-    stdin: bytes = b"",
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    timeout: float | None = None,
-) -> Finished:
-    """Runs ``command`` to its end; ``env`` is added to the environment. A failed program is not an error here.
-
-    Raises TasError where the program cannot be started, or has not ended after ``timeout`` seconds.
-    """
+def run(command: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b"") -> Finished:
+    """Runs a program to its end, without a shell. Raises TasError where it cannot be started."""
     try:
-        done = subprocess.run(
-            command,
-            input=stdin,
-            capture_output=True,
-            check=False,
-            cwd=cwd,
-            env={**os.environ, **env} if env else None,
-            timeout=timeout,
-        )
-    except FileNotFoundError as error:
-        raise TasError(f"{command[0]} is not installed", hint=f"Install {command[0]}, or put it on PATH.") from error
-    except subprocess.TimeoutExpired as error:
-        raise TasError(f"{command[0]} did not answer within {timeout:g} seconds") from error
+        done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False)
     except OSError as error:
-        raise TasError(f"cannot run {command[0]}: {error.strerror}", hint="Check its permissions.") from error
+        hint = f"Install {command[0]}, or put it on the PATH."
+        raise TasError(f"cannot run {command[0]}: {error.strerror}", hint=hint) from error
     return Finished(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())

@@ -152,7 +152,7 @@ class GitSource:
 
     def _tree(self) -> dict[str, _Blob]:
         """Every file below the root, by path relative to it, sorted."""
-        prefix = self._git("rev-parse", "--show-prefix").text
+        prefix = _line(self._git("rev-parse", "--show-prefix"))
         out = self._git("ls-tree", "-r", "-z", "--long", "--full-tree", self.commit, "--", prefix or ".").out
         blobs: dict[str, _Blob] = {}
         for entry in out.split(b"\0"):
@@ -164,13 +164,13 @@ class GitSource:
 
     def _commit(self, revision: str) -> str:
         inside = self._run("rev-parse", "--is-inside-work-tree")
-        if not inside.ok:
+        if inside.code:
             reason = inside.err.splitlines()[0] if inside.err else "git fails"
             raise TasError(f"{self.root} is in no git repository that can be read: {reason}")
         found = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        if found.ok:
-            return found.text
-        shallow = self._run("rev-parse", "--is-shallow-repository").text == "true"
+        if found.code == 0:
+            return _line(found)
+        shallow = _line(self._run("rev-parse", "--is-shallow-repository")) == "true"
         hint = (
             "This clone is shallow, so the revision may only be missing here. Fetch it with: git fetch --unshallow"
             if shallow
@@ -180,11 +180,15 @@ class GitSource:
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
         done = self._run(*arguments, stdin=stdin)
-        if not done.ok:
+        if done.code:
             raise TasError(f"git {arguments[0]} failed: {done.err}")
         return done
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
         # Optional locks would let git refresh the index, which is the user's.
-        env = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-        return process.run(["git", "-C", str(self.root), *arguments], stdin=stdin, env=env)
+        return process.run(["git", "--no-optional-locks", "-C", str(self.root), *arguments], stdin=stdin)
+
+
+def _line(done: process.Finished) -> str:
+    """The one line that git printed."""
+    return done.out.decode("utf-8", "surrogateescape").rstrip("\n")

@@ -19,8 +19,9 @@ class Phase(IntEnum):
     ROOT_QUEUE = 2
     POOL_QUEUE = 3
     LEAF_QUEUE = 4
-    POD_GROUP = 5
-    POD = 6
+    GUARD = 5
+    POD_GROUP = 6
+    POD = 7
 
 
 @dataclass(frozen=True, slots=True)

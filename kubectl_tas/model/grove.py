@@ -1,6 +1,6 @@
 """Grove: PodCliqueSets and the operator's own configuration.
 
-Grove's kinds have many more fields than placement depends on, so most of these models accept fields that they
+Grove's kinds have many more fields than placement depends on, so most of these models ignore fields that they
 do not have; only the vocabulary of topologies is closed.
 """
 
@@ -8,36 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import Field
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text, said
+from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.topology import Domain, DomainLevel
-
-GpuAmount = (
-    Annotated[int, Field(ge=0)]
-    | Annotated[str, StringConstraints(pattern=r"^[0-9]+$"), said("must be a whole number of GPUs")]
-)
-"""Whole GPUs, as a number or as text."""
-
-
-class OpenModel(Model):
-    """A part of a kind that has more fields than are read; the others are kept as they are."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class OpenMeta(OpenModel):
-    """Metadata of a Grove object, as people write it or as a cluster returns it."""
-
-    name: Text
-    """Name of the object."""
-    namespace: Text | None = None
-    """Where it lives; without it the backend's namespace."""
-    labels: dict[LabelKey, LabelValue] = {}
-    """Labels. kubectl-tas/pool names the pool or pool--subpool, kubectl-tas/priority the priority."""
-    annotations: dict[LabelKey, str] = {}
-    """Annotations."""
-
+from kubectl_tas.model.workload import Open, PodSpec, Workload
 
 class Pack(Model):
     """How close pods must run, as two levels."""
@@ -74,47 +49,7 @@ class PackConstraint(Model):
         return self.required is not None or self.preferred is not None
 
 
-class Amounts(OpenModel):
-    """Amounts of resources."""
-
-    gpus: GpuAmount = Field(0, alias="nvidia.com/gpu")
-    """Whole GPUs."""
-
-
-class ContainerResources(OpenModel):
-    """What a container asks for."""
-
-    limits: Amounts = Amounts()
-    """The most it gets. Kubernetes wants GPUs here."""
-    requests: Amounts = Amounts()
-    """What is set aside."""
-
-
-class CliqueContainer(OpenModel):
-    """A container of a clique's pods."""
-
-    name: Text | None = None
-    """Its name."""
-    restartPolicy: Text | None = None
-    """Always makes an init container run beside the others."""
-    resources: ContainerResources = ContainerResources()
-    """What it asks for."""
-
-
-class CliquePodSpec(OpenModel):
-    """The pods of a clique."""
-
-    containers: Many[CliqueContainer] = ()
-    """Its containers."""
-    initContainers: Many[CliqueContainer] = ()
-    """Containers that run before."""
-    schedulerName: Text | None = None
-    """Who places its pods; set from the backend."""
-    priorityClassName: Text | None = None
-    """How important they are; set from the priority."""
-
-
-class CliqueSpec(OpenModel):
+class CliqueSpec(Open):
     """What a clique consists of."""
 
     roleName: Text | None = None
@@ -123,11 +58,11 @@ class CliqueSpec(OpenModel):
     """Pods."""
     minAvailable: Count | None = None
     """Pods needed before any starts; without it all of them."""
-    podSpec: CliquePodSpec | None = None
+    podSpec: PodSpec | None = None
     """The pods."""
 
 
-class Clique(OpenModel):
+class Clique(Open):
     """Pods of one role."""
 
     name: Text
@@ -142,7 +77,7 @@ class Clique(OpenModel):
     """What it consists of."""
 
 
-class ScalingGroup(OpenModel):
+class ScalingGroup(Open):
     """Cliques that are scaled together."""
 
     name: Text
@@ -157,7 +92,7 @@ class ScalingGroup(OpenModel):
     """How close each replica must run; equal to or narrower than what the set asks for."""
 
 
-class SetTemplate(OpenModel):
+class SetTemplate(Open):
     """One replica of a set."""
 
     cliques: Annotated[Many[Clique], Field(min_length=1)]
@@ -172,7 +107,7 @@ class SetTemplate(OpenModel):
     """How important the set is; set from the priority."""
 
 
-class SetSpec(OpenModel):
+class SetSpec(Open):
     """What a set consists of."""
 
     replicas: Count = 0
@@ -181,19 +116,15 @@ class SetSpec(OpenModel):
     """One replica."""
 
 
-class PodCliqueSet(OpenModel):
+class PodCliqueSet(Workload):
     """Grove's PodCliqueSet: pods of several roles that make up one service."""
 
     apiVersion: Literal["grove.io/v1alpha1"]
     """grove.io/v1alpha1"""
     kind: Literal["PodCliqueSet"]
     """PodCliqueSet"""
-    metadata: OpenMeta
-    """Its name, and by label its pool and its priority."""
     spec: SetSpec
     """What it consists of."""
-    status: JsonValue = None
-    """What a cluster reports; not read."""
 
 
 class TopologyAwareScheduling(Model):
@@ -205,14 +136,14 @@ class TopologyAwareScheduling(Model):
     """The levels of grove-topology, from the largest network distance to the smallest."""
 
 
-class ProfileConfig(OpenModel):
+class ProfileConfig(Open):
     """What one scheduler needs from Grove."""
 
     createTopologyResources: bool | None = None
     """Whether a Topology is created for each cluster topology; true where it is left out."""
 
 
-class SchedulerProfile(OpenModel):
+class SchedulerProfile(Open):
     """A scheduler that Grove works with."""
 
     name: Text
@@ -221,14 +152,14 @@ class SchedulerProfile(OpenModel):
     """What it needs."""
 
 
-class OperatorScheduler(OpenModel):
+class OperatorScheduler(Open):
     """The schedulers that Grove works with."""
 
     profiles: Many[SchedulerProfile] = ()
     """One for each."""
 
 
-class OperatorConfiguration(OpenModel):
+class OperatorConfiguration(Open):
     """The configuration of Grove's operator; only its topologies are read."""
 
     apiVersion: Literal["operator.config.grove.io/v1alpha1"]
