@@ -30,6 +30,8 @@ MODULES = (
     "kubectl_tas.check.workflow",
     "kubectl_tas.check.placement",
     "kubectl_tas.check.podgroup",
+    "kubectl_tas.check.grove",
+    "kubectl_tas.check.cliques",
     "kubectl_tas.check.versions",
     "kubectl_tas.check.admission",
 )

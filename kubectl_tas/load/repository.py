@@ -94,6 +94,8 @@ class _Loader:
             topologies=(*found["ClusterTopology"], *found["ClusterTopologyBinding"]),
             workflows=tuple(found["Workflow"]),
             pod_groups=tuple(found["PodGroup"]),
+            pod_clique_sets=tuple(found["PodCliqueSet"]),
+            operators=tuple(found["OperatorConfiguration"]),
             files=self.files,
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kubectl_tas.model.manifest import Manifest
+from kubectl_tas.model.podgang import PodGang
 
 
 class Phase(IntEnum):
@@ -22,6 +23,8 @@ class Phase(IntEnum):
     GUARD = 5
     POD_GROUP = 6
     POD = 7
+    PREVIEW = 99
+    """Not applied: what others will make of it, for people to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,14 @@ class Artifact:
     """Folder below the backend's output."""
     file: str
     """File name in that folder."""
-    manifest: Manifest
+    manifest: Manifest | PodGang
     source: str
     """The file that it was compiled from, relative to the repository root."""
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether it is for the cluster, not only for people."""
+        return self.phase != Phase.PREVIEW
 
     @property
     def order(self) -> tuple[int, str, str]:

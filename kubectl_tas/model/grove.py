@@ -14,6 +14,7 @@ from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Tex
 from kubectl_tas.model.topology import Domain, DomainLevel
 from kubectl_tas.model.workload import Open, PodSpec, Workload
 
+
 class Pack(Model):
     """How close pods must run, as two levels."""
 

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -50,10 +51,14 @@ class Repository:
     topologies: tuple[Declared[ClusterTopology], ...] = ()
     workflows: tuple[Declared[Workflow], ...] = ()
     pod_groups: tuple[Declared[PodGroup], ...] = ()
+    pod_clique_sets: tuple[Declared[PodCliqueSet], ...] = ()
+    operators: tuple[Declared[OperatorConfiguration], ...] = ()
+    """Of Grove's operator; the first one counts."""
     files: int = 0
     """How many files were read."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
-        return not any((self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups))
+        declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups)
+        return not any((*declared, self.pod_clique_sets, self.operators))

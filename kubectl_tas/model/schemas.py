@@ -12,7 +12,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import Pod, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.podgang import PodGang
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
@@ -20,7 +22,10 @@ from kubectl_tas.model.workflow import Workflow
 MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
     Config,
+    OperatorConfiguration,
     Pod,
+    PodCliqueSet,
+    PodGang,
     PodGroup,
     Pool,
     PriorityClass,
@@ -56,8 +61,9 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
         part.pop("title", None)
         docs = _field_docs(models[name]) if name in models else {}
         for field, text in docs.items():
-            if field in part.get("properties", {}):
-                part["properties"][field]["description"] = text
+            written = models[name].model_fields[field].alias or field
+            if written in part.get("properties", {}):
+                part["properties"][written]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": model.__name__, **schema}
 
 

@@ -1,0 +1,294 @@
+"""Grove: the operator's configuration, and PodCliqueSets with the topology, the cliques and the queue of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.grove import Clique, OperatorConfiguration, PackConstraint, PodCliqueSet, ScalingGroup
+from kubectl_tas.model.repository import Declared, KeyPath, Repository
+from kubectl_tas.model.workflow import Priority
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetPool, FleetSubpool, FleetTopology
+from kubectl_tas.resolve.gpus import pod_gpus
+
+DEFAULT_TOPOLOGY = "grove-topology"
+"""The cluster topology that Grove's operator makes from its own configuration; sets that name none use it."""
+POOL_LABEL = "kubectl-tas/pool"
+PRIORITY_LABEL = "kubectl-tas/priority"
+TEMPLATE: KeyPath = ("spec", "template")
+
+
+@dataclass(frozen=True, slots=True)
+class Grove:
+    """What the operator's configuration says."""
+
+    operator: Declared[OperatorConfiguration] | None
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether it says that Grove does not place by topology; without a configuration nobody knows."""
+        return self.operator is not None and not self.operator.spec.topologyAwareScheduling.enabled
+
+    @property
+    def creates_topologies(self) -> bool:
+        """Whether each cluster topology gets a Topology of the scheduler."""
+        profiles = self.operator.spec.scheduler.profiles if self.operator else ()
+        return all(profile.config.createTopologyResources is not False for profile in profiles)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetClique:
+    """A clique of a set."""
+
+    spec: Clique
+    path: KeyPath
+    gpus: int
+    """GPUs of one of its pods."""
+
+    @property
+    def name(self) -> str:
+        """Within the set."""
+        return self.spec.name
+
+    @property
+    def minimum(self) -> int:
+        """Pods needed before any starts."""
+        chosen = self.spec.spec.minAvailable
+        return self.spec.spec.replicas if chosen is None else chosen
+
+
+@dataclass(frozen=True, slots=True)
+class FleetScalingGroup:
+    """Cliques of a set that are scaled together."""
+
+    spec: ScalingGroup
+    path: KeyPath
+    cliques: tuple[FleetClique, ...]
+    """In the order of the set."""
+
+    @property
+    def name(self) -> str:
+        """Within the set."""
+        return self.spec.name
+
+
+@dataclass(frozen=True)
+class FleetPodCliqueSet:
+    """A set, whether its pool is known or not."""
+
+    declared: Declared[PodCliqueSet]
+    backend: FleetBackend | None
+    """None where neither a pool nor a single backend says it."""
+    pool: FleetPool | None
+    subpool: FleetSubpool | None
+    named: tuple[tuple[str, KeyPath], ...]
+    """Cluster topologies that it names, with the places; more than one name is an error."""
+    topology: FleetTopology | None
+    """The cluster topology that it uses; None: it asks for none, or for one that is not declared."""
+    cliques: tuple[FleetClique, ...]
+    groups: tuple[FleetScalingGroup, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.declared.spec.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """Its own namespace, or its backend's."""
+        own = self.declared.spec.metadata.namespace
+        return own or (self.backend.namespace if self.backend else "default")
+
+    @property
+    def replicas(self) -> int:
+        """How many times its template is there."""
+        return self.declared.spec.spec.replicas
+
+    @cached_property
+    def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
+        """Every constraint with its place: the set's, then those of scaling groups, then those of cliques."""
+        template = self.declared.spec.spec.template
+        owners = [(template.topologyConstraint, TEMPLATE)]
+        owners += [(group.spec.topologyConstraint, group.path) for group in self.groups]
+        owners += [(clique.spec.topologyConstraint, clique.path) for clique in self.cliques]
+        return tuple((item, (*path, "topologyConstraint")) for item, path in owners if item is not None)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for any placement."""
+        return any(constraint.asks for constraint, _ in self.constraints)
+
+    @property
+    def topology_name(self) -> str | None:
+        """The cluster topology by name, declared or not; None: no topology applies."""
+        if self.named:
+            return self.named[0][0]
+        return DEFAULT_TOPOLOGY if self.asks else None
+
+    @property
+    def standalone(self) -> tuple[FleetClique, ...]:
+        """The cliques that no scaling group has."""
+        scaled = {clique.name for group in self.groups for clique in group.cliques}
+        return tuple(clique for clique in self.cliques if clique.name not in scaled)
+
+    def group_of(self, clique: FleetClique) -> FleetScalingGroup | None:
+        """The scaling group of a clique."""
+        return next((group for group in self.groups if clique in group.cliques), None)
+
+
+@dataclass(frozen=True)
+class SubmittedSet:
+    """A set that is sent to a queue."""
+
+    set: FleetPodCliqueSet
+    pool: FleetPool
+    subpool: FleetSubpool | None
+
+    @property
+    def name(self) -> str:
+        """Name of the set."""
+        return self.set.name
+
+    @property
+    def priority(self) -> Priority:
+        """HIGH, NORMAL or LOW."""
+        label = self.set.declared.spec.metadata.labels.get(PRIORITY_LABEL)
+        return "HIGH" if label == "HIGH" else "LOW" if label == "LOW" else "NORMAL"
+
+    @property
+    def queue(self) -> str:
+        """Name of the leaf queue."""
+        return self.subpool.queue if self.subpool else self.pool.shared_queue
+
+    @property
+    def target(self) -> str:
+        """The pool or pool--subpool, as users name it."""
+        return self.subpool.canonical if self.subpool else self.pool.name
+
+    @property
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.set.declared.at("metadata", "labels", POOL_LABEL)
+
+    @cached_property
+    def gpus(self) -> int:
+        """GPUs of all pods: cliques by replicas, scaling groups and replicas of the set included."""
+        alone = sum(_gpus(clique) for clique in self.set.standalone)
+        grouped = sum(group.spec.replicas * sum(map(_gpus, group.cliques)) for group in self.set.groups)
+        return self.set.replicas * (alone + grouped)
+
+    @cached_property
+    def largest_gang(self) -> int:
+        """GPUs that the largest of its gangs needs before any pod starts."""
+        if not self.set.replicas:
+            return 0
+        base = sum(_minimum(clique) for clique in self.set.standalone)
+        base += sum(group.spec.minAvailable * sum(map(_minimum, group.cliques)) for group in self.set.groups)
+        scaled = [g for g in self.set.groups if g.spec.replicas > g.spec.minAvailable]
+        return max([base, *(sum(map(_minimum, group.cliques)) for group in scaled)])
+
+
+def _gpus(clique: FleetClique) -> int:
+    return clique.spec.spec.replicas * clique.gpus
+
+
+def _minimum(clique: FleetClique) -> int:
+    return clique.minimum * clique.gpus
+
+
+def resolve_grove(repository: Repository) -> Grove:
+    """The operator's configuration; of several the first one counts."""
+    return Grove(repository.operators[0] if repository.operators else None)
+
+
+def resolve_sets(
+    repository: Repository,
+    grove: Grove,
+    backends: tuple[FleetBackend, ...],
+    pools: Mapping[str, FleetPool],
+    topologies: Mapping[str, FleetTopology],
+    dangling: list[Dangling],
+) -> tuple[FleetPodCliqueSet, ...]:
+    """Every set, sorted by namespace and name."""
+    declared_pools = frozenset(pool.spec.metadata.name for pool in repository.pools)
+    found = []
+    for item in repository.pod_clique_sets:
+        pool, subpool = _home(item, pools, declared_pools, dangling)
+        backend = pool.backend if pool else (backends[0] if len(backends) == 1 else None)
+        found.append(_set(item, grove, backend, pool, subpool, topologies, dangling))
+    return tuple(sorted(found, key=lambda item: (item.namespace, item.name, item.declared.origin.path)))
+
+
+def _set(
+    declared: Declared[PodCliqueSet],
+    grove: Grove,
+    backend: FleetBackend | None,
+    pool: FleetPool | None,
+    subpool: FleetSubpool | None,
+    topologies: Mapping[str, FleetTopology],
+    dangling: list[Dangling],
+) -> FleetPodCliqueSet:
+    template = declared.spec.spec.template
+    cliques = tuple(
+        FleetClique(clique, (*TEMPLATE, "cliques", index), pod_gpus(clique.spec.podSpec) if clique.spec.podSpec else 0)
+        for index, clique in enumerate(template.cliques)
+    )
+    groups = tuple(
+        FleetScalingGroup(
+            group,
+            (*TEMPLATE, "podCliqueScalingGroups", index),
+            tuple(clique for clique in cliques if clique.name in group.cliqueNames),
+        )
+        for index, group in enumerate(template.podCliqueScalingGroups)
+    )
+    found = FleetPodCliqueSet(declared, backend, pool, subpool, tuple(_named(declared)), None, cliques, groups)
+    name = found.topology_name
+    if name is None or grove.is_disabled:
+        return found
+    if name not in topologies and name != DEFAULT_TOPOLOGY:
+        known = tuple(topologies)
+        dangling.append(Dangling("topology of a set", name, known, declared, found.named[0][1]))
+    return FleetPodCliqueSet(declared, backend, pool, subpool, found.named, topologies.get(name), cliques, groups)
+
+
+def _named(declared: Declared[PodCliqueSet]) -> Iterator[tuple[str, KeyPath]]:
+    """Every cluster topology that a set names, in either spelling."""
+    template = declared.spec.spec.template
+    if template.clusterTopologyName is not None:
+        yield template.clusterTopologyName, (*TEMPLATE, "clusterTopologyName")
+    owners: list[tuple[PackConstraint | None, KeyPath]] = [(template.topologyConstraint, TEMPLATE)]
+    for index, group in enumerate(template.podCliqueScalingGroups):
+        owners.append((group.topologyConstraint, (*TEMPLATE, "podCliqueScalingGroups", index)))
+    for index, clique in enumerate(template.cliques):
+        owners.append((clique.topologyConstraint, (*TEMPLATE, "cliques", index)))
+    for constraint, path in owners:
+        if constraint is not None and constraint.topologyName is not None:
+            yield constraint.topologyName, (*path, "topologyConstraint", "topologyName")
+
+
+def _home(
+    declared: Declared[PodCliqueSet],
+    pools: Mapping[str, FleetPool],
+    declared_pools: frozenset[str],
+    dangling: list[Dangling],
+) -> tuple[FleetPool | None, FleetSubpool | None]:
+    """The pool and subpool that the label names."""
+    label = declared.spec.metadata.labels.get(POOL_LABEL)
+    if label is None:
+        return None, None
+    path: KeyPath = ("metadata", "labels", POOL_LABEL)
+    pool_name, _, short = label.partition(names.SEPARATOR)
+    pool = pools.get(pool_name)
+    if pool is None:
+        if pool_name not in declared_pools:
+            dangling.append(Dangling("pool", label, tuple(sorted(declared_pools)), declared, path))
+        return None, None
+    subpool = next((item for item in pool.subpools if item.name == short), None)
+    if names.SEPARATOR in label and subpool is None:
+        known = tuple(item.canonical for item in pool.subpools)
+        dangling.append(Dangling("subpool", label, known, declared, path, f"pool {pool.name}"))
+        return None, None
+    return pool, subpool
