@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from kubectl_tas.model.artifact import Phase
+from kubectl_tas.model.labels import MANAGED_BY, SYNC_WAVE
+from kubectl_tas.model.labels import POD_GROUP as POD_GROUP
+from kubectl_tas.model.labels import POOL as POOL
+from kubectl_tas.model.labels import QUEUE as QUEUE
+from kubectl_tas.model.labels import SKIP_PODGROUPER as SKIP_PODGROUPER
+from kubectl_tas.model.labels import SUBGROUP as SUBGROUP
+from kubectl_tas.model.labels import WORKFLOW as WORKFLOW
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.fleet import Fleet
 
-MANAGED_BY = "app.kubernetes.io/managed-by"
-POOL = "kubectl-tas/pool"
-WORKFLOW = "kubectl-tas/workflow"
-QUEUE = "kai.scheduler/queue"
-SUBGROUP = "kai.scheduler/subgroup-name"
-SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
-POD_GROUP = "pod-group-name"
-
-_SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 _RECREATE = {
     "argocd": {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"},
     "flux": {"kustomize.toolkit.fluxcd.io/force": "enabled"},
@@ -37,7 +35,7 @@ def metadata(
     gitops = fleet.config.gitops
     notes = dict(annotations or {})
     if gitops == "argocd":
-        notes[_SYNC_WAVE] = str(int(phase))
+        notes[SYNC_WAVE] = str(int(phase))
     if recreate:
         notes |= _RECREATE[gitops]
     marks = {**(labels or {}), MANAGED_BY: "kubectl-tas"}

@@ -54,7 +54,8 @@ def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick
         resources = []
         for artifact in group:
             path = f"{artifact.folder}/{artifact.file}"
-            resources.append(path)
+            if artifact.apply:
+                resources.append(path)
             files[f"{base}/{path}"] = text.file_text(artifact)
             if tick:
                 tick(len(files), len(artifacts))

@@ -15,6 +15,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, TooDeepError, compose
+from kubectl_tas.load.lines import Lines
 from kubectl_tas.model.repository import KeyPath
 
 MAX_NODES = 250_000
@@ -99,28 +100,37 @@ class Document:
             node = found[1]
         return str(node.value) if type(node) is ScalarNode else None
 
+    def value(self, path: KeyPath) -> object:
+        """What was written at ``path``; None where it is absent or empty."""
+        found: Any = self.data
+        for step in path:
+            if isinstance(found, dict):
+                found = found.get(step)
+            else:
+                found = found[int(step)] if isinstance(found, list) and int(step) < len(found) else None
+        return found
 
-class Lines:
-    """The lines of one file, split when first asked for."""
+    def obstacle(self, path: KeyPath) -> KeyPath | None:
+        """The part of ``path`` at which nothing can be added without changing other places; None: there is none.
 
-    __slots__ = ("_split", "_text", "path")
+        That is an anchor or an alias, a mapping that a merge key brings in, or a key without a value.
+        """
+        node, shared = self._node, _repeated(self._node) if self._lines.has_aliases else frozenset()
+        for depth, step in enumerate(path):
+            if id(node) in shared or type(node) is ScalarNode:
+                return path[:depth]
+            found = _child(node, step)
+            if found is None:
+                return None
+            if type(node) is MappingNode and all(value is not found[1] for _, value in node.value):
+                return path[: depth + 1]
+            node = found[1]
+        return None
 
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self._text = text
-        self._split: list[str] | None = None
-
-    def location(self, start: Any, end: Any = None) -> Location:
-        """The place of libyaml's 0-based marks, clamped to the text."""
-        if self._split is None:
-            self._split = re.split(r"\r\n|\r|\n", self._text)
-        line, column = start.line, start.column
-        while line > 0 and (line >= len(self._split) or (line == len(self._split) - 1 and not self._split[line])):
-            line -= 1
-            column = len(self._split[line])
-        source = self._split[line]
-        stop = end.column if end is not None and end.line == line else len(source.rstrip())
-        return Location(self.path, line + 1, column + 1, source, max(1, stop - column))
+    @property
+    def text(self) -> str:
+        """The text of this document alone, with its comments."""
+        return self._lines.document(self._node.start_mark.index)
 
 
 def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
@@ -252,6 +262,24 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
             for source in value.value if type(value) is SequenceNode else (value,):
                 near = near or _child(source, step)
     return near
+
+
+def _repeated(root: Any) -> frozenset[int]:
+    """Identities of the nodes that stand in more than one place."""
+    seen: set[int] = set()
+    repeated: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            repeated.add(id(node))
+            continue
+        seen.add(id(node))
+        if type(node) is MappingNode:
+            waiting += [value for _, value in node.value]
+        elif type(node) is SequenceNode:
+            waiting += node.value
+    return frozenset(repeated)
 
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")

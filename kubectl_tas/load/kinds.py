@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -18,6 +18,7 @@ from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.workload import WORKLOADS
 
 UNKNOWN_KIND = Rule(
     "unknown-kind",
@@ -76,6 +77,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("PodGroup", "scheduling.run.ai/v2alpha2", PodGroup, _pod_group),
     Kind("PodCliqueSet", GROVE, PodCliqueSet, _without_nulls),
     Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, _without_nulls),
+    *(
+        Kind(model.__name__, version, model, _without_nulls)
+        for model in WORKLOADS
+        for version in get_args(model.model_fields["apiVersion"].annotation)
+    ),
 )
 _EMITTED = {
     "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",
@@ -100,7 +106,8 @@ def recognise(document: Document) -> Kind | Diagnostic:
         return _unknown(document, ("kind",), message, _known_kinds())
     same = [candidate for candidate in KINDS if candidate.name == kind]
     if same:
-        message = f'{kind} has apiVersion {same[0].api_version}, not "{api_version}"'
+        versions = " or ".join(candidate.api_version for candidate in same)
+        message = f'{kind} has apiVersion {versions}, not "{api_version}"'
         return _unknown(document, ("apiVersion",), message, f"Write apiVersion: {same[0].api_version}.")
     close = get_close_matches(kind, [candidate.name for candidate in KINDS], n=1)
     hint = _EMITTED.get(kind) or (f"Did you mean {close[0]}?" if close else _known_kinds())
@@ -108,7 +115,7 @@ def recognise(document: Document) -> Kind | Diagnostic:
 
 
 def _known_kinds() -> str:
-    names = ", ".join(kind.name for kind in KINDS)
+    names = ", ".join(dict.fromkeys(kind.name for kind in KINDS))
     return f"Kinds that are read: {names}, and OSMO workflows (root key workflow)."
 
 

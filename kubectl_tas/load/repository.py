@@ -18,6 +18,7 @@ from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
 from kubectl_tas.load.text import decode
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.model.workload import WORKLOADS
 
 CONFIG_MISPLACED = Rule(
     "config-misplaced",
@@ -96,6 +97,7 @@ class _Loader:
             pod_groups=tuple(found["PodGroup"]),
             pod_clique_sets=tuple(found["PodCliqueSet"]),
             operators=tuple(found["OperatorConfiguration"]),
+            workloads=tuple(item for model in WORKLOADS for item in found[model.__name__]),
             files=self.files,
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete)

@@ -23,13 +23,11 @@ class Phase(IntEnum):
     GUARD = 5
     POD_GROUP = 6
     POD = 7
-    PREVIEW = 99
-    """Not applied: what others will make of it, for people to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One object to apply."""
+    """One object."""
 
     backend: str
     """The cluster it is for."""
@@ -41,14 +39,11 @@ class Artifact:
     manifest: Manifest | PodGang
     source: str
     """The file that it was compiled from, relative to the repository root."""
+    apply: bool = True
+    """False for a preview, which people read: it is written, and nothing else."""
 
     @property
-    def is_applied(self) -> bool:
-        """Whether it is for the cluster, not only for people."""
-        return self.phase != Phase.PREVIEW
-
-    @property
-    def order(self) -> tuple[int, str, str]:
+    def order(self) -> tuple[int, str, str, str]:
         """Its place in the total order of application."""
         metadata = self.manifest.metadata
-        return (self.phase, metadata.namespace or "", metadata.name)
+        return (self.phase, metadata.namespace or "", metadata.name, self.manifest.kind)

@@ -343,5 +343,18 @@ class Pod(Model):
     """How it runs."""
 
 
-Manifest = PriorityClass | Topology | Queue | PodGroup | Pod
+class PassThrough(Model):
+    """An object in the words of its author, with lines added."""
+
+    apiVersion: Text
+    """As it was written."""
+    kind: Text
+    """As it was written."""
+    metadata: Metadata
+    """Its name and namespace; labels and annotations are in the text alone."""
+    text: Text
+    """YAML, without the mark of a document's start."""
+
+
+Manifest = PriorityClass | Topology | Queue | PodGroup | Pod | PassThrough
 """Anything that is emitted."""

@@ -12,6 +12,7 @@ from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
 KeyPath = tuple[str | int, ...]
@@ -27,6 +28,16 @@ class Origin(Protocol):
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
+
+    def value(self, path: KeyPath) -> object:
+        """What was written at ``path``; None where it is absent or empty."""
+
+    def obstacle(self, path: KeyPath) -> KeyPath | None:
+        """The part of ``path`` at which nothing can be added without changing other places; None: there is none."""
+
+    @property
+    def text(self) -> str:
+        """The text of this document alone, with its comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +65,13 @@ class Repository:
     pod_clique_sets: tuple[Declared[PodCliqueSet], ...] = ()
     operators: tuple[Declared[OperatorConfiguration], ...] = ()
     """Of Grove's operator; the first one counts."""
+    workloads: tuple[Declared[AnyWorkload], ...] = ()
+    """By kind."""
     files: int = 0
     """How many files were read."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
-        declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups)
+        declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
         return not any((*declared, self.pod_clique_sets, self.operators))

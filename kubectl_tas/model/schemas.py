@@ -18,6 +18,7 @@ from kubectl_tas.model.podgang import PodGang
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.workload import WORKLOADS
 
 MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
@@ -33,6 +34,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Subpool,
     Topology,
     Workflow,
+    *WORKLOADS,
 )
 """The kinds that have a schema file of their own."""
 

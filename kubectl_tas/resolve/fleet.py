@@ -16,11 +16,12 @@ from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.topology import ClusterTopology, SchedulerTopologyBinding
 from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
 from kubectl_tas.resolve.names import SEPARATOR
+from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
+from kubectl_tas.resolve.submission import Submission
 
 if TYPE_CHECKING:
-    from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove
-
-UNLIMITED = -1
+    from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove, SubmittedSet
+    from kubectl_tas.resolve.workload import FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,7 @@ class FleetGroup:
 
 
 @dataclass(frozen=True)
-class FleetWorkflow:
+class FleetWorkflow(Submission):
     """A workflow, and the queue it goes to."""
 
     declared: Declared[Workflow]
@@ -268,19 +269,14 @@ class FleetWorkflow:
         return self.declared.spec.workflow.priority
 
     @property
-    def queue(self) -> str:
-        """Name of the leaf queue."""
-        return self.subpool.queue if self.subpool else self.pool.shared_queue
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.declared.at("workflow", "pool")
 
     @property
-    def quota(self) -> int:
-        """GPUs guaranteed to that queue; -1: no limit."""
-        return self.subpool.quota if self.subpool else self.pool.shared_quota
-
-    @property
-    def target(self) -> str:
-        """The pool or pool--subpool, as users name it."""
-        return self.subpool.canonical if self.subpool else self.pool.name
+    def largest_gang(self) -> int:
+        """GPUs of its largest group."""
+        return max((group.gpus for group in self.groups), default=0)
 
     @cached_property
     def gpus(self) -> int:
@@ -320,6 +316,8 @@ class Fleet:
     """Grove's configuration."""
     pod_clique_sets: tuple[FleetPodCliqueSet, ...] = ()
     """Sorted by namespace and name."""
+    workloads: tuple[FleetWorkload, ...] = ()
+    """Sorted by name and kind."""
     dangling: tuple[Dangling, ...] = field(default=())
 
     @property
@@ -327,6 +325,17 @@ class Fleet:
         """The file that the settings come from; "the defaults" where there is none."""
         config = self.repository.config
         return config.origin.path if config else "the defaults"
+
+    @property
+    def submissions(self) -> tuple[Submission, ...]:
+        """All that is sent to a queue."""
+        return (*self.workflows, *self.workloads, *self.submitted_sets)
+
+    @cached_property
+    def submitted_sets(self) -> tuple[SubmittedSet, ...]:
+        """The PodCliqueSets whose pool is known."""
+        found = (item.submitted for item in self.pod_clique_sets)
+        return tuple(item for item in found if item is not None)
 
     @cached_property
     def pool_by_name(self) -> dict[str, FleetPool]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
 from kubectl_tas.model.grove import Clique, OperatorConfiguration, PackConstraint, PodCliqueSet, ScalingGroup
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority
-from kubectl_tas.resolve import names
+from kubectl_tas.model.workload import PodTemplate
 from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetPool, FleetSubpool, FleetTopology
-from kubectl_tas.resolve.gpus import pod_gpus
+from kubectl_tas.resolve.replicas import pod_gpus
+from kubectl_tas.resolve.submission import Submission
+from kubectl_tas.resolve.targets import pick_target
 
 DEFAULT_TOPOLOGY = "grove-topology"
 """The cluster topology that Grove's operator makes from its own configuration; sets that name none use it."""
-POOL_LABEL = "kubectl-tas/pool"
-PRIORITY_LABEL = "kubectl-tas/priority"
 TEMPLATE: KeyPath = ("spec", "template")
 
 
@@ -82,8 +83,8 @@ class FleetPodCliqueSet:
     declared: Declared[PodCliqueSet]
     backend: FleetBackend | None
     """None where neither a pool nor a single backend says it."""
-    pool: FleetPool | None
-    subpool: FleetSubpool | None
+    target: tuple[FleetPool, FleetSubpool | None] | None
+    """The pool, and the subpool where it names one; None where it names no pool that is known."""
     named: tuple[tuple[str, KeyPath], ...]
     """Cluster topologies that it names, with the places; more than one name is an error."""
     topology: FleetTopology | None
@@ -128,6 +129,11 @@ class FleetPodCliqueSet:
             return self.named[0][0]
         return DEFAULT_TOPOLOGY if self.asks else None
 
+    @cached_property
+    def submitted(self) -> SubmittedSet | None:
+        """The set as its queue sees it; None where its pool is not known."""
+        return SubmittedSet(self, *self.target) if self.target else None
+
     @property
     def standalone(self) -> tuple[FleetClique, ...]:
         """The cliques that no scaling group has."""
@@ -140,7 +146,7 @@ class FleetPodCliqueSet:
 
 
 @dataclass(frozen=True)
-class SubmittedSet:
+class SubmittedSet(Submission):
     """A set that is sent to a queue."""
 
     set: FleetPodCliqueSet
@@ -155,23 +161,13 @@ class SubmittedSet:
     @property
     def priority(self) -> Priority:
         """HIGH, NORMAL or LOW."""
-        label = self.set.declared.spec.metadata.labels.get(PRIORITY_LABEL)
+        label = self.set.declared.spec.metadata.labels.get(labels.PRIORITY)
         return "HIGH" if label == "HIGH" else "LOW" if label == "LOW" else "NORMAL"
-
-    @property
-    def queue(self) -> str:
-        """Name of the leaf queue."""
-        return self.subpool.queue if self.subpool else self.pool.shared_queue
-
-    @property
-    def target(self) -> str:
-        """The pool or pool--subpool, as users name it."""
-        return self.subpool.canonical if self.subpool else self.pool.name
 
     @property
     def place(self) -> Location:
         """Where its pool stands."""
-        return self.set.declared.at("metadata", "labels", POOL_LABEL)
+        return self.set.declared.at("metadata", "labels", labels.POOL)
 
     @cached_property
     def gpus(self) -> int:
@@ -189,6 +185,10 @@ class SubmittedSet:
         base += sum(group.spec.minAvailable * sum(map(_minimum, group.cliques)) for group in self.set.groups)
         scaled = [g for g in self.set.groups if g.spec.replicas > g.spec.minAvailable]
         return max([base, *(sum(map(_minimum, group.cliques)) for group in scaled)])
+
+
+def _pod_gpus(clique: Clique) -> int:
+    return pod_gpus(PodTemplate(spec=clique.spec.podSpec)) if clique.spec.podSpec else 0
 
 
 def _gpus(clique: FleetClique) -> int:
@@ -216,9 +216,10 @@ def resolve_sets(
     declared_pools = frozenset(pool.spec.metadata.name for pool in repository.pools)
     found = []
     for item in repository.pod_clique_sets:
-        pool, subpool = _home(item, pools, declared_pools, dangling)
-        backend = pool.backend if pool else (backends[0] if len(backends) == 1 else None)
-        found.append(_set(item, grove, backend, pool, subpool, topologies, dangling))
+        wanted, path = item.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)
+        target = pick_target(wanted, item, path, pools, declared_pools, dangling) if wanted else None
+        backend = target[0].backend if target else (backends[0] if len(backends) == 1 else None)
+        found.append(_set(item, grove, backend, target, topologies, dangling))
     return tuple(sorted(found, key=lambda item: (item.namespace, item.name, item.declared.origin.path)))
 
 
@@ -226,14 +227,13 @@ def _set(
     declared: Declared[PodCliqueSet],
     grove: Grove,
     backend: FleetBackend | None,
-    pool: FleetPool | None,
-    subpool: FleetSubpool | None,
+    target: tuple[FleetPool, FleetSubpool | None] | None,
     topologies: Mapping[str, FleetTopology],
     dangling: list[Dangling],
 ) -> FleetPodCliqueSet:
     template = declared.spec.spec.template
     cliques = tuple(
-        FleetClique(clique, (*TEMPLATE, "cliques", index), pod_gpus(clique.spec.podSpec) if clique.spec.podSpec else 0)
+        FleetClique(clique, (*TEMPLATE, "cliques", index), _pod_gpus(clique))
         for index, clique in enumerate(template.cliques)
     )
     groups = tuple(
@@ -244,14 +244,14 @@ def _set(
         )
         for index, group in enumerate(template.podCliqueScalingGroups)
     )
-    found = FleetPodCliqueSet(declared, backend, pool, subpool, tuple(_named(declared)), None, cliques, groups)
+    found = FleetPodCliqueSet(declared, backend, target, tuple(_named(declared)), None, cliques, groups)
     name = found.topology_name
     if name is None or grove.is_disabled:
         return found
     if name not in topologies and name != DEFAULT_TOPOLOGY:
         known = tuple(topologies)
         dangling.append(Dangling("topology of a set", name, known, declared, found.named[0][1]))
-    return FleetPodCliqueSet(declared, backend, pool, subpool, found.named, topologies.get(name), cliques, groups)
+    return replace(found, topology=topologies.get(name))
 
 
 def _named(declared: Declared[PodCliqueSet]) -> Iterator[tuple[str, KeyPath]]:
@@ -267,28 +267,3 @@ def _named(declared: Declared[PodCliqueSet]) -> Iterator[tuple[str, KeyPath]]:
     for constraint, path in owners:
         if constraint is not None and constraint.topologyName is not None:
             yield constraint.topologyName, (*path, "topologyConstraint", "topologyName")
-
-
-def _home(
-    declared: Declared[PodCliqueSet],
-    pools: Mapping[str, FleetPool],
-    declared_pools: frozenset[str],
-    dangling: list[Dangling],
-) -> tuple[FleetPool | None, FleetSubpool | None]:
-    """The pool and subpool that the label names."""
-    label = declared.spec.metadata.labels.get(POOL_LABEL)
-    if label is None:
-        return None, None
-    path: KeyPath = ("metadata", "labels", POOL_LABEL)
-    pool_name, _, short = label.partition(names.SEPARATOR)
-    pool = pools.get(pool_name)
-    if pool is None:
-        if pool_name not in declared_pools:
-            dangling.append(Dangling("pool", label, tuple(sorted(declared_pools)), declared, path))
-        return None, None
-    subpool = next((item for item in pool.subpools if item.name == short), None)
-    if names.SEPARATOR in label and subpool is None:
-        known = tuple(item.canonical for item in pool.subpools)
-        dangling.append(Dangling("subpool", label, known, declared, path, f"pool {pool.name}"))
-        return None, None
-    return pool, subpool

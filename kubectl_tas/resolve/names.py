@@ -36,6 +36,14 @@ def shorten(name: str, limit: int = MAX_LABEL) -> str:
     return f"{name[: limit - 9].rstrip('-')}-{digest(name)}"
 
 
+def as_label(text: str) -> str:
+    """``text`` as an RFC 1123 label of 63 characters at the most; with a hash where something had to change."""
+    if is_label(text):
+        return shorten(text)
+    kept = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MAX_LABEL - 9].strip("-")
+    return f"{kept}-{digest(text)}" if kept else f"x-{digest(text)}"
+
+
 def root_queue(prefix: str, namespace: str) -> str:
     """The queue above all pools of a namespace."""
     return f"{prefix}-default-{namespace}"

@@ -22,6 +22,7 @@ from kubectl_tas.resolve.grove import resolve_grove, resolve_sets
 from kubectl_tas.resolve.levels import cluster_topologies, pool_topology
 from kubectl_tas.resolve.queues import asked_quota
 from kubectl_tas.resolve.workflows import resolve_workflow
+from kubectl_tas.resolve.workloads import resolve_workload
 
 T = TypeVar("T")
 
@@ -38,7 +39,9 @@ def resolve(repository: Repository) -> Fleet:
     workflows = [resolve_workflow(item, pools, declared_pools, dangling) for item in repository.workflows]
     pod_groups = [_pod_group(item, backends, pools, dangling) for item in repository.pod_groups]
     sets = resolve_sets(repository, grove, backends, pools, topologies, dangling)
-    own = (pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)
+    own = tuple(pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)
+    every = {**topologies, **{topology.name: topology for topology in own}}
+    workloads = [resolve_workload(item, pools, declared_pools, every, dangling) for item in repository.workloads]
     return Fleet(
         repository=repository,
         config=config,
@@ -49,6 +52,7 @@ def resolve(repository: Repository) -> Fleet:
         pod_groups=tuple(sorted(filter(None, pod_groups), key=lambda p: (p.namespace, p.declared.spec.metadata.name))),
         grove=grove,
         pod_clique_sets=sets,
+        workloads=tuple(sorted(filter(None, workloads), key=lambda workload: (workload.name, workload.kind))),
         dangling=tuple(dangling),
     )
 

@@ -19,6 +19,7 @@ from kubectl_tas.resolve.fleet import (
     Level,
     Requirement,
 )
+from kubectl_tas.resolve.targets import pick_target
 
 DEFAULT_RESOURCE = "default"
 
@@ -31,19 +32,10 @@ def resolve_workflow(
 ) -> FleetWorkflow | None:
     """The resolved workflow; None where its pool or subpool is unknown or could not be resolved itself."""
     spec = declared.spec.workflow
-    pool_name, _, short = names.fold(spec.pool).partition(names.SEPARATOR)
-    pool = pools.get(pool_name)
-    if pool is None:
-        if pool_name not in declared_pools:
-            known = tuple(sorted(declared_pools))
-            dangling.append(Dangling("pool", spec.pool, known, declared, ("workflow", "pool")))
+    target = pick_target(spec.pool, declared, ("workflow", "pool"), pools, declared_pools, dangling)
+    if target is None:
         return None
-    subpool = next((item for item in pool.subpools if item.name == short), None)
-    if names.SEPARATOR in names.fold(spec.pool) and subpool is None:
-        known = tuple(item.canonical for item in pool.subpools)
-        where = ("workflow", "pool")
-        dangling.append(Dangling("subpool", spec.pool, known, declared, where, f"pool {pool.name}"))
-        return None
+    pool, subpool = target
     resources = _resources(declared, pool, dangling)
     name = names.fold(spec.name)
     groups = tuple(

@@ -1,0 +1,154 @@
+"""A workload in; the tree of its gang out: what KAI's PodGrouper will make of it, or what the tool makes itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_tas.compile.segments import Segment, cut, cut_group
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.replicas import LEADER, WORKERS
+from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetReplicas, FleetWorkload, Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A gang, or a part of one."""
+
+    name: str
+    pods: int
+    minimum: int
+    """Pods needed before any pod of the gang starts."""
+    gpus: int
+    """GPUs of all its pods."""
+    placement: Placement | None = None
+    indices: tuple[int, int] | None = None
+    """The lowest and the highest index of its pods, where it is known by them."""
+    parts: tuple[Part, ...] = ()
+    counts_parts: bool = False
+    """Whether all its parts are needed, however few pods each of them needs: it is divided into segments."""
+
+
+def is_predicted(workload: FleetWorkload) -> bool:
+    """Whether it is known which PodGroup a workload gets."""
+    return workload.is_owned or workload.is_segmented or workload.kind in PREDICTED_KINDS
+
+
+def gang_of(workload: FleetWorkload) -> Part:
+    """The gang of a workload; of a LeaderWorkerSet, that of one of its groups."""
+    if workload.kind == "LeaderWorkerSet":
+        parts, divided = _group(workload)
+    elif workload.has_sub_groups:
+        parts, divided = tuple(_replicas(workload, item) for item in workload.replicas), False
+    else:
+        parts, divided = (), False
+    types = [item.type for item in workload.replicas]
+    placement = workload.placement
+    if not workload.has_sub_groups and len(workload.replicas) == 1:
+        placement = workload.replicas[0].placement or placement
+    return Part(
+        name=workload.pod_group,
+        pods=sum(item.replicas for item in types),
+        minimum=sum(item.minimum for item in types),
+        gpus=sum(item.replicas * item.gpus for item in types),
+        placement=placement,
+        parts=distinct(parts),
+        counts_parts=divided,
+    )
+
+
+def joint_gang(name: str, workloads: Iterable[FleetWorkload]) -> Part:
+    """The gang of several workloads: a part for each."""
+    members = []
+    for workload in workloads:
+        own = gang_of(workload)
+        below = tuple(replace(part, name=names.as_label(f"{workload.member}-{part.name}")) for part in own.parts)
+        members.append(replace(own, name=workload.member, parts=below))
+    pods, minimum, gpus = (sum(getattr(part, what) for part in members) for what in ("pods", "minimum", "gpus"))
+    return Part(name, pods, minimum, gpus, parts=tuple(members))
+
+
+def _replicas(workload: FleetWorkload, item: FleetReplicas) -> Part:
+    """The SubGroup of a replica type, with its segments below it."""
+    kind, segments = item.type, item.segments
+    parts: tuple[Part, ...] = ()
+    if segments is not None:
+        cuts = cut(kind.indices, kind.minimum, segments.size)
+        parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in cuts)
+    return Part(
+        name=kind.name,
+        pods=kind.replicas,
+        minimum=kind.minimum,
+        gpus=kind.replicas * kind.gpus,
+        placement=item.placement,
+        parts=parts,
+        counts_parts=bool(parts),
+    )
+
+
+def _segment(prefix: str, segment: Segment, gpus: int, placement: Placement) -> Part:
+    return Part(
+        name=names.as_label(f"{prefix}-{segment.number}"),
+        pods=segment.pods,
+        minimum=segment.minimum,
+        gpus=segment.pods * gpus,
+        placement=placement,
+        indices=(segment.first, segment.last),
+    )
+
+
+def _group(workload: FleetWorkload) -> tuple[tuple[Part, ...], bool]:
+    """The parts of one group of a LeaderWorkerSet, and whether they are segments."""
+    by_name = {item.type.name: item for item in workload.replicas}
+    leader = _replicas(workload, by_name[LEADER])
+    leader = replace(leader, indices=(0, 0))
+    workers = by_name.get(WORKERS)
+    if workers is None:
+        return (leader,), False
+    kind, segments = workers.type, workers.segments
+    if segments is None:
+        plain = _replicas(workload, workers)
+        return (leader, replace(plain, indices=(1, kind.replicas))), False
+    parts = []
+    for one in cut_group(kind.replicas, segments.size, leader_excluded=segments.leader_excluded):
+        part = _segment("segment", one, kind.gpus, segments.placement)
+        parts.append(_with_leader(part, leader, workers) if one.has_leader else part)
+    return ((leader, *parts) if segments.leader_excluded else tuple(parts)), True
+
+
+def _with_leader(segment: Part, leader: Part, workers: FleetReplicas) -> Part:
+    """The first segment, which holds the leader and its own workers."""
+    parts = [leader]
+    if segment.pods:
+        own = replace(segment, name=WORKERS, minimum=segment.pods, placement=workers.placement)
+        parts.append(own)
+    first, last = segment.indices or (1, 0)
+    return replace(
+        segment,
+        pods=segment.pods + leader.pods,
+        gpus=segment.gpus + leader.gpus,
+        indices=(0, max(last, first - 1)),
+        parts=tuple(parts),
+    )
+
+
+def distinct(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts with no name twice: a replica type may be called like another one's segment."""
+    uses = Counter(name for part in parts for name in _names(part))
+    return tuple(_renamed(part, part.name, uses) for part in parts)
+
+
+def _names(part: Part) -> Iterable[str]:
+    yield part.name
+    for child in part.parts:
+        yield from _names(child)
+
+
+def _renamed(part: Part, path: str, uses: Counter[str]) -> Part:
+    """Segments give way, replica types keep their names."""
+    below = []
+    for child in part.parts:
+        name = child.name if uses[child.name] == 1 else names.as_label(f"{child.name}/{path}")
+        below.append(replace(_renamed(child, f"{path}/{child.name}", uses), name=name))
+    return replace(part, parts=tuple(below))

@@ -1,0 +1,68 @@
+"""Workloads in; the PodGroups that KAI's PodGrouper will make of them out, to be read and not applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.compile.gangs import Part, gang_of, is_predicted
+from kubectl_tas.compile.gangspec import gang_spec
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE
+from kubectl_tas.model.manifest import Metadata, PodGroup
+from kubectl_tas.model.workload import LeaderWorkerSet
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workload import FleetWorkload
+
+FOLDER = "preview"
+NOTE = "kubectl-tas/preview"
+"""Annotation that says what a preview is."""
+PODS = "pods.kubectl-tas/"
+"""Prefix of the annotations that say which indices a SubGroup has."""
+
+
+def compile_previews(fleet: Fleet) -> Iterator[Artifact]:
+    """One for each workload whose PodGroup KAI makes, and is known."""
+    for workload in fleet.workloads:
+        if workload.pool.backend.is_kai and not workload.is_owned and is_predicted(workload) and workload.pods:
+            yield _preview(fleet, workload)
+
+
+def _preview(fleet: Fleet, workload: FleetWorkload) -> Artifact:
+    backend, gang = workload.pool.backend, gang_of(workload)
+    manifest = PodGroup(
+        metadata=Metadata(
+            name=gang.name,
+            namespace=backend.namespace,
+            labels={QUEUE: workload.queue, MANAGED_BY: "kubectl-tas", POOL: workload.target},
+            annotations={NOTE: note(workload), **dict(_ranges(gang))},
+        ),
+        spec=gang_spec(fleet, workload, gang),
+    )
+    source = workload.declared.origin.path
+    file = f"podgroup-{workload.file_name}.yaml"
+    return Artifact(backend.name, Phase.POD_GROUP, FOLDER, file, manifest, source, apply=False)
+
+
+def note(workload: FleetWorkload) -> str:
+    """What KAI makes of a workload, in one line."""
+    text = f"What KAI makes of {workload.kind} {workload.name}; its name goes on with the UID"
+    spec = workload.declared.spec
+    if isinstance(spec, LeaderWorkerSet):
+        text = f"{text} and -group-N, one for each of {workload.shape.copies} replicas"
+        if spec.spec.startupPolicy == "LeaderReady":
+            text = f"{text}; until the leader is ready, 1 pod is enough"
+    return text
+
+
+def _ranges(part: Part) -> Iterator[tuple[str, str]]:
+    """The indices of every SubGroup that is known by them."""
+    for child in part.parts:
+        if child.indices is not None:
+            yield f"{PODS}{child.name}", indices(child.indices)
+        yield from _ranges(child)
+
+
+def indices(span: tuple[int, int]) -> str:
+    """``4 to 7``, or ``4``."""
+    first, last = span
+    return str(first) if first == last else f"{first} to {last}"

@@ -1,0 +1,42 @@
+"""Labels and annotations by name: the tool's own, Kubernetes', KAI's and Argo CD's."""
+
+from __future__ import annotations
+
+POOL = "kubectl-tas/pool"
+"""The pool or pool--subpool; on workloads written by the user."""
+WORKFLOW = "kubectl-tas/workflow"
+"""The workflow that an object was made from."""
+PRIORITY = "kubectl-tas/priority"
+"""HIGH, NORMAL or LOW; on workloads, NORMAL where it is left out."""
+OWNED = "kubectl-tas/podgroup"
+"""On a workload, with the value owned: the tool writes the PodGroup, not KAI's PodGrouper."""
+GANG = "kubectl-tas/gang"
+"""On workloads: those with one value are one gang, in a PodGroup of that name."""
+OWN_PREFIX = "kubectl-tas/"
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+PRIORITY_CLASS = "priorityClassName"
+"""A label that KAI reads before the field of the same name."""
+
+QUEUE = "kai.scheduler/queue"
+SUBGROUP = "kai.scheduler/subgroup-name"
+SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
+POD_GROUP = "pod-group-name"
+
+TOPOLOGY = "kai.scheduler/topology"
+PLACEMENT_REQUIRED = "kai.scheduler/topology-required-placement"
+PLACEMENT_PREFERRED = "kai.scheduler/topology-preferred-placement"
+SEGMENT_SIZE = "kai.scheduler/segment-size"
+SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
+SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
+POD_INDEX_LABEL = "kai.scheduler/pod-index-label"
+BATCH_MIN_MEMBER = "kai.scheduler/batch-min-member"
+
+SEGMENT_ANNOTATIONS = (SEGMENT_SIZE, SEGMENT_REQUIRED, SEGMENT_PREFERRED, POD_INDEX_LABEL)
+"""What a pod template may say about its segments."""
+
+JOB_INDEX = "batch.kubernetes.io/job-completion-index"
+KUBEFLOW_INDEX = "training.kubeflow.org/replica-index"
+LEADER_WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
+"""The leader has 0, workers follow."""

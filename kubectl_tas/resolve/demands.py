@@ -1,0 +1,101 @@
+"""A workload in; what its pool demands of its manifest out: lines to add, and values that must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
+from kubectl_tas.model.artifact import Phase
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workload import Asked, FleetReplicas, FleetWorkload, Placement
+
+
+class Mode(Enum):
+    """What becomes of a value that is there already."""
+
+    ADD = "add"
+    """Another one is an error."""
+    KEEP = "keep"
+    """It stays."""
+    AGREE = "agree"
+    """Another one is an error; nothing is added where there is none."""
+    RESOLVE = "resolve"
+    """It names the same thing in the pool's words, and is replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One value of a manifest."""
+
+    path: KeyPath
+    value: str
+    why: str
+    """What the value follows from, for messages."""
+    mode: Mode = Mode.ADD
+
+
+def demands(fleet: Fleet, workload: FleetWorkload) -> tuple[Demand, ...]:
+    """All of them, in the order in which lines are added."""
+    found = [*_root(fleet, workload), *_placements(workload)]
+    for item in workload.replicas:
+        found += _template(fleet, workload, item)
+    return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
+
+
+def _root(fleet: Fleet, workload: FleetWorkload) -> Iterator[Demand]:
+    backend, priority = workload.pool.backend, workload.priority
+    metadata: KeyPath = ("metadata",)
+    yield Demand((*metadata, "namespace"), backend.namespace, f"the namespace of backend {backend.name}")
+    if backend.is_kai:
+        why = f"the queue of {workload.target}"
+        yield Demand((*metadata, "labels", labels.QUEUE), workload.queue, why)
+        if workload.kind == "TrainJob":
+            yield Demand(("spec", "labels", labels.QUEUE), workload.queue, why)
+    name = getattr(fleet.config.priorityClasses, priority)
+    why = f"the PriorityClass of {priority}"
+    yield Demand((*metadata, "labels", labels.PRIORITY_CLASS), name, why, Mode.AGREE)
+    yield Demand((*metadata, "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
+    if fleet.config.gitops == "argocd":
+        why = "the wave after that of its queue"
+        yield Demand((*metadata, "annotations", labels.SYNC_WAVE), str(int(Phase.POD)), why, Mode.KEEP)
+
+
+def _placements(workload: FleetWorkload) -> Iterator[Demand]:
+    """Names of topologies that are missing, and levels by their node labels."""
+    for path, topology in workload.fill:
+        yield Demand(path, topology, f"the topology of pool {workload.pool.name}")
+    placements = [workload.placement]
+    for item in workload.replicas:
+        placements += [item.placement, item.segments.placement if item.segments else None]
+    for placement in placements:
+        for asked in _asked(placement):
+            yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
+
+
+def _asked(placement: Placement | None) -> Iterator[Asked]:
+    if placement is not None:
+        yield from (asked for asked in (placement.required, placement.preferred) if asked is not None)
+
+
+def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Iterator[Demand]:
+    """What every pod template needs."""
+    if item.type.template is None:
+        return
+    backend, priority = workload.pool.backend, workload.priority
+    metadata, spec = (*item.type.path, "metadata"), (*item.type.path, "spec")
+    if backend.is_kai:
+        yield Demand((*metadata, "labels", labels.QUEUE), workload.queue, f"the queue of {workload.target}")
+    if workload.is_owned and backend.has(Feature.SKIP_PODGROUPER):
+        sub_group, why = workload.sub_group(item), "the PodGroup that the workload's labels ask for"
+        if sub_group is not None:
+            yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group, why)
+        yield Demand((*metadata, "annotations", labels.POD_GROUP), workload.pod_group, why)
+        yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
+    if backend.is_kai:
+        yield Demand((*spec, "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
+    name = getattr(fleet.config.priorityClasses, priority)
+    yield Demand((*spec, "priorityClassName"), name, f"the PriorityClass of {priority}")

@@ -1,0 +1,227 @@
+"""A workload in; its replica types, and the pods that KAI's PodGrouper waits for, out: a function for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kubectl_tas.model import labels
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.workload import (
+    AnyWorkload,
+    CronJob,
+    Deployment,
+    Job,
+    JobSet,
+    JobSpec,
+    KubeflowSpec,
+    LeaderWorkerSet,
+    PodTemplate,
+    PyTorchJob,
+    RayJob,
+    ReplicatedSpec,
+    Resources,
+    StatefulSet,
+    TrainJob,
+)
+from kubectl_tas.resolve import names
+
+LEADER, WORKERS, WORKER = "leader", "workers", "worker"
+_REPLICA_SPECS = {
+    "JAXJob": "jaxReplicaSpecs",
+    "MPIJob": "mpiReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+}
+"""Where Kubeflow's kinds keep their replica types."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaType:
+    """Equal pods of a workload."""
+
+    name: str
+    """An RFC 1123 label, such as worker."""
+    replicas: int
+    """Pods at a time."""
+    minimum: int
+    """Those of them that are needed before any pod of the gang starts."""
+    gpus: int
+    """GPUs of one pod."""
+    path: KeyPath
+    """Where what they are made from stands."""
+    template: PodTemplate | None
+    """None where another object has it."""
+    indices: int
+    """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
+    index_label: str | None = None
+    """The label in which pods of this kind bear their index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a workload consists of."""
+
+    types: tuple[ReplicaType, ...]
+    """In the order of the file."""
+    minimum_path: KeyPath | None = None
+    """Where the file itself says how many pods are needed at least."""
+    copies: int = 1
+    """Gangs of this shape: the groups of a LeaderWorkerSet."""
+
+    @property
+    def minimum(self) -> int:
+        """Pods needed before any starts."""
+        return sum(item.minimum for item in self.types)
+
+
+def shape(workload: AnyWorkload, *, owned: bool) -> Shape:
+    """The shape of a workload; ``owned`` where the tool itself makes it a gang of all its pods."""
+    match workload:
+        case Job():
+            return _job(workload.spec, workload.metadata.annotations, ("spec",), ("metadata",))
+        case CronJob():
+            job = workload.spec.jobTemplate
+            where: KeyPath = ("spec", "jobTemplate")
+            return _job(job.spec, job.metadata.annotations, (*where, "spec"), (*where, "metadata"))
+        case Deployment() | StatefulSet():
+            return Shape((_pods("pod", workload.spec, ("spec",), needs_all=owned),))
+        case JobSet():
+            return Shape(tuple(_job_set(workload)))
+        case RayJob():
+            return Shape(tuple(_ray(workload)))
+        case TrainJob():
+            trainer = workload.spec.trainer
+            nodes, gpus = trainer.numNodes or 1, _gpus([trainer.resourcesPerNode])
+            return Shape((ReplicaType("node", nodes, nodes, gpus, ("spec", "trainer"), None, nodes),))
+        case LeaderWorkerSet():
+            return _leader_worker_set(workload)
+        case _:
+            field = _REPLICA_SPECS[workload.kind]
+            return _kubeflow(workload, field, getattr(workload.spec, field))
+
+
+def pod_gpus(template: PodTemplate) -> int:
+    """GPUs of one pod, as Kubernetes counts them.
+
+    Containers and sidecars (init containers that keep running) add up; any other init container runs beside the
+    sidecars that were started before it, and frees what it held.
+    """
+    sidecars = most = 0
+    for container in template.spec.initContainers:
+        own = _gpus([container.resources])
+        if container.restartPolicy == "Always":
+            sidecars += own
+        else:
+            most = max(most, sidecars + own)
+    return max(most, sidecars + _gpus(container.resources for container in template.spec.containers))
+
+
+def _gpus(resources: Iterable[Resources]) -> int:
+    """GPUs by their limits; Kubernetes takes a request alone for an error, here it counts."""
+    return sum(int(item.limits.gpu or item.requests.gpu or 0) for item in resources)
+
+
+def whole_number(text: str) -> int | None:
+    """A positive number that an annotation holds, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) > 0 else None
+
+
+def _pods(name: str, spec: ReplicatedSpec, path: KeyPath, *, needs_all: bool) -> ReplicaType:
+    minimum = spec.replicas if needs_all else min(1, spec.replicas)
+    where = (*path, "template")
+    return ReplicaType(name, spec.replicas, minimum, pod_gpus(spec.template), where, spec.template, spec.replicas)
+
+
+def _at_once(spec: JobSpec) -> int:
+    """Pods that a Job runs at a time."""
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    return parallelism if spec.completions is None else min(parallelism, spec.completions)
+
+
+def _job(spec: JobSpec, annotations: Mapping[str, str], path: KeyPath, metadata: KeyPath) -> Shape:
+    """Pods that KAI starts one by one, unless the annotation batch-min-member says otherwise."""
+    asked = annotations.get(labels.BATCH_MIN_MEMBER)
+    pods = _at_once(spec)
+    indexed = spec.completionMode == "Indexed"
+    only = ReplicaType(
+        name=WORKER,
+        replicas=pods,
+        minimum=min(whole_number(asked or "") or 1, pods),
+        gpus=pod_gpus(spec.template),
+        path=(*path, "template"),
+        template=spec.template,
+        indices=spec.completions if indexed and spec.completions is not None else pods,
+        index_label=labels.JOB_INDEX if indexed else None,
+    )
+    return Shape((only,), None if asked is None else (*metadata, "annotations", labels.BATCH_MIN_MEMBER))
+
+
+def _job_set(workload: JobSet) -> Iterator[ReplicaType]:
+    for index, item in enumerate(workload.spec.replicatedJobs):
+        job = item.template.spec
+        pods = item.replicas * _at_once(job)
+        where = ("spec", "replicatedJobs", index, "template", "spec", "template")
+        yield ReplicaType(names.as_label(item.name), pods, pods, pod_gpus(job.template), where, job.template, pods)
+
+
+def _ray(workload: RayJob) -> Iterator[ReplicaType]:
+    cluster = workload.spec.rayClusterSpec
+    path = ("spec", "rayClusterSpec")
+    head = cluster.headGroupSpec.template
+    yield ReplicaType("head", 1, 1, pod_gpus(head), (*path, "headGroupSpec", "template"), head, 1)
+    for index, group in enumerate(cluster.workerGroupSpecs):
+        pods = (group.minReplicas if group.replicas is None else group.replicas) * group.numOfHosts
+        minimum = min(pods, group.minReplicas * group.numOfHosts)
+        where = (*path, "workerGroupSpecs", index, "template")
+        name = names.as_label(names.fold(group.groupName))
+        yield ReplicaType(name, pods, minimum, pod_gpus(group.template), where, group.template, pods)
+
+
+def _kubeflow(workload: AnyWorkload, field: str, specs: Mapping[str, ReplicatedSpec]) -> Shape:
+    """Replica types by name; the minimum is shared out among them."""
+    types = [
+        replace(
+            _pods(names.as_label(name.lower()), spec, ("spec", field, name), needs_all=True),
+            index_label=labels.KUBEFLOW_INDEX,
+        )
+        for name, spec in specs.items()
+    ]
+    asked, path = _asked_minimum(workload)
+    return Shape(tuple(_share_out(types, asked) if asked is not None else types), path)
+
+
+def _asked_minimum(workload: AnyWorkload) -> tuple[int | None, KeyPath | None]:
+    """How many pods a Kubeflow job says it needs, and where."""
+    assert isinstance(workload.spec, KubeflowSpec)
+    asked = workload.spec.runPolicy.schedulingPolicy.minAvailable
+    if asked is not None:
+        return asked, ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    if isinstance(workload, PyTorchJob) and workload.spec.elasticPolicy.minReplicas is not None:
+        return workload.spec.elasticPolicy.minReplicas, ("spec", "elasticPolicy", "minReplicas")
+    return None, None
+
+
+def _share_out(types: list[ReplicaType], minimum: int) -> list[ReplicaType]:
+    """The types with ``minimum`` pods shared out: workers are what a job can do with fewer of, so they come last."""
+    left = max(0, minimum)
+    shares: dict[str, int] = {}
+    for item in sorted(types, key=lambda item: item.name == WORKER):
+        shares[item.name] = min(item.replicas, left)
+        left -= shares[item.name]
+    return [replace(item, minimum=shares[item.name]) for item in types]
+
+
+def _leader_worker_set(workload: LeaderWorkerSet) -> Shape:
+    group = workload.spec.leaderWorkerTemplate
+    path = ("spec", "leaderWorkerTemplate")
+    worker, count = group.workerTemplate, group.size - 1
+    own = group.leaderTemplate
+    leader, where = (worker, "workerTemplate") if own is None else (own, "leaderTemplate")
+    label = labels.LEADER_WORKER_INDEX
+    types = [ReplicaType(LEADER, 1, 1, pod_gpus(leader), (*path, where), leader, 1, label)]
+    if count:
+        gpus = pod_gpus(worker)
+        types.append(ReplicaType(WORKERS, count, count, gpus, (*path, "workerTemplate"), worker, count, label))
+    return Shape(tuple(types), copies=workload.spec.replicas)

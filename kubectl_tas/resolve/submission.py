@@ -1,0 +1,57 @@
+"""What workflows and workloads have in common: a queue that they are sent to, with GPUs that they ask for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.workflow import Priority
+
+if TYPE_CHECKING:
+    from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool
+
+UNLIMITED = -1
+
+
+class Submission(ABC):
+    """A workflow or a workload."""
+
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    """None: the pool's shadow queue."""
+
+    @property
+    @abstractmethod
+    def priority(self) -> Priority:
+        """HIGH, NORMAL or LOW."""
+
+    @property
+    @abstractmethod
+    def gpus(self) -> int:
+        """GPUs that all its pods ask for."""
+
+    @property
+    @abstractmethod
+    def largest_gang(self) -> int:
+        """GPUs of the largest gang that must start together."""
+
+    @property
+    @abstractmethod
+    def place(self) -> Location:
+        """Where its pool stands."""
+
+    @property
+    def queue(self) -> str:
+        """Name of the leaf queue."""
+        return self.subpool.queue if self.subpool else self.pool.shared_queue
+
+    @property
+    def quota(self) -> int:
+        """GPUs guaranteed to that queue; -1: no limit."""
+        return self.subpool.quota if self.subpool else self.pool.shared_quota
+
+    @property
+    def target(self) -> str:
+        """The pool or pool--subpool, as users name it."""
+        return self.subpool.canonical if self.subpool else self.pool.name

@@ -1,0 +1,197 @@
+"""Workloads with every reference followed: their queue, their placements and their segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
+from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.workflow import Priority
+from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool, FleetTopology, Level
+from kubectl_tas.resolve.replicas import ReplicaType, Shape
+from kubectl_tas.resolve.submission import Submission
+
+PRIORITIES: dict[str, Priority] = {"HIGH": "HIGH", "NORMAL": "NORMAL", "LOW": "LOW"}
+OWNED = "owned"
+"""The one value of the label kubectl-tas/podgroup."""
+SEGMENTED_KINDS = ("PyTorchJob", "LeaderWorkerSet")
+"""The kinds that KAI's own PodGrouper divides into segments."""
+KAI_SUBGROUP_KINDS = SEGMENTED_KINDS
+"""The kinds whose replica types KAI's own PodGrouper makes SubGroups of."""
+PREDICTED_KINDS = ("Job", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob", "LeaderWorkerSet")
+"""The kinds whose PodGroup is predicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One annotation that names a level."""
+
+    annotation: str
+    path: KeyPath
+    """Of the annotation."""
+    level: Level
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How close pods must run, as annotations ask for it."""
+
+    topology: str
+    """Name of the Topology."""
+    known: FleetTopology | None
+    """None where the repository does not render it; its levels are then taken as they are written."""
+    required: Asked | None
+    preferred: Asked | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Segments of a replica type."""
+
+    size: int
+    """Pods of each, the last one's perhaps fewer."""
+    placement: Placement
+    """How close the pods of one segment must run; perhaps no level at all."""
+    index_label: str
+    """The label that tells a pod's index."""
+    leader_excluded: bool = False
+    """Of a LeaderWorkerSet: whether its leader is in no segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReplicas:
+    """A replica type with its placement and its segments."""
+
+    type: ReplicaType
+    placement: Placement | None
+    """By the annotations of its own template."""
+    segments: Segments | None
+    """None where it asks for none, or where they are ignored."""
+    ignored: str = ""
+    """Why the segments it asks for are ignored."""
+
+    @property
+    def annotations_path(self) -> KeyPath:
+        """Where the annotations of its template stand."""
+        return (*self.type.path, "metadata", "annotations")
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations of its template."""
+        return self.type.template.metadata.annotations if self.type.template else {}
+
+
+@dataclass(frozen=True)
+class FleetWorkload(Submission):
+    """A workload, and the queue it goes to."""
+
+    declared: Declared[AnyWorkload]
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    shape: Shape
+    placement: Placement | None
+    """By the annotations of the workload itself."""
+    replicas: tuple[FleetReplicas, ...]
+    """Its replica types, in the order of the file."""
+    fill: tuple[tuple[KeyPath, str], ...]
+    """Where the name of the Topology is missing, as a path of the annotation, and the name."""
+
+    @property
+    def name(self) -> str:
+        """Name of the object."""
+        return self.declared.spec.metadata.name
+
+    @property
+    def kind(self) -> str:
+        """Kind of the object."""
+        return self.declared.spec.kind
+
+    @property
+    def file_name(self) -> str:
+        """What its files are called, without an ending: unique among workloads of a namespace."""
+        return f"{self.kind.lower()}-{self.name}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the user wrote."""
+        return self.declared.spec.metadata.labels
+
+    @property
+    def priority(self) -> Priority:
+        """By its label; NORMAL where there is none."""
+        return PRIORITIES.get(self.labels.get(labels.PRIORITY, ""), "NORMAL")
+
+    @property
+    def gang(self) -> str | None:
+        """The PodGroup that it shares with other workloads."""
+        return self.labels.get(labels.GANG)
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether the tool writes its PodGroup, and not KAI's PodGrouper."""
+        return is_owned(self.declared.spec)
+
+    @property
+    def pod_group(self) -> str:
+        """Name of its PodGroup, or what KAI's PodGrouper lets it begin with."""
+        return (self.gang or names.as_label(self.file_name)) if self.is_owned else f"pg-{self.name}"
+
+    @property
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.declared.at("metadata", "labels", labels.POOL)
+
+    @property
+    def pods(self) -> int:
+        """Pods that run at a time."""
+        return self.shape.copies * sum(item.type.replicas for item in self.replicas)
+
+    @cached_property
+    def gpus(self) -> int:
+        """GPUs of all its pods that run at a time."""
+        return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.replicas)
+
+    @property
+    def largest_gang(self) -> int:
+        """GPUs of the pods that must start together."""
+        return sum(item.type.minimum * item.type.gpus for item in self.replicas)
+
+    @property
+    def is_segmented(self) -> bool:
+        """Whether any of its replica types has segments."""
+        return any(item.segments for item in self.replicas)
+
+    @property
+    def kai_segments(self) -> bool:
+        """Whether the KAI release there makes segments of this kind itself."""
+        return self.kind in SEGMENTED_KINDS and self.pool.backend.has(Feature.SEGMENTS)
+
+    @property
+    def has_sub_groups(self) -> bool:
+        """Whether its replica types are SubGroups."""
+        if self.is_segmented or (self.kind in KAI_SUBGROUP_KINDS and not self.is_owned):
+            return True
+        return len(self.replicas) > 1 and (self.is_owned or any(item.placement for item in self.replicas))
+
+    def sub_group(self, item: FleetReplicas) -> str | None:
+        """The SubGroup of a replica type where the tool owns the PodGroup; None where it has none."""
+        own = item.type.name if self.has_sub_groups else None
+        if self.gang is None:
+            return own
+        return self.member if own is None else names.as_label(f"{self.member}-{own}")
+
+    @property
+    def member(self) -> str:
+        """The SubGroup that the workload is in its gang."""
+        return names.as_label(self.file_name)
+
+
+def is_owned(workload: AnyWorkload) -> bool:
+    """Whether a workload's labels ask the tool to write its PodGroup."""
+    return labels.GANG in workload.metadata.labels or workload.metadata.labels.get(labels.OWNED) == OWNED

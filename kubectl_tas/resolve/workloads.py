@@ -1,0 +1,149 @@
+"""A workload as it was read in; its queue, its placements and its segments out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubectl_tas.model import labels
+from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.workload import AnyWorkload, LeaderWorkerSet
+from kubectl_tas.resolve.fleet import Dangling, FleetPool, FleetTopology, Level
+from kubectl_tas.resolve.replicas import WORKERS, ReplicaType, shape, whole_number
+from kubectl_tas.resolve.targets import pick_target
+from kubectl_tas.resolve.workload import Asked, FleetReplicas, FleetWorkload, Placement, Segments, is_owned
+
+ROOT: KeyPath = ("metadata", "annotations")
+"""Where the annotations of a workload stand."""
+_OF_PODS = (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED)
+_OF_SEGMENTS = (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED)
+
+
+def resolve_workload(
+    declared: Declared[AnyWorkload],
+    pools: Mapping[str, FleetPool],
+    declared_pools: frozenset[str],
+    topologies: Mapping[str, FleetTopology],
+    dangling: list[Dangling],
+) -> FleetWorkload | None:
+    """The resolved workload; None where it has no pool, or one that could not be resolved."""
+    path = ("metadata", "labels", labels.POOL)
+    wanted = declared.spec.metadata.labels.get(labels.POOL)
+    target = pick_target(wanted, declared, path, pools, declared_pools, dangling) if wanted else None
+    if target is None:
+        return None
+    pool, subpool = target
+    form = shape(declared.spec, owned=is_owned(declared.spec))
+    reader = _Reader(declared, pool, topologies, dangling)
+    placement = reader.placement(declared.spec.metadata.annotations, ROOT, _OF_PODS)
+    replicas = tuple(reader.replicas(item) for item in form.types)
+    return FleetWorkload(declared, pool, subpool, form, placement, replicas, tuple(reader.fill.items()))
+
+
+@dataclass
+class _Reader:
+    """Reads the annotations of one workload and of its templates."""
+
+    declared: Declared[AnyWorkload]
+    pool: FleetPool
+    topologies: Mapping[str, FleetTopology]
+    dangling: list[Dangling]
+    fill: dict[KeyPath, str] = field(default_factory=dict)
+    """Annotations that must be added for placements to be read."""
+
+    @property
+    def root(self) -> dict[str, str]:
+        """The workload's own annotations."""
+        return self.declared.spec.metadata.annotations
+
+    def replicas(self, item: ReplicaType) -> FleetReplicas:
+        """A replica type with what its template asks for."""
+        annotations = item.template.metadata.annotations if item.template else {}
+        where = (*item.path, "metadata", "annotations")
+        placement = self.placement(annotations, where, _OF_PODS)
+        segments, ignored = self._segments(item, annotations, where)
+        return FleetReplicas(item, placement, segments, ignored)
+
+    def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
+        """What two annotations ask for: a required and a preferred level. None where neither is there.
+
+        A level without any topology, or one that its topology lacks, is dangling.
+        """
+        asked = [name for name in names if name in annotations]
+        if not asked:
+            return None
+        topology = self._topology(annotations)
+        if topology is None:
+            for name in asked:
+                context = f"pool {self.pool.name}"
+                self.dangling.append(
+                    Dangling("topology key", annotations[name], (), self.declared, (*where, name), context)
+                )
+            return None
+        is_named = labels.TOPOLOGY in annotations or labels.TOPOLOGY in self.root
+        if not is_named and (*ROOT, labels.TOPOLOGY) not in self.fill:
+            self.fill[(*where, labels.TOPOLOGY)] = topology
+        known = self.topologies.get(topology)
+        required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
+        return Placement(topology, known, required, preferred)
+
+    def _topology(self, annotations: Mapping[str, str]) -> str | None:
+        """The template's own topology, else the workload's, else the pool's."""
+        of_pool = self.pool.topology.name if self.pool.topology else None
+        return annotations.get(labels.TOPOLOGY) or self.root.get(labels.TOPOLOGY) or of_pool
+
+    def _asked(
+        self, annotations: Mapping[str, str], where: KeyPath, name: str, topology: str, known: FleetTopology | None
+    ) -> Asked | None:
+        written = annotations.get(name)
+        if written is None:
+            return None
+        path = (*where, name)
+        if known is None:
+            return Asked(name, path, Level(written, written), written)
+        level = next((level for level in known.levels if written in (level.key, level.label)), None)
+        if level is None:
+            keys = tuple(level.key for level in known.levels)
+            self.dangling.append(Dangling("topology key", written, keys, self.declared, path, f"topology {topology}"))
+            return None
+        return Asked(name, path, level, written)
+
+    def _segments(
+        self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath
+    ) -> tuple[Segments | None, str]:
+        """The segments of a replica type, or why what it says about segments is ignored."""
+        size, leader_excluded = whole_number(annotations.get(labels.SEGMENT_SIZE, "")), False
+        spec = self.declared.spec
+        if isinstance(spec, LeaderWorkerSet):
+            if item.name != WORKERS:
+                return None, ""
+            policy = spec.spec.leaderWorkerTemplate.subGroupPolicy
+            if policy is not None:
+                size = size or (policy.subGroupSize if (policy.subGroupSize or 0) > 0 else None)
+                leader_excluded = policy.subGroupPolicyType == "LeaderExcluded"
+        if size is None:
+            return None, ""
+        label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
+        wants = labels.SEGMENT_SIZE in annotations
+        if label is None:
+            return None, _no_index(self.declared.spec.kind) if wants else ""
+        placement = self._segment_placement(annotations, where)
+        if placement is None:
+            return None, "there is no kai.scheduler/topology" if wants else ""
+        return Segments(size, placement, label, leader_excluded), ""
+
+    def _segment_placement(self, annotations: Mapping[str, str], where: KeyPath) -> Placement | None:
+        """How close a segment's pods must run; None where no topology is named, and none can be filled in."""
+        if any(name in annotations for name in _OF_SEGMENTS):
+            return self.placement(annotations, where, _OF_SEGMENTS) if self._topology(annotations) else None
+        placed = any(name in self.root or name in annotations for name in _OF_PODS)
+        named = annotations.get(labels.TOPOLOGY) or self.root.get(labels.TOPOLOGY)
+        topology = named or (self._topology(annotations) if placed else None)
+        return Placement(topology, self.topologies.get(topology), None, None) if topology else None
+
+
+def _no_index(kind: str) -> str:
+    """Why a kind without index label has no segments."""
+    if kind == "Job":
+        return "the pods of a Job bear an index only with completionMode: Indexed"
+    return f"the pods of a {kind} bear no index that is known"
