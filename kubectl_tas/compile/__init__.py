@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kubectl_tas.compile.grove import compile_gang_previews
 from kubectl_tas.compile.podgroups import compile_pod_groups, pass_pod_groups
 from kubectl_tas.compile.pods import compile_pods
 from kubectl_tas.compile.priorityclasses import compile_priority_classes
@@ -19,6 +20,7 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_pod_groups,
     pass_pod_groups,
     compile_pods,
+    compile_gang_previews,
 )
 
 
