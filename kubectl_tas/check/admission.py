@@ -36,7 +36,7 @@ QUOTA_SHARED = Rule(
     "HIGH or NORMAL work fits its quota alone, but not beside the rest of this repository.",
     "It stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
 )
-Outcome = Literal["admitted", "over-quota", "pending", "never", "rejected"]
+Outcome = Literal["admitted", "pending", "never", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def admit(workflow: Submission, used: int) -> Verdict:
     if workflow.priority == "LOW":
         inside = max(0, min(asked, quota - used))
         text = f"{inside} GPUs in quota, {asked - inside} over quota, preemptible"
-        return Verdict("over-quota" if asked > inside else "admitted", None, text, inside, asked - inside)
+        return Verdict("admitted", None, text, inside, asked - inside)
     if workflow.subpool is None and workflow.pool.is_split and asked > quota:
         text = f"asks {asked} > {quota} GPUs that the subpools leave to pool {target}"
         return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _way_out(workflow))

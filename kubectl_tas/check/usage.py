@@ -15,8 +15,8 @@ class Account:
     pool: FleetPool
     subpool: FleetSubpool | None
     """None: the pool itself, by what its subpools leave to it."""
-    used: int
-    """GPUs of HIGH and NORMAL work."""
+    used: int | None
+    """GPUs of HIGH and NORMAL work; None: not known."""
 
     @property
     def name(self) -> str:
@@ -29,19 +29,25 @@ class Account:
         return self.subpool.state if self.subpool else None
 
     @property
+    def queue(self) -> str | None:
+        """The queue of its work; None for an ARCHIVED subpool."""
+        if self.subpool is None:
+            return self.pool.shared_queue
+        return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
+
+    @property
     def quota(self) -> int | None:
-        """GPUs guaranteed; None: no limit."""
-        quota = self.subpool.asked if self.subpool else self.pool.shared_quota
+        """GPUs guaranteed, none to a subpool that is not ACTIVE; None: no limit."""
+        quota = self.subpool.quota if self.subpool else self.pool.shared_quota
         return None if quota == UNLIMITED else quota
 
     @property
     def available(self) -> int | None:
-        """GPUs left, negative while a queue drains; None: no limit. A subpool on its way out has no quota."""
-        quota = self.subpool.quota if self.subpool else self.quota
-        return None if quota is None else quota - self.used
+        """GPUs left, negative while a queue drains; None: no limit, or not known what is used."""
+        return None if self.quota is None or self.used is None else self.quota - self.used
 
 
-def accounts(fleet: Fleet, used: Mapping[str, int], *, archived: bool = False) -> Iterator[Account]:
+def accounts(fleet: Fleet, used: Mapping[str, int | None], *, archived: bool = False) -> Iterator[Account]:
     """Every pool followed by its subpools; ``used`` is in GPUs by queue, 0 where a queue is not in it."""
     for pool in fleet.pools:
         yield Account(pool, None, used.get(pool.shared_queue, 0))

@@ -5,12 +5,13 @@ Prints one choice a line, then ``:4``, by which kubectl's shells do not offer fi
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 from click.shell_completion import ShellComplete
 
-from kubectl_tas.cli.main import cli
+from kubectl_tas.cli.main import cli, prepare_streams
 
 
 def choices(words: list[str]) -> list[str]:
@@ -22,6 +23,11 @@ def choices(words: list[str]) -> list[str]:
 
 def main() -> None:
     """Entry point of the ``kubectl_complete-tas`` script."""
-    for choice in choices(sys.argv[1:]):
-        click.echo(choice)
-    click.echo(":4")
+    prepare_streams()
+    try:
+        found = choices(sys.argv[1:])
+    except Exception:  # a traceback between two key strokes helps nobody; the command itself will say what is wrong
+        if os.environ.get("KUBECTL_TAS_DEBUG"):
+            raise
+        found = []
+    click.echo("".join(f"{choice}\n" for choice in found) + ":4")

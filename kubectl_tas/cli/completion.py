@@ -37,7 +37,8 @@ def from_fleet(
         from kubectl_tas.cli.session import open_session
 
         try:
-            fleet = open_session(context.params.get("directory")).fleet
+            with context.scope(cleanup=False):
+                fleet = open_session(context.params.get("directory")).fleet
         except TasError:  # completion has nobody to tell; the command itself will say what is wrong
             return []
         return [name for name in names(fleet) if name.startswith(start)]
@@ -53,3 +54,8 @@ def pool_names(fleet: Fleet) -> list[str]:
 def workflow_names(fleet: Fleet) -> list[str]:
     """Workflows."""
     return [workflow.name for workflow in fleet.workflows]
+
+
+def backend_names(fleet: Fleet) -> list[str]:
+    """Backends."""
+    return [backend.name for backend in fleet.backends]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 
 import click
 
+from kubectl_tas.cli.session import group_directory
 from kubectl_tas.errors import TasError
 
 
@@ -17,31 +20,51 @@ def init(target: str) -> None:
     It has a pool, a subpool, a workflow, a pre-commit file and a CI job. Files that are there already are
     never overwritten: where one would be, nothing is written.
     """
-    from kubectl_tas.emit.write import replace
     from kubectl_tas.resources import resource_root
 
-    scaffold, root = resource_root() / "templates" / "init", Path(target)
+    scaffold, root = resource_root() / "templates" / "init", Path(group_directory() or ".") / target
     names = sorted(path.relative_to(scaffold).as_posix() for path in scaffold.rglob("*") if path.is_file())
     files = {_visible(name): scaffold / name for name in names}
-    taken = [name for name in files if (root / name).exists() or (root / name).is_symlink()]
+    taken = _taken(root, files)
     if taken:
-        raise TasError(
-            f"{', '.join(taken)} already exist; nothing was written"
-            if len(taken) > 1
-            else f"{taken[0]} already exists; nothing was written",
-            hint="Choose an empty folder.",
-        )
-    try:
-        for name, source in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            replace(str(root / name), source.read_text(encoding="utf-8"))
-            click.echo(f"wrote {(root / name).as_posix()}")
-    except OSError as error:
-        raise TasError(f"cannot write {error.filename}: {error.strerror}", hint="Check permissions.") from error
-    where = "" if target == "." else f" -C {target}"
+        verb = "exist" if len(taken) > 1 else "exists"
+        message = f"{', '.join(taken)} already {verb}; nothing was written"
+        raise TasError(message, hint="Choose an empty folder.")
+    _copy(files, root)
+    for name in files:
+        click.echo(f"wrote {(root / name).as_posix()}")
+    where = "" if root == Path() else f" -C {shlex.quote(str(root))}"
     click.echo(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
 
 
 def _visible(name: str) -> str:
     """Hidden files are packed without their dot, so that no packaging tool leaves them out."""
     return f".{name.removeprefix('dot-')}" if name.startswith("dot-") else name
+
+
+def _taken(root: Path, names: Iterable[str]) -> list[str]:
+    """What is there already: files of these names, and what is no folder where a folder must be."""
+    found = []
+    for name in names:
+        path = root / name
+        above = [root / folder for folder in PurePosixPath(name).parents if folder.name]
+        found += [folder for folder in above if folder.is_symlink() or (folder.exists() and not folder.is_dir())]
+        found += [path] if path.exists() or path.is_symlink() else []
+    return list(dict.fromkeys(path.relative_to(root).as_posix() for path in found))
+
+
+def _copy(files: dict[str, Path], root: Path) -> None:
+    """Writes every file, or none: those that came before a failure are removed again."""
+    from kubectl_tas.emit.write import replace
+
+    written: list[Path] = []
+    try:
+        for name, source in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            replace(str(root / name), source.read_text(encoding="utf-8"))
+            written.append(root / name)
+    except OSError as error:
+        for path in written:
+            path.unlink()
+        message = f"cannot write {error.filename}: {error.strerror}; nothing was written"
+        raise TasError(message, hint="Check permissions and free space.") from error

@@ -5,11 +5,12 @@ Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -22,12 +23,17 @@ COMMANDS = {
     "render": "kubectl_tas.cli.render:render",
     "check": "kubectl_tas.cli.render:check",
     "pool": "kubectl_tas.cli.pool:pool",
+    "subpool": "kubectl_tas.cli.subpool:subpool",
     "topology": "kubectl_tas.cli.topology:topology",
     "workflow": "kubectl_tas.cli.workflow:workflow",
+    "admit": "kubectl_tas.cli.admit:admit",
     "schema": "kubectl_tas.cli.schema:schema",
     "rule": "kubectl_tas.cli.rule:rule",
 }
 """Where each command lives; imported when it is called."""
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""What a shell says of a program that SIGINT or SIGPIPE ended."""
 
 
 class LazyGroup(click.Group):
@@ -54,10 +60,8 @@ class LazyGroup(click.Group):
 )
 @click.option("-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml.")
 @click.version_option(__version__, message="kubectl-tas %(version)s")
-@click.pass_context
-def cli(context: click.Context, directory: str | None) -> None:
+def cli(directory: str | None) -> None:
     """Compile pools, subpools, topologies and workflows into KAI Scheduler manifests."""
-    context.obj = directory
 
 
 def program_name(argument: str) -> str:
@@ -69,9 +73,11 @@ def program_name(argument: str) -> str:
 
 
 def run(arguments: list[str], program: str) -> int:
-    """Runs one command line and returns its exit code."""
+    """Runs one command line and returns its exit code. Raises BrokenPipeError where nobody reads the output."""
     try:
-        result: Any = cli.main(arguments, prog_name=program, standalone_mode=False)
+        with cli.make_context(program, arguments) as context:
+            result: Any = cli.invoke(context)
+        sys.stdout.flush()
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
@@ -79,29 +85,55 @@ def run(arguments: list[str], program: str) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        return 130
+        return INTERRUPTED
     except TasError as error:
-        click.echo(f"error: {error.message}", err=True)
-        if error.hint:
-            click.echo(f"  = help: {error.hint}", err=True)
-        return 3
+        return _fail(error.message, error.hint)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}")
+    except Exception as error:
+        if os.environ.get("KUBECTL_TAS_DEBUG"):
+            raise
+        hint = "This is a bug. Run again with KUBECTL_TAS_DEBUG=1 and report what it prints."
+        return _fail(f"internal error: {type(error).__name__}: {error}", hint)
     return result if isinstance(result, int) else 0
+
+
+def _fail(message: str, hint: str = "") -> int:
+    """Says what the tool could not do, and returns the exit code for it."""
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"  = help: {hint}", err=True)
+    return 3
 
 
 def main() -> None:
     """Entry point of the ``kubectl-tas`` script."""
-    program = program_name(sys.argv[0])
+    prepare_streams()
     try:
-        code = run(sys.argv[1:], program)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except Exception as error:
-        if os.environ.get("KUBECTL_TAS_DEBUG"):
-            raise
-        click.echo(f"error: internal error: {type(error).__name__}: {error}", err=True)
-        click.echo("  = help: This is a bug. Run again with KUBECTL_TAS_DEBUG=1 and report what it prints.", err=True)
-        code = 3
+        code = run(sys.argv[1:], program_name(sys.argv[0]))
+    except BrokenPipeError:  # whoever read our output has seen enough
+        code = BROKEN_PIPE
+    leave(code)
+
+
+def prepare_streams() -> None:
+    """Output is UTF-8 whatever the locale; what is no text is escaped, and a closed stream swallows it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def leave(code: int) -> NoReturn:
+    """Exits, and keeps the interpreter from flushing once more into a stream that takes nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # a closed pipe or a full disk, which has been dealt with
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
 from kubectl_tas.cli.session import Session, open_session, repository_option, tell_errors
 
 if TYPE_CHECKING:
+    from kubectl_tas.live.cluster import ClusterState
     from kubectl_tas.report.pools import Row
     from kubectl_tas.resolve.fleet import FleetPool
 
-DECLARED = "declared"
-"""Where usage comes from: the HIGH and NORMAL workflows of the repository."""
+FORMATS = ("table", "wide", "json", "yaml", "csv")
+DECLARED, CLUSTER = "declared", "cluster"
+SOURCES = {
+    DECLARED: "declared by the HIGH and NORMAL workflows of this repository",
+    CLUSTER: "held in the cluster by work that cannot be preempted",
+}
+"""Where usage comes from."""
 
 
 @click.group()
@@ -23,23 +30,32 @@ def pool() -> None:
 
 
 @pool.command("list")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
+@click.option("--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares.")
+@cluster_options
 @repository_option
-def list_pools(output: str, directory: str | None) -> int:
+def list_pools(output: str, archived: bool, live: bool, directory: str | None, **cluster: str | None) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    Used counts the GPUs of the HIGH and NORMAL workflows of this repository.
+    Used counts GPUs of HIGH and NORMAL work: what the workflows of this repository declare, or with --live,
+    --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
     """
-    from kubectl_tas.check.admission import declared_usage
-    from kubectl_tas.report import json, pools
+    from kubectl_tas.report import json, pools, yaml
 
     session = open_session(directory)
-    rows = _rows(session, declared_usage(session.fleet))
+    state = read_cluster(cluster) if live or any(cluster.values()) else None
+    rows = _rows(session, state, archived=archived)
+    source = DECLARED if state is None else CLUSTER
     if output == "json":
-        click.echo(json.dump(pools.data(rows, DECLARED)), nl=False)
+        click.echo(json.dump(pools.data(rows, source)), nl=False)
+    elif output == "yaml":
+        click.echo(yaml.dump(pools.data(rows, source)), nl=False)
+    elif output == "csv":
+        click.echo(pools.comma_separated(rows), nl=False)
     else:
-        click.echo(pools.render(rows), nl=False)
-        click.echo("Used: declared by the HIGH and NORMAL workflows of this repository.", err=True)
+        click.echo(pools.render(rows, wide=output == "wide"), nl=False)
+    click.echo(f"Used: {SOURCES[source]}.", err=True)
     return tell_errors(session)
 
 
@@ -78,10 +94,16 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-def _rows(session: Session, used: dict[str, int]) -> list[Row]:
+def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> list[Row]:
+    from kubectl_tas.check.admission import declared_usage
     from kubectl_tas.check.usage import accounts
     from kubectl_tas.report.pools import Row
 
+    fleet = session.fleet
+    used: dict[str, int | None] = dict(declared_usage(fleet))
+    if state is not None:
+        found = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
+        used = {queue: found.get(queue) for backend in fleet.backends for queue in fleet.leaf_queues(backend)}
     return [
         Row(
             name=account.name,
@@ -90,10 +112,20 @@ def _rows(session: Session, used: dict[str, int]) -> list[Row]:
             total=account.pool.guarantee if account.subpool is None and account.pool.is_split else None,
             used=account.used,
             available=account.available,
+            limit=None if account.pool.maximum < 0 else account.pool.maximum,
+            weight=account.pool.weight,
+            running=_running(state, account.queue),
             backend=account.pool.backend.name,
+            queue=account.queue,
+            file=(account.subpool or account.pool).declared.origin.path,
         )
-        for account in accounts(session.fleet, used)
+        for account in accounts(fleet, used, archived=archived)
     ]
+
+
+def _running(state: ClusterState | None, queue: str | None) -> int | None:
+    usage = state.queues.get(queue) if state is not None and queue is not None else None
+    return usage.workflows if usage is not None else None
 
 
 def _find(session: Session, name: str) -> FleetPool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubectl_tas.cli.completion import backend_names, from_fleet
 from kubectl_tas.cli.progress import Progress
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, report, repository_option
 from kubectl_tas.errors import TasError
@@ -18,20 +19,31 @@ if TYPE_CHECKING:
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
 
+guard_option = click.option(
+    "--guard", is_flag=True, help="Emit admission policies that refuse work which bypasses this repository."
+)
+
 
 @click.command()
 @click.option("-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application.")
-@click.option("--backend", metavar="NAME", help="With -o -: the backend to print, where there are several.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    help="With -o -: the backend to print, where there are several.",
+    shell_complete=from_fleet(backend_names),
+)
 @click.option("--allow-empty", is_flag=True, help="Render a repository that declares nothing.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
+@guard_option
 @repository_option
 def render(
     output: str | None,
     backend: str | None,
-    allow_empty: bool,  # noqa: FBT001
-    fail_on_change: bool,  # noqa: FBT001
-    strict: bool,  # noqa: FBT001
+    allow_empty: bool,
+    fail_on_change: bool,
+    strict: bool,
+    guard: bool,
     directory: str | None,
 ) -> int:
     """Write the manifests of the whole repository.
@@ -41,10 +53,13 @@ def render(
     """
     if backend is not None and output is None:
         raise click.UsageError("--backend goes with -o -")
-    session = open_session(directory)
+    if fail_on_change and output is not None:
+        raise click.UsageError("--fail-on-change does not go with -o -, which changes no file")
+    session = open_session(directory, allow_empty=allow_empty)
     if session.failed(strict=strict):
         report(session, stream=sys.stderr)
         return 1
+    session = session.with_guard(guard=guard)
     artifacts = _artifacts(session, allow_empty=allow_empty)
     if output == "-":
         from kubectl_tas.emit import text
@@ -65,8 +80,9 @@ def render(
 
 
 @click.command()
+@guard_option
 @repository_option
-def check(directory: str | None) -> int:
+def check(guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
     Prints a unified diff and exits 1 where they differ. Writes nothing.
@@ -76,6 +92,7 @@ def check(directory: str | None) -> int:
         return 1
     from kubectl_tas.compare.drift import unified
 
+    session = session.with_guard(guard=guard)
     plan = _plan(session, session.artifacts())
     diff = unified(plan)
     if diff:

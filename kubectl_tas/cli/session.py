@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -16,6 +16,7 @@ from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
     from kubectl_tas.diagnostics import Diagnostic
+    from kubectl_tas.load.source import Source
     from kubectl_tas.model.artifact import Artifact
     from kubectl_tas.resolve.fleet import Fleet
 
@@ -42,6 +43,13 @@ class Session:
 
         return has_errors(self.diagnostics, strict=strict)
 
+    def with_guard(self, *, guard: bool) -> Session:
+        """The same with the guard emitted, where ``guard`` asks for it or the Config does."""
+        if not guard or self.fleet.config.guard:
+            return self
+        config = self.fleet.config.model_copy(update={"guard": True})
+        return replace(self, fleet=replace(self.fleet, config=config))
+
     def artifacts(self) -> tuple[Artifact, ...]:
         """All objects to apply. Raises TasError for a repository that declares nothing."""
         from kubectl_tas.compile import compile_fleet
@@ -56,19 +64,36 @@ def repository_option(command: F) -> F:
     )(command)
 
 
-def open_session(directory: str | None) -> Session:
-    """Loads, resolves and checks the repository. Raises TasError where it cannot be read."""
+def open_session(directory: str | None, *, allow_empty: bool = False) -> Session:
+    """Loads, resolves and checks the repository.
+
+    Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
+    likely the command runs in the wrong folder, and must not say that all is well.
+    """
+    from kubectl_tas.load.source import FolderSource
+    from kubectl_tas.model.config import DEFAULT_SOURCES
+
+    gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
+    root = find_root(directory)
+    session = check_source(root, FolderSource(root))
+    if not session.files and not allow_empty:
+        raise TasError(
+            f"no repository in {root}: there is no tas.yaml, and no file in {', '.join(DEFAULT_SOURCES)}",
+            hint="Name the repository with -C, or write a small one with `kubectl tas init`.",
+        )
+    return session
+
+
+def check_source(root: Path, source: Source) -> Session:
+    """Loads, resolves and checks what ``source`` holds of the repository at ``root``."""
     from kubectl_tas.check import check_fleet
     from kubectl_tas.cli.progress import Progress
     from kubectl_tas.diagnostics import in_order
     from kubectl_tas.load.repository import load_repository
-    from kubectl_tas.load.source import FolderSource
     from kubectl_tas.resolve.resolver import resolve
 
-    gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
-    root = find_root(directory)
     with Progress("Reading") as progress:
-        loaded = load_repository(FolderSource(root), progress.tick)
+        loaded = load_repository(source, progress.tick)
     fleet = resolve(loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
     return Session(root, fleet, in_order(found))
@@ -78,15 +103,24 @@ def find_root(directory: str | None) -> Path:
     """The repository: ``directory``, else the group's ``-C``, else the nearest parent with ``tas.yaml``."""
     from kubectl_tas.load.source import CONFIG_FILE
 
-    context = click.get_current_context(silent=True)
-    chosen = directory or (context.find_root().obj if context else None)
+    chosen = directory or group_directory()
     if chosen is not None:
         path = Path(chosen)
         if not path.is_dir():
             raise TasError(f"{chosen} is not a folder", hint="Name the root of the repository.")
         return path.resolve()
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / CONFIG_FILE).is_file()), here)
+    try:
+        here = Path.cwd()
+    except FileNotFoundError as error:
+        raise TasError("the working folder is gone", hint="Change to a folder that exists.") from error
+    # A parent that may not be searched counts as one without the file.
+    return next((folder for folder in (here, *here.parents) if os.path.isfile(folder / CONFIG_FILE)), here)  # noqa: PTH113
+
+
+def group_directory() -> str | None:
+    """The ``-C`` that stands before the command."""
+    context = click.get_current_context(silent=True)
+    return context.find_root().params.get("directory") if context else None
 
 
 def report(session: Session, *, stream: TextIO | None = None) -> None:

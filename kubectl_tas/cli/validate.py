@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @repository_option
-def validate(paths: tuple[str, ...], output: str, strict: bool, directory: str | None) -> int:  # noqa: FBT001
+def validate(paths: tuple[str, ...], output: str, strict: bool, directory: str | None) -> int:
     """Check every document of the repository, and all of them against each other.
 
     The whole repository is read in any case. With PATHS, only what is found in those files and folders is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import unified_diff
+from io import StringIO
 
 from kubectl_tas.emit.plan import TEMPORARY, Change, Plan
 
@@ -10,6 +11,12 @@ from kubectl_tas.emit.plan import TEMPORARY, Change, Plan
 def unified(plan: Plan) -> str:
     """The diff from the committed files to the rendered ones; '' where they are the same."""
     return "".join(_diff(change) for change in plan.changes if not change.path.endswith(TEMPORARY))
+
+
+def unified_text(path: str, before: bytes | None, after: bytes) -> str:
+    """The diff of one file; ``before`` is None where it is new."""
+    old = None if before is None else before.decode("utf-8", "replace")
+    return _diff(Change(path, old, after.decode("utf-8", "replace")))
 
 
 def _diff(change: Change) -> str:
@@ -21,4 +28,4 @@ def _diff(change: Change) -> str:
 
 def _lines(text: str | None) -> list[str]:
     printable = (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return printable.splitlines(keepends=True)
+    return StringIO(printable).readlines()  # str.splitlines also splits where a diff has no line

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubectl_tas.compile.grove import compile_gang_previews
+from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.podgroups import compile_pod_groups, pass_pod_groups
 from kubectl_tas.compile.pods import compile_pods
 from kubectl_tas.compile.priorityclasses import compile_priority_classes
@@ -17,6 +18,7 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_priority_classes,
     compile_topologies,
     compile_queues,
+    compile_guards,
     compile_pod_groups,
     pass_pod_groups,
     compile_pods,

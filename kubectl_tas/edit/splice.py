@@ -208,7 +208,7 @@ def _verify(before: str, after: str, document: int, path: KeyPath, value: Value)
     expected = [deepcopy(item.data) for item in old]
     target: Any = expected[document]
     for step in path[:-1]:
-        target = target[step] if isinstance(target, list) else target.setdefault(step, {})
+        target = target[step] if isinstance(step, int) else target.setdefault(step, {})
     target[path[-1]] = _plain(value)
     if [item.data for item in new] != expected:
         raise _refusal(path)

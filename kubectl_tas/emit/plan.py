@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -66,27 +66,25 @@ def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick
 def plan(files: dict[str, str], root: Path, output: str) -> Plan:
     """Compares ``files`` with what lies below ``output``.
 
-    Files there that the tool did not write are left alone; one that stands where the tool must write, or an
-    output folder that leads out of the repository, raises TasError.
+    What the tool did not write there is left alone; where it stands in the way, or the output folder leads out
+    of the repository, TasError is raised.
     """
     _check_output(root, output)
+    present = _Present(root, output)
+    present.refuse_obstacles(files)
     changes: list[Change] = []
     unchanged = 0
-    present = set(_present(root, output))
     for path, after in files.items():
-        before = _read(f"{root}/{path}") if path in present else None
+        before = _read(f"{root}/{path}") if path in present.files else None
         if before == after:
             unchanged += 1
             continue
         if before is not None and not before.startswith(text.MARK):
-            raise TasError(
-                f"{path} is in the way: kubectl-tas did not write it",
-                hint="Move it elsewhere, or choose another output folder in tas.yaml.",
-            )
+            raise _in_the_way(path)
         changes.append(Change(path, before, after))
-    for path in present - files.keys():
+    for path in present.files - files.keys():
         before = _read(f"{root}/{path}") if path.endswith(".yaml") else ""
-        if path.endswith(TEMPORARY) or (before or "").startswith(text.MARK):
+        if path.endswith(TEMPORARY) or before.startswith(text.MARK):
             changes.append(Change(path, before, None))
     return Plan(tuple(sorted(changes, key=lambda change: change.path)), unchanged)
 
@@ -99,18 +97,55 @@ def _check_output(root: Path, output: str) -> None:
         raise TasError(f"the output {output} is a file, not a folder", hint="Move it elsewhere.")
 
 
-def _present(root: Path, output: str) -> list[str]:
-    """All files below the output folder, relative to the root."""
-    found = []
+class _Present:
+    """What lies below the output folder, relative to the root; links are not followed, hidden folders left out."""
 
-    def fail(error: OSError) -> None:
-        raise TasError(f"cannot read the folder {error.filename}: {error.strerror}", hint="Check its permissions.")
+    def __init__(self, root: Path, output: str) -> None:
+        self.files: set[str] = set()
+        """Plain files."""
+        self._folders: set[str] = set()
+        self._others: set[str] = set()
+        """Links, pipes and the like: never ours."""
+        if (root / output).exists():
+            self._scan(root, output)
 
-    for folder, folders, files in os.walk(root / output, onerror=fail if (root / output).exists() else None):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        base = Path(folder).relative_to(root).as_posix()
-        found += [f"{base}/{name}" for name in files]
-    return found
+    def refuse_obstacles(self, wanted: Iterable[str]) -> None:
+        """Raises TasError where a file is wanted but no file stands, or a folder is needed but none stands."""
+        blocked = self._folders | self._others
+        needed: set[str] = set()
+        for path in wanted:
+            if path in blocked:
+                raise _in_the_way(path)
+            folder = path.rpartition("/")[0]
+            while folder and folder not in needed:
+                needed.add(folder)
+                folder = folder.rpartition("/")[0]
+        for path in sorted(needed & (self.files | self._others)):
+            raise _in_the_way(path)
+
+    def _scan(self, root: Path, folder: str) -> None:
+        try:
+            with os.scandir(root / folder) as entries:
+                listed = list(entries)
+        except OSError as error:
+            message = f"cannot read the folder {folder}: {error.strerror}"
+            raise TasError(message, hint="Check its permissions.") from error
+        for entry in listed:
+            path = f"{folder}/{entry.name}"
+            if entry.is_file(follow_symlinks=False):
+                self.files.add(path)
+            elif not entry.is_dir(follow_symlinks=False):
+                self._others.add(path)
+            elif not entry.name.startswith("."):
+                self._folders.add(path)
+                self._scan(root, path)
+
+
+def _in_the_way(path: str) -> TasError:
+    return TasError(
+        f"{path} is in the way: kubectl-tas did not write it",
+        hint="Move it elsewhere, or choose another output folder in tas.yaml.",
+    )
 
 
 def _read(path: str) -> str:

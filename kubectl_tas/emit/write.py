@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 
-from kubectl_tas.emit.plan import TEMPORARY, Plan, Tick
+from kubectl_tas.emit.plan import KUSTOMIZATION, TEMPORARY, Change, Plan, Tick
 from kubectl_tas.errors import TasError
 
 
 def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
     """Carries out a plan below ``root``. Raises TasError where a file cannot be written or removed."""
     made: set[str] = set()
-    for index, change in enumerate(plan.changes):
+    for index, change in enumerate(sorted(plan.changes, key=_step)):
         path = f"{root}/{change.path}"
         folder = os.path.dirname(path)  # noqa: PTH120 - thousands of files: pathlib would take as long as the writing
         try:
@@ -32,6 +33,11 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
             tick(index + 1, len(plan.changes))
 
 
+def _step(change: Change) -> tuple[bool, bool, str]:
+    """Objects are written first and removed last, so that what a kustomization lists is there at every moment."""
+    return (change.after is None, change.path.endswith(f"/{KUSTOMIZATION}"), change.path)
+
+
 def replace(path: str, content: str) -> None:
     """Puts ``content`` in place of the file: readers see the old text or the new one, never a part."""
     folder, name = os.path.split(path)
@@ -44,6 +50,33 @@ def replace(path: str, content: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
+
+
+def replace_durably(path: Path, content: bytes) -> None:
+    """As ``replace``, for what people write: the file keeps its mode, a link stays a link, and a power cut
+    leaves the old file or the new one.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:100]}.{os.getpid()}{TEMPORARY}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Removes what killed processes left half-written in ``folder``. No other may be writing there."""
+    for path in folder.glob(f".*{TEMPORARY}"):
+        with contextlib.suppress(OSError):  # nothing depends on its removal
+            path.unlink()
 
 
 def _remove_empty(folder: Path, root: Path) -> None:

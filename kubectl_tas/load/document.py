@@ -66,13 +66,14 @@ class _FoundError(Exception):
 class Document:
     """One YAML document: its data and the nodes that know where everything stands.
 
-    ``has_null`` tells whether any value is empty.
+    ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty.
     """
 
-    __slots__ = ("_lines", "_node", "data", "has_null", "path")
+    __slots__ = ("_lines", "_node", "data", "has_null", "index", "path")
 
-    def __init__(self, path: str, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
+    def __init__(self, path: str, index: int, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
+        self.index = index
         self.data = data
         self.has_null = has_null
         self._node = node
@@ -146,7 +147,7 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
                 continue
             reader = _Reader(has_tags=has_tags)
             data = reader.read(node)
-            documents.append(Document(path, node, data, lines, has_null=reader.has_null))
+            documents.append(Document(path, len(documents), node, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
         problem = Diagnostic(YAML_DEPTH, message, lines.location(error.mark), hint="Close the brackets.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -61,6 +61,30 @@ class Source(Protocol):
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All manifests below ``folders``, sorted by path; nothing below ``exclude``."""
+
+
+class OverlaySource:
+    """Another source with some of its files replaced or added: a repository as it would be."""
+
+    def __init__(self, base: Source, files: Mapping[str, bytes]) -> None:
+        self._base = base
+        self._files = files
+
+    def config(self) -> RawFile | None:
+        """``tas.yaml``, where there is one."""
+        if CONFIG_FILE in self._files:
+            return RawFile(CONFIG_FILE, self._files[CONFIG_FILE])
+        return self._base.config()
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether ``folder``, relative to the root, exists."""
+        return self._base.has_folder(folder) or any(path.startswith(f"{folder}/") for path in self._files)
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """All manifests below ``folders``, sorted by path."""
+        found = {raw.path: raw for raw in self._base.files(folders, exclude=exclude)}
+        found |= {path: RawFile(path, content) for path, content in self._files.items() if path != CONFIG_FILE}
+        return tuple(found[path] for path in sorted(found))
 
 
 class FolderSource:

@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from kubectl_tas.model.manifest import Manifest
+from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.manifest import PassThrough, Pod, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.podgang import PodGang
+
+Manifest = (
+    PriorityClass
+    | Topology
+    | Queue
+    | ValidatingAdmissionPolicy
+    | ValidatingAdmissionPolicyBinding
+    | PodGroup
+    | Pod
+    | PodGang
+    | PassThrough
+)
+"""Anything that is emitted."""
 
 
 class Phase(IntEnum):
@@ -36,7 +50,7 @@ class Artifact:
     """Folder below the backend's output."""
     file: str
     """File name in that folder."""
-    manifest: Manifest | PodGang
+    manifest: Manifest
     source: str
     """The file that it was compiled from, relative to the repository root."""
     apply: bool = True

@@ -59,6 +59,8 @@ class ConfigSpec(Model):
     """Folder, relative to the repository root, that render writes."""
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
+    guard: bool = False
+    """Whether to emit admission policies that refuse work which bypasses this repository."""
     drainInterval: Annotated[
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"

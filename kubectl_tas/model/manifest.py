@@ -354,7 +354,3 @@ class PassThrough(Model):
     """Its name and namespace; labels and annotations are in the text alone."""
     text: Text
     """YAML, without the mark of a document's start."""
-
-
-Manifest = PriorityClass | Topology | Queue | PodGroup | Pod | PassThrough
-"""Anything that is emitted."""

@@ -8,6 +8,8 @@ from pydantic import Field, StringConstraints
 
 from kubectl_tas.model.base import NAME_PART, Count, LabelKey, Many, Model, Named, Text, said
 
+SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
+"""How a share of the parent's guarantee is written: "33%"."""
 SubpoolState = Literal["ACTIVE", "DELETING", "ARCHIVED"]
 GpuLimit = Annotated[int, Field(ge=-1)]
 """Whole GPUs; -1 means no limit."""
@@ -81,7 +83,7 @@ class SubpoolSpec(Model):
         Count
         | Annotated[
             str,
-            StringConstraints(pattern=r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"),
+            StringConstraints(pattern=SHARE),
             said('must be whole GPUs such as 30, or a share of the parent such as "33%"'),
         ]
     )

@@ -26,6 +26,10 @@ class Origin(Protocol):
     def path(self) -> str:
         """The file, relative to the repository root."""
 
+    @property
+    def index(self) -> int:
+        """Its place among the documents of that file, from 0."""
+
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import textwrap
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
+from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import Pod, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.podgang import PodGang
 from kubectl_tas.model.pool import Pool, Subpool
@@ -33,10 +35,17 @@ MODELS: tuple[type[BaseModel], ...] = (
     Queue,
     Subpool,
     Topology,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
     Workflow,
     *WORKLOADS,
 )
 """The kinds that have a schema file of their own."""
+
+
+def schema_texts() -> dict[str, str]:
+    """The text of every file below ``schemas/``, by its name."""
+    return {f"{model.__name__.lower()}.json": json.dumps(json_schema(model), indent=2) + "\n" for model in MODELS}
 
 
 class _Generator(GenerateJsonSchema):

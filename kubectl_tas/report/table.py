@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
+from kubectl_tas.report.style import printable, width
 
-def render(header: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = False) -> str:
-    """Left-aligned columns two spaces apart; with ``rule`` a line of dashes below the header."""
-    body = [tuple(header), *(tuple(row) for row in rows)]
-    widths = [max(_width(row[column]) for row in body) for column in range(len(header))]
+
+def render(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = False, widths: Sequence[int] = ()
+) -> str:
+    """Left-aligned columns two spaces apart; with ``rule`` a line of dashes below the header.
+
+    ``widths`` are the least widths of the first columns.
+    """
+    body = [tuple(header), *(tuple(map(printable, row)) for row in rows)]
+    least = (*widths, *(0 for _ in header))
+    chosen = [max(least[column], *(width(row[column]) for row in body)) for column in range(len(header))]
     if rule:
-        body.insert(1, tuple("-" * width for width in widths))
-    return "".join(_line(row, widths) for row in body)
+        body.insert(1, tuple("-" * size for size in chosen))
+    return "".join(_line(row, chosen) for row in body)
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> str:
     """Labels and values, the values aligned."""
-    width = max(_width(f"{label}:") for label, _ in rows)
-    return "".join(f"{_pad(f'{label}:', width)}  {value}".rstrip() + "\n" for label, value in rows)
+    widest = max(width(f"{label}:") for label, _ in rows)
+    return "".join(f"{_pad(f'{label}:', widest)}  {printable(value)}".rstrip() + "\n" for label, value in rows)
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+    return "  ".join(_pad(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip() + "\n"
 
 
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
-
-
-def _width(text: str) -> int:
-    """Columns that ``text`` takes in a terminal."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
+def _pad(text: str, size: int) -> str:
+    return text + " " * (size - width(text))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
-from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, severity
+from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_width, severity, width
 
 MAX_WIDTH = 160
 """Characters of a source line that are shown."""
@@ -16,6 +16,11 @@ def render(diagnostics: Sequence[Diagnostic], files: int, *, colour: bool = Fals
     """All findings, a blank line after each, and a line that counts them."""
     blocks = [_block(diagnostic, colour=colour) for diagnostic in diagnostics]
     return "\n".join([*blocks, summary(diagnostics, files, colour=colour)])
+
+
+def blocks(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
+    """The findings alone."""
+    return "\n".join(_block(diagnostic, colour=colour) for diagnostic in diagnostics)
 
 
 def summary(diagnostics: Sequence[Diagnostic], files: int, *, colour: bool = False) -> str:
@@ -35,31 +40,31 @@ def plural(number: int, noun: str) -> str:
 
 
 def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
-    place = f"{paint(str(diagnostic.location), BOLD, colour=colour)}: " if diagnostic.location else ""
+    place = f"{paint(printable(str(diagnostic.location)), BOLD, colour=colour)}: " if diagnostic.location else ""
     kind = severity(diagnostic.severity, colour=colour)
     code = paint(f"[{diagnostic.rule.code}]", DIM, colour=colour)
-    lines = [f"{place}{kind}: {diagnostic.message} {code}"]
+    lines = [f"{place}{kind}: {printable(diagnostic.message)} {code}"]
     if diagnostic.location is not None:
         lines += _snippet(diagnostic.location, colour=colour)
     for related in diagnostic.related:
         where = f" ({related.location})" if related.location else ""
-        lines.append(f"  = note: {related.message}{where}")
+        lines.append(f"  = note: {printable(f'{related.message}{where}')}")
     if diagnostic.hint:
-        lines.append(f"  = help: {diagnostic.hint}")
+        lines.append(f"  = help: {printable(diagnostic.hint)}")
     return "\n".join(lines) + "\n"
 
 
 def _snippet(place: Location, *, colour: bool) -> list[str]:
     if not place.source.strip():
         return []
-    source = place.source.replace("\t", " ")
+    source = same_width(place.source)
     start = max(0, place.column - MAX_WIDTH // 2) if len(source) > MAX_WIDTH else 0
     shown = source[start : start + MAX_WIDTH]
     column = place.column - start
-    carets = "^" * max(1, min(place.length, len(shown) - column + 1))
+    carets = "^" * max(1, width(shown[column - 1 : column - 1 + place.length]))
     gutter = " " * len(str(place.line))
     bar = paint("|", BLUE, colour=colour)
     return [
         f"  {paint(str(place.line), BLUE, colour=colour)} {bar} {shown.rstrip()}",
-        f"  {gutter} {bar} {' ' * (column - 1)}{paint(carets, BLUE, colour=colour)}",
+        f"  {gutter} {bar} {' ' * width(shown[: column - 1])}{paint(carets, BLUE, colour=colour)}",
     ]

@@ -1,0 +1,167 @@
+"""The guard: admission policies that refuse, in a backend's namespace, work which bypasses the repository.
+
+KAI checks neither that a queue is a leaf of a declared pool nor that work which cannot be preempted fits its
+quota; a Pod or PodGroup sent straight to the API server would get around all rules. A PodGroup does not say how
+many GPUs it asks for, so the quota is checked on its Pods.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Literal
+
+from kubectl_tas.compile.metadata import QUEUE, metadata
+from kubectl_tas.kai import GPU
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.guard import (
+    BindingSpec,
+    Expression,
+    LabelSelector,
+    MatchConstraints,
+    MatchResources,
+    PolicySpec,
+    ResourceRule,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    Validation,
+)
+from kubectl_tas.resolve.fleet import Fleet, FleetBackend
+
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+NON_PREEMPTIBLE_FROM = 100
+"""KAI takes pods of at least this priority for non-preemptible."""
+_FOLDER = "guard"
+_NAMESPACE = "kubernetes.io/metadata.name"
+
+
+def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
+    """A policy and its binding for Pods and for PodGroups, on every KAI backend that has pools."""
+    if not fleet.config.guard:
+        return
+    for backend in fleet.backends:
+        if backend.is_kai and any(pool.backend == backend for pool in fleet.pools):
+            yield from _guard(fleet, backend, "pods", _pods(fleet, backend))
+            yield from _guard(fleet, backend, "podgroups", _pod_groups(fleet, backend))
+
+
+def _guard(fleet: Fleet, backend: FleetBackend, what: str, spec: PolicySpec) -> Iterator[Artifact]:
+    name = f"{fleet.config.queuePrefix}-guard-{backend.namespace}-{what}"
+    policy = ValidatingAdmissionPolicy(metadata=metadata(fleet, name, Phase.GUARD), spec=spec)
+    selector = LabelSelector(matchLabels={_NAMESPACE: backend.namespace})
+    binding = ValidatingAdmissionPolicyBinding(
+        metadata=metadata(fleet, name, Phase.GUARD),
+        spec=BindingSpec(policyName=name, matchResources=MatchResources(namespaceSelector=selector)),
+    )
+    yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"policy-{name}.yaml", policy, fleet.settings)
+    yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"binding-{name}.yaml", binding, fleet.settings)
+
+
+def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
+    """Pods that name a queue, are placed by KAI, or ask for GPUs; others are none of our business."""
+    gpus = f"object.spec.containers.map(c, {_gpus('c')}).sum()"
+    labels = "has(object.metadata.labels)"
+    guarded = (
+        f"({labels} && {_text(QUEUE)} in object.metadata.labels) || "
+        f"(has(object.spec.schedulerName) && object.spec.schedulerName == {_text(backend.scheduler_name)}) || "
+        f"object.spec.containers.exists(c, {_gpus('c')} > 0)"
+    )
+    marked = f"{labels} && {_text(PREEMPTIBILITY)} in object.metadata.labels"
+    return PolicySpec(
+        matchConstraints=_requests("", "v1", ("CREATE",), "pods"),
+        matchConditions=(Expression(name="takes-part-in-scheduling", expression=guarded),),
+        variables=(
+            *_queues(fleet, backend),
+            Expression(
+                name="queue",
+                expression=f"{labels} && {_text(QUEUE)} in object.metadata.labels ? "
+                f"object.metadata.labels[{_text(QUEUE)}] : ''",
+            ),
+            Expression(name="gpus", expression=gpus),
+            Expression(
+                name="nonPreemptible",
+                expression=f"{marked} ? object.metadata.labels[{_text(PREEMPTIBILITY)}] == 'non-preemptible' : "
+                f"has(object.spec.priority) && object.spec.priority >= {NON_PREEMPTIBLE_FROM}",
+            ),
+        ),
+        validations=(
+            *_leaf_only(),
+            Validation(
+                expression="!variables.nonPreemptible || !(variables.queue in variables.leaves) || "
+                "variables.leaves[variables.queue] < 0 || variables.gpus <= variables.leaves[variables.queue]",
+                messageExpression="'the pod asks for ' + string(variables.gpus) + ' GPUs and cannot be preempted, '"
+                " + 'but queue ' + variables.queue + ' is guaranteed ' + string(variables.leaves[variables.queue])",
+                reason="Forbidden",
+            ),
+        ),
+    )
+
+
+def _pod_groups(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
+    """PodGroups when they are created or change their queue: those of a draining queue may still be updated."""
+    return PolicySpec(
+        matchConstraints=_requests("scheduling.run.ai", "v2alpha2", ("CREATE", "UPDATE"), "podgroups"),
+        matchConditions=(
+            Expression(
+                name="chooses-a-queue",
+                expression="request.operation != 'UPDATE' || !has(oldObject.spec.queue) || "
+                "!has(object.spec.queue) || object.spec.queue != oldObject.spec.queue",
+            ),
+        ),
+        variables=(
+            *_queues(fleet, backend),
+            Expression(name="queue", expression="has(object.spec.queue) ? object.spec.queue : ''"),
+        ),
+        validations=_leaf_only(),
+    )
+
+
+def _requests(
+    group: str, version: str, operations: tuple[Literal["CREATE", "UPDATE"], ...], resource: str
+) -> MatchConstraints:
+    rule = ResourceRule(apiGroups=(group,), apiVersions=(version,), operations=operations, resources=(resource,))
+    return MatchConstraints(resourceRules=(rule,))
+
+
+def _queues(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, Expression]:
+    """The quota of every leaf that takes work (-1: no limit), and the leaves that are being emptied."""
+    leaves: dict[str, int] = {}
+    draining: list[str] = []
+    for pool in fleet.pools:
+        if pool.backend == backend:
+            leaves[pool.shared_queue] = pool.shared_quota
+            leaves.update((s.queue, s.quota) for s in pool.subpools if s.state == "ACTIVE")
+            draining += [s.queue for s in pool.subpools if s.state == "DELETING"]
+    entries = ", ".join(f"{_text(queue)}: {quota}" for queue, quota in sorted(leaves.items()))
+    return (
+        Expression(name="leaves", expression=f"{{{entries}}}"),
+        Expression(name="draining", expression=f"[{', '.join(map(_text, sorted(draining)))}]"),
+    )
+
+
+def _leaf_only() -> tuple[Validation, Validation]:
+    return (
+        Validation(
+            expression="variables.queue in variables.leaves || variables.queue in variables.draining",
+            messageExpression="variables.queue == '' ? 'no queue is named; use a leaf queue of a declared pool' : "
+            "'queue ' + variables.queue + ' is not a leaf queue of a declared pool'",
+            reason="Forbidden",
+        ),
+        Validation(
+            expression="!(variables.queue in variables.draining)",
+            messageExpression="'queue ' + variables.queue + ' is DELETING and takes no new work'",
+            reason="Forbidden",
+        ),
+    )
+
+
+def _gpus(container: str) -> str:
+    """CEL for the GPUs of one container."""
+    limits = f"{container}.resources.limits"
+    present = f"has({container}.resources) && has({limits}) && {_text(GPU)} in {limits}"
+    return f"({present} ? quantity(string({limits}[{_text(GPU)}])).asInteger() : 0)"
+
+
+def _text(value: str) -> str:
+    """A string as CEL has it."""
+    return "'" + json.dumps(value)[1:-1].replace("'", "\\'") + "'"

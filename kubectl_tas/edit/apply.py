@@ -1,0 +1,83 @@
+"""Edits in, files on disk out: checked as a whole first, then replaced in one step; two at once lose nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kubectl_tas.edit.splice import set_value
+from kubectl_tas.edit.subpools import Edit, NewFile
+from kubectl_tas.emit.write import remove_leftovers, replace_durably
+from kubectl_tas.errors import TasError
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """One file before and after."""
+
+    path: str
+    before: bytes | None
+    """None: the file is new."""
+    after: bytes
+
+
+def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
+    """The files that ``edits`` change, as they are and as they would be, sorted by path.
+
+    Raises TasError where a file cannot be edited, or where a new one exists already.
+    """
+    files: dict[str, FileEdit] = {}
+    for edit in edits:
+        known = files.get(edit.path)
+        before = known.before if known else _read(root / edit.path)
+        if isinstance(edit, NewFile):
+            if before is not None:
+                raise TasError(f"{edit.path} already exists", hint="Rename it, or write the subpool into it.")
+            after = edit.text
+        else:
+            after = (known.after if known else before or b"").decode("utf-8")
+            for path, value, behind in edit.values:
+                after = set_value(after, edit.document, path, value, after=behind)
+        files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8"))
+    return tuple(files[path] for path in sorted(files))
+
+
+def write(root: Path, files: Sequence[FileEdit]) -> None:
+    """Writes what is new. Raises TasError where a file is no longer what it was when it was read."""
+    for file in files:
+        if _read(root / file.path) != file.before:
+            raise TasError(f"{file.path} was changed meanwhile; nothing was written to it", hint="Run again.")
+        try:
+            (root / file.path).parent.mkdir(parents=True, exist_ok=True)
+            remove_leftovers((root / file.path).parent)
+            replace_durably(root / file.path, file.after)
+        except OSError as error:
+            raise TasError(f"cannot write {file.path}: {error.strerror}", hint="Check permissions.") from error
+
+
+@contextmanager
+def lock(root: Path) -> Iterator[None]:
+    """Keeps other edits of the same repository waiting. Leaves no file behind, not even when it is killed."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on Windows: the comparison before each write still holds
+        yield
+        return
+    handle = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error

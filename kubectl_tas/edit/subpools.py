@@ -1,0 +1,194 @@
+"""A fleet and a request in, the edit of one file out, or the diagnostic that refuses it. Pure.
+
+The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only
+be recreated, and no document is ever removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.model.pool import SubpoolState
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet, FleetPool, FleetSubpool
+from kubectl_tas.resolve.states import BEHAVIOUR, TRANSITIONS
+
+SUBPOOL_TRANSITION = Rule(
+    "subpool-transition",
+    Severity.ERROR,
+    "A command asks of a subpool what its state does not allow.",
+    "The quota of a subpool changes only while it is ACTIVE. DELETING is frozen until nothing runs there, and "
+    "ARCHIVED can only be recreated; that way the files tell what the queues went through.",
+)
+SUBPOOL_UNKNOWN = Rule(
+    "subpool-unknown",
+    Severity.ERROR,
+    "A command names a pool or subpool that does not exist, or creates one that does.",
+    "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
+)
+Quota = int | str
+"""Whole GPUs, or a share of the parent such as ``33%``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetValues:
+    """Values to be set in one document of a file."""
+
+    path: str
+    document: int
+    """Its place in the file, from 0."""
+    values: tuple[tuple[KeyPath, Quota, str | None], ...]
+    """Key path, new value, and the key behind which a missing one is added."""
+    summary: str
+    """What it does, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file to be written."""
+
+    path: str
+    text: str
+    summary: str
+
+
+Edit = SetValues | NewFile
+
+
+def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
+    """A new ACTIVE subpool in a file of its own."""
+    pool = fleet.pool_by_name.get(parent)
+    if pool is None:
+        return _unknown_pool(fleet, parent)
+    existing = _subpool(pool, name)
+    if existing is not None:
+        message = f"subpool {existing.canonical} already exists and is {existing.state}"
+        hint = f"Use: kubectl tas subpool {'recreate' if existing.state == 'ARCHIVED' else 'update'} {parent} {name}"
+        return Diagnostic(SUBPOOL_UNKNOWN, message, _state_place(existing), hint=hint)
+    path = f"{_folder(fleet)}/{parent}{names.SEPARATOR}{name}.yaml"
+    return NewFile(path, _document(parent, name, quota), f"created {parent}{names.SEPARATOR}{name}, quota {quota}")
+
+
+def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
+    """Another quota for an ACTIVE subpool. A lower one ends nothing that runs: what is available goes below 0."""
+    subpool = _find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic):
+        return subpool
+    if subpool.state != "ACTIVE":
+        return _frozen(subpool, "update")
+    old = subpool.declared.spec.spec.quota
+    return _set(
+        subpool, ((("spec", "quota"), quota, "parent"),), f"updated {subpool.canonical}, quota {old} -> {quota}"
+    )
+
+
+def delete(fleet: Fleet, parent: str, name: str, *, in_use: bool) -> Edit | Diagnostic:
+    """ARCHIVED at once where nothing runs in the subpool, else DELETING."""
+    subpool = _find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic):
+        return subpool
+    if subpool.state != "ACTIVE":
+        return _frozen(subpool, "delete")
+    return _transition(subpool, "DELETING" if in_use else "ARCHIVED")
+
+
+def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit | Diagnostic:
+    """An ARCHIVED subpool is ACTIVE again, with its old quota or another one."""
+    subpool = _find(fleet, parent, name)
+    if isinstance(subpool, Diagnostic):
+        return subpool
+    if subpool.state != "ARCHIVED":
+        return _frozen(subpool, "recreate")
+    return _transition(subpool, "ACTIVE", quota)
+
+
+def drain(fleet: Fleet, in_use: Mapping[str, bool]) -> tuple[SetValues, ...]:
+    """ARCHIVED for every DELETING subpool in whose queue nothing runs; ``in_use`` is by queue."""
+    return tuple(_transition(subpool, "ARCHIVED") for subpool in draining(fleet) if not in_use.get(subpool.queue, True))
+
+
+def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
+    """All DELETING subpools."""
+    return tuple(s for pool in fleet.pools for s in pool.subpools if s.state == "DELETING")
+
+
+def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
+    """The subpool of that name, or why there is none."""
+    return _find(fleet, parent, name)
+
+
+def _find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
+    pool = fleet.pool_by_name.get(parent)
+    if pool is None:
+        return _unknown_pool(fleet, parent)
+    subpool = _subpool(pool, name)
+    if subpool is not None:
+        return subpool
+    known = [item.name for item in pool.subpools]
+    message = f'pool {parent} has no subpool "{name}"; it has {", ".join(known) or "none"}'
+    close = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {close[0]}?" if close else f"Use: kubectl tas subpool create {parent} {name} --quota N"
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=hint)
+
+
+def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
+    return next((item for item in pool.subpools if item.name == name), None)
+
+
+def _unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
+    known = list(fleet.pool_by_name)
+    close = get_close_matches(name, known, n=1)
+    message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=f"Did you mean {close[0]}?" if close else "")
+
+
+def _transition(subpool: FleetSubpool, state: SubpoolState, quota: Quota | None = None) -> SetValues:
+    assert state in TRANSITIONS[subpool.state]
+    values: list[tuple[KeyPath, Quota, str | None]] = [(("spec", "state"), state, "quota")]
+    if quota is not None:
+        values.append((("spec", "quota"), quota, "parent"))
+    return _set(subpool, tuple(values), f"{subpool.canonical}: {subpool.state} -> {state}")
+
+
+def _set(subpool: FleetSubpool, values: tuple[tuple[KeyPath, Quota, str | None], ...], summary: str) -> SetValues:
+    origin = subpool.declared.origin
+    return SetValues(origin.path, origin.index, values, summary)
+
+
+def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
+    message = f"cannot {command} {subpool.canonical}: it is {subpool.state} and {BEHAVIOUR[subpool.state]}"
+    hints: dict[SubpoolState, str] = {
+        "ACTIVE": "Nothing to do: it takes work already.",
+        "DELETING": "Run `kubectl tas subpool drain` when nothing runs there any more.",
+        "ARCHIVED": f"Use: kubectl tas subpool recreate {subpool.pool} {subpool.name}",
+    }
+    return Diagnostic(SUBPOOL_TRANSITION, message, _state_place(subpool), hint=hints[subpool.state])
+
+
+def _state_place(subpool: FleetSubpool) -> Location:
+    return subpool.declared.at("spec", "state")
+
+
+def _folder(fleet: Fleet) -> str:
+    """Where new subpools go: the folder that is called so, else the last one that is read."""
+    sources = fleet.config.sources
+    named = [folder for folder in sources if folder.rstrip("/").endswith("subpools")]
+    return (named or list(sources))[-1].rstrip("/")
+
+
+def _document(parent: str, name: str, quota: Quota) -> str:
+    quoted = quota if isinstance(quota, int) else f'"{quota}"'
+    return (
+        "apiVersion: tas/v1alpha1\n"
+        "kind: Subpool\n"
+        "metadata:\n"
+        f"  name: {name}\n"
+        "spec:\n"
+        f"  parent: {parent}\n"
+        f"  quota: {quoted}\n"
+        "  state: ACTIVE\n"
+    )

@@ -1,0 +1,104 @@
+"""Queues and PodGroups of a cluster in, what runs in each queue out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.kai import GPU
+from kubectl_tas.live import kubectl
+from kubectl_tas.live.kubectl import Access
+
+QUEUES = "queues.scheduling.run.ai"
+POD_GROUPS = "podgroups.scheduling.run.ai"
+
+_SUFFIXES = {
+    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
+    "k": Decimal(10) ** 3, "M": Decimal(10) ** 6, "G": Decimal(10) ** 9, "T": Decimal(10) ** 12,
+    "Ki": Decimal(2) ** 10, "Mi": Decimal(2) ** 20, "Gi": Decimal(2) ** 30, "Ti": Decimal(2) ** 40,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class QueueUsage:
+    """What one queue holds."""
+
+    allocated: int
+    """GPUs, rounded up."""
+    non_preemptible: int
+    """Of those, GPUs of work that cannot be preempted."""
+    workflows: int
+    """PodGroups with running pods."""
+
+    @property
+    def in_use(self) -> bool:
+        """Whether anything runs there."""
+        return self.workflows > 0 or self.allocated > 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """The queues of a cluster by name."""
+
+    queues: dict[str, QueueUsage]
+
+
+def from_cluster(access: Access) -> ClusterState:
+    """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
+    objects = kubectl.get(access, QUEUES)
+    return _state([*objects, *kubectl.get(access, POD_GROUPS, all_namespaces=True)])
+
+
+def from_file(path: str) -> ClusterState:
+    """The state in a file. Raises TasError where it holds something else."""
+    return _state(kubectl.read_file(path))
+
+
+def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
+    by_kind: dict[str, list[dict[str, Any]]] = {"Queue": [], "PodGroup": []}
+    for item in objects:
+        if item.get("kind") in by_kind:
+            by_kind[str(item["kind"])].append(item)
+    try:
+        running: dict[str, int] = {}
+        for item in by_kind["PodGroup"]:
+            if _runs(item):
+                queue = str(item["spec"]["queue"])
+                running[queue] = running.get(queue, 0) + 1
+        queues = {
+            str(item["metadata"]["name"]): QueueUsage(
+                _gpus(item, "allocated"),
+                _gpus(item, "allocatedNonPreemptible"),
+                running.get(str(item["metadata"]["name"]), 0),
+            )
+            for item in by_kind["Queue"]
+        }
+    except (KeyError, TypeError, AttributeError, InvalidOperation) as error:
+        hint = "It must be what `kubectl get ... -o json` prints."
+        raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {error!r}", hint=hint) from error
+    return ClusterState(queues)
+
+
+def _runs(pod_group: dict[str, Any]) -> bool:
+    """Whether pods of a PodGroup run: older releases count them, newer ones report what they hold."""
+    status = pod_group.get("status") or {}
+    held = (status.get("resourcesStatus") or {}).get("allocated") or {}
+    return int(status.get("running") or 0) > 0 or any(_quantity(amount) > 0 for amount in held.values())
+
+
+def _gpus(queue: dict[str, Any], field: str) -> int:
+    amounts = (queue.get("status") or {}).get(field) or {}
+    return math.ceil(_quantity(amounts.get(GPU, 0)))
+
+
+def _quantity(value: str | int | float) -> Decimal:
+    """A Kubernetes quantity as a number."""
+    text = str(value)
+    suffix = text.lstrip("+-.0123456789")
+    if suffix in _SUFFIXES:
+        return Decimal(text.removesuffix(suffix)) * _SUFFIXES[suffix]
+    return Decimal(text)

@@ -1,0 +1,76 @@
+"""The one caller of kubectl: arguments in, JSON objects out, failures in one plain sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.process import run
+
+_GIVE = "Pass --cluster-state FILE with the JSON of `kubectl get`, or --context and --kubeconfig."
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which cluster is meant. kubectl hands none of its own flags to plugins, so every command has them."""
+
+    context: str | None = None
+    kubeconfig: str | None = None
+
+    def flags(self) -> list[str]:
+        """The flags for kubectl."""
+        named = (("--context", self.context), ("--kubeconfig", self.kubeconfig))
+        return [part for flag, value in named if value for part in (flag, value)]
+
+
+def get(access: Access, resource: str, *, all_namespaces: bool = False) -> list[dict[str, Any]]:
+    """All objects of a resource. Raises TasError where the cluster does not answer with them."""
+    program = os.environ.get("KUBECTL_PATH") or "kubectl"
+    scope = ["-A"] if all_namespaces else []
+    done = run([program, *access.flags(), "get", resource, *scope, "-o", "json"])
+    if done.code != 0:
+        raise TasError(_explain(resource, done.err), hint=_GIVE)
+    return list(parse(done.out, f"what kubectl printed for {resource}"))
+
+
+def read_file(path: str) -> list[dict[str, Any]]:
+    """The objects in a file: one JSON list or object, or several behind each other."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise TasError(f"cannot read {path}: {error.strerror}", hint="Name a file with JSON.") from error
+    return list(parse(content, path))
+
+
+def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
+    """The objects in JSON text; the items of a List each. Raises TasError for anything else."""
+    try:
+        text, place, decoder = content.decode("utf-8-sig"), 0, json.JSONDecoder()
+        while text[place:].strip():
+            place += len(text[place:]) - len(text[place:].lstrip())
+            value, place = decoder.raw_decode(text, place)
+            items = value.get("items", [value]) if isinstance(value, dict) else value
+            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+                raise ValueError("not a list of objects")
+            yield from items
+    except ValueError as error:
+        hint = "It must be what `kubectl get ... -o json` prints."
+        raise TasError(f"{what} is not JSON of Kubernetes objects: {error}", hint=hint) from error
+
+
+def _explain(resource: str, message: str) -> str:
+    """kubectl's complaint in one plain sentence."""
+    lowered = message.lower()
+    last = message.strip().splitlines()[-1] if message.strip() else "it gave no reason"
+    if "forbidden" in lowered:
+        return f"the cluster forbids reading {resource}: {last}"
+    if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
+        return f"the cluster has no {resource}: KAI Scheduler's CustomResourceDefinitions are not installed"
+    if "context" in lowered and "does not exist" in lowered:
+        return f"kubectl knows no such context: {last}"
+    return f"the cluster cannot be reached: {last}"

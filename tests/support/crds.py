@@ -1,0 +1,259 @@
+"""What a strict API server says of an object: KAI's CustomResourceDefinitions as they are, read from beside the
+repository and never copied into it.
+
+Follows apiserver's strict field validation: a field that the schema does not name is refused at every level, and
+``x-kubernetes-validations`` are evaluated as CEL. What KAI's webhooks demand is in ``tests/support/webhooks.py``.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import celpy
+import pytest
+import yaml
+from celpy.adapter import json_to_cel
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
+
+from kubectl_tas import kai
+from tests.support.golden import ROOT
+
+CRDS = ROOT.parent / "shared/crds"
+FOLDERS = {
+    (0, 2): "v0.10.5",
+    (0, 9): "v0.10.5",
+    (0, 10): "v0.10.5",
+    (0, 12): "v0.12.23",
+    (0, 13): "v0.13.4",
+    (0, 15): "v0.15.3",
+    (0, 17): "v0.17.0",
+}
+"""The release whose CRDs stand for each row of the version table. Before 0.10 there are none: LACKING mends that."""
+LACKING: dict[tuple[int, int], tuple[tuple[str, ...], ...]] = {
+    (0, 9): (
+        ("PodGroup", "spec", "preemptibility"),
+        ("PodGroup", "spec", "subGroups", "parent"),
+        ("PodGroup", "spec", "subGroups", "topologyConstraint"),
+    ),
+    (0, 2): (
+        ("PodGroup", "spec", "preemptibility"),
+        ("PodGroup", "spec", "topologyConstraint"),
+        ("PodGroup", "spec", "subGroups"),
+        ("Topology",),
+    ),
+}
+"""What the CRDs of 0.10 have and an older row has not: a field of a kind, or all of the kind."""
+CORE = {("v1", "Pod"): "Namespaced", ("scheduling.k8s.io/v1", "PriorityClass"): "Cluster"}
+"""Kinds that every Kubernetes cluster has. Only their metadata is judged here."""
+
+_KEYWORDS = frozenset(
+    {
+        *("additionalProperties", "anyOf", "description", "enum", "format", "items", "maxItems", "maxLength"),
+        *("minItems", "minLength", "minimum", "pattern", "properties", "required", "type"),
+        *("x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-validations"),
+    }
+)
+"""All that this validator understands, or may overlook; any other keyword in a CRD is an error of the test."""
+_INT32 = 2**31 - 1
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_NAME_PART = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_QUALIFIED = rf"^(?![^/]{{254}})({_LABEL}(\.{_LABEL})*/)?{_NAME_PART}\Z"
+_OBJECT_META: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "maxLength": 253, "pattern": rf"^{_LABEL}(\.{_LABEL})*\Z"},
+        "namespace": {"type": "string", "maxLength": 63, "pattern": rf"^{_LABEL}\Z"},
+        "labels": {
+            "type": "object",
+            "propertyNames": {"pattern": _QUALIFIED},
+            "additionalProperties": {
+                "type": "string",
+                "pattern": rf"^({_NAME_PART})?\Z",
+            },
+        },
+        "annotations": {
+            "type": "object",
+            "propertyNames": {"pattern": _QUALIFIED},
+            "additionalProperties": {"type": "string"},
+        },
+    },
+    "additionalProperties": False,
+}
+"""Of ObjectMeta, what people and this tool write; the rest is a server's to fill in."""
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Crd:
+    """One kind that a server serves."""
+
+    scope: str
+    versions: dict[str, Schema]
+    """Structural schemas of the served versions, by apiVersion."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The kinds that one KAI release installs."""
+
+    crds: dict[str, Crd]
+    """By kind."""
+
+    def violations(self, manifest: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
+        """Why the object is refused, each as ``path: reason``; nothing where it is taken.
+
+        ``old`` is the object that it replaces; transition rules are for updates alone.
+        """
+        api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
+        if (api_version, kind) in CORE:
+            return list(_metadata(manifest, CORE[api_version, kind]))
+        crd = self.crds.get(str(kind))
+        if crd is None or api_version not in crd.versions:
+            return [f"no kind {kind} in {api_version}"]
+        schema = crd.versions[api_version]
+        found = [_reason(error) for error in sorted(_validator(schema).iter_errors(manifest), key=str)]
+        # Like a server: rules may assume the structure, so they run only where it holds.
+        found = found or list(_rules(schema, manifest, old, ""))
+        return [*_metadata(manifest, crd.scope), *found]
+
+
+def require_crds() -> None:
+    """Skips the test where the CRDs are not beside the repository; in CI that is a failure."""
+    if CRDS.is_dir():
+        return
+    if os.environ.get("CI"):
+        pytest.fail(f"the CRDs are missing: {CRDS}")
+    pytest.skip(f"no CRDs in {CRDS}")
+
+
+def server(version: str) -> Server:
+    """The server with KAI ``version``, such as ``0.17``. Skips the test where there are no CRDs."""
+    require_crds()
+    release = kai.release(version)
+    assert release is not None, f"not in the version table: {version}"
+    major, minor = (int(part) for part in release.version.split("."))
+    return _server(max(row.since for row in kai.TABLE if row.since <= (major, minor)))
+
+
+@cache
+def _server(since: tuple[int, int]) -> Server:
+    crds = {}
+    for path in sorted((CRDS / FOLDERS[since]).glob("*.yaml")):
+        definition = yaml.safe_load(path.read_text())["spec"]
+        kind, group = definition["names"]["kind"], definition["group"]
+        if (kind,) in LACKING.get(since, ()):
+            continue
+        served = {
+            f"{group}/{version['name']}": version["schema"]["openAPIV3Schema"]
+            for version in definition["versions"]
+            if version["served"]
+        }
+        for schema in served.values():
+            for _, *path_to_field in (lacking for lacking in LACKING.get(since, ()) if lacking[0] == kind):
+                _remove(schema, path_to_field)
+        crds[kind] = Crd(definition["scope"], {name: _strict(schema) for name, schema in served.items()})
+    assert crds, f"no CRDs in {CRDS / FOLDERS[since]}"
+    return Server(crds)
+
+
+def _remove(schema: Schema, path: list[str]) -> None:
+    """Takes a field out of a schema; lists on the way are entered."""
+    *above, field = path
+    for step in above:
+        schema = schema["properties"][step]
+        schema = schema.get("items", schema)
+    del schema["properties"][field]
+
+
+def _strict(schema: Schema) -> Schema:
+    """The schema of a whole object as JSON Schema: its metadata is checked apart."""
+    schema = _closed(schema)
+    schema["properties"] |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {}}
+    schema["required"] = sorted({*schema.get("required", ()), "apiVersion", "kind"})
+    return schema
+
+
+def _closed(schema: Schema) -> Schema:
+    """A structural schema as JSON Schema that refuses unknown fields."""
+    unknown = schema.keys() - _KEYWORDS
+    assert not unknown, f"this validator does not know {sorted(unknown)}"
+    closed = copy.copy(schema)
+    if "properties" in schema:
+        closed["properties"] = {name: _closed(part) for name, part in schema["properties"].items()}
+        closed.setdefault("additionalProperties", False)
+    elif isinstance(schema.get("additionalProperties"), dict):
+        closed["additionalProperties"] = _closed(schema["additionalProperties"])
+    elif schema.get("type") == "object":
+        closed["additionalProperties"] = False
+    if "items" in schema:
+        closed["items"] = _closed(schema["items"])
+    if "pattern" in schema:
+        closed["pattern"] = _to_end(schema["pattern"])
+    if schema.get("format") == "int32":
+        closed = {"minimum": -_INT32 - 1, "maximum": _INT32, **closed}
+    return closed
+
+
+def _to_end(pattern: str) -> str:
+    """In Go ``$`` is the end of the text; in Python a line break may follow."""
+    return re.sub(r"\$$", r"\\Z", pattern)
+
+
+def _validator(schema: Schema) -> Any:
+    """A validator that takes neither 4.0 nor true for an integer."""
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    return extend(Draft202012Validator, type_checker=checker)(schema)
+
+
+def _reason(error: Any) -> str:
+    return f"{error.json_path.removeprefix('$').removeprefix('.') or 'object'}: {error.message}"
+
+
+def _metadata(manifest: dict[str, Any], scope: str) -> Iterator[str]:
+    """What every server says of ObjectMeta."""
+    metadata = manifest.get("metadata")
+    for error in _validator(_OBJECT_META).iter_errors(metadata):
+        yield f"metadata{error.json_path.removeprefix('$')}: {error.message}"
+    if isinstance(metadata, dict):
+        if scope == "Cluster" and "namespace" in metadata:
+            yield "metadata.namespace: the kind is cluster-scoped"
+        if scope == "Namespaced" and "namespace" not in metadata:
+            yield "metadata.namespace: the kind is namespaced"
+
+
+def _rules(schema: Schema, value: Any, old: Any, path: str) -> Iterator[str]:
+    """The ``x-kubernetes-validations`` of a schema and of all below it that do not hold.
+
+    Elements of a list have no old value: the lists of these CRDs are atomic, which makes them one value.
+    """
+    for rule in schema.get("x-kubernetes-validations", ()):
+        is_transition = re.search(r"\boldSelf\b", rule["rule"]) is not None
+        if is_transition and old is None:
+            continue
+        holds = _program(rule["rule"]).evaluate({"self": json_to_cel(value), "oldSelf": json_to_cel(old)})
+        if not holds:
+            yield f"{path or 'object'}: {rule.get('message', rule['rule'])}"
+    if isinstance(value, dict):
+        for name, part in value.items():
+            below = schema.get("properties", {}).get(name) or schema.get("additionalProperties")
+            if isinstance(below, dict):
+                before = old.get(name) if isinstance(old, dict) else None
+                yield from _rules(below, part, before, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _rules(schema.get("items", {}), part, None, f"{path}[{index}]")
+
+
+@cache
+def _program(rule: str) -> Any:
+    environment = celpy.Environment()
+    return environment.program(environment.compile(rule))

@@ -1,0 +1,84 @@
+"""Kills ``render`` at each of its steps on disk in turn, and looks at what it leaves behind.
+
+    python -m tests.support.killed BEFORE AFTER
+
+BEFORE is a rendered repository; AFTER holds the sources as they are when it is rendered again. Prints the number
+of steps. Runs as a process of its own because it forks.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kubectl_tas.emit.plan import TEMPORARY
+from tests.support.cli import kubectl_tas
+
+STEPS = frozenset({"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"})
+
+
+def main(before: Path, after: Path) -> None:
+    work = after.parent / "work"
+    old = manifests(before)
+    shutil.copytree(after, work)
+    shutil.copytree(before / "manifests", work / "manifests")
+    assert kubectl_tas("render", "-C", work).code == 0
+    new = manifests(work)
+    assert old.keys() - new.keys(), "nothing is removed"
+    assert new.keys() - old.keys(), "nothing is added"
+    step = 0
+    while killed_at(step, work, before):
+        found = manifests(work)
+        for name, text in found.items():
+            assert text in (old.get(name), new.get(name)) or name.endswith(TEMPORARY), f"step {step}: {name}: {text!r}"
+        listed = yaml.safe_load(found["kustomization.yaml"])["resources"]
+        assert set(listed) <= found.keys(), f"step {step}: {set(listed) - found.keys()} is listed but not there"
+        assert kubectl_tas("render", "-C", work).code == 0
+        assert manifests(work) == new, f"step {step}"
+        step += 1
+    print(step)  # noqa: T201
+
+
+def manifests(root: Path) -> dict[str, str]:
+    folder = root / "manifests"
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def killed_at(step: int, work: Path, before: Path) -> bool:
+    """Renders in a child that dies before that step; False where the child came to its end."""
+    shutil.rmtree(work / "manifests")
+    shutil.copytree(before / "manifests", work / "manifests")
+    child = os.fork()
+    if child == 0:
+        die_at(step, str(work / "manifests"))
+        os._exit(kubectl_tas("render", "-C", work).code)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, -signal.SIGKILL), status
+    return status != 0
+
+
+def die_at(step: int, folder: str) -> None:
+    """Counts what this process does below ``folder``, and kills it when it is about to do number ``step``."""
+    done = 0
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal done
+        if event not in STEPS or not str(arguments[0]).startswith(folder):
+            return
+        if event == "open" and arguments[1] == "r":
+            return
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done += 1
+
+    sys.addaudithook(watch)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

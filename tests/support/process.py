@@ -1,0 +1,34 @@
+"""Runs the installed scripts, or any program, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from tests.support.cli import Result
+from tests.support.golden import ROOT
+
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+"""Where pip has put ``kubectl-tas`` and ``kubectl_complete-tas``."""
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The environment of a shell that finds our scripts, with this checkout's code behind them."""
+    inherited = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "KUBECTL_TAS_DEBUG")}
+    path = f"{SCRIPTS}{os.pathsep}{inherited.get('PATH', os.defpath)}"
+    return {**inherited, "PATH": path, "PYTHONPATH": str(ROOT), **extra}
+
+
+def call(program: str | Path, *arguments: str | Path, cwd: Path | None = None, **extra: str) -> Result:
+    """What a program prints and exits with; ``extra`` are further environment variables."""
+    done = subprocess.run(
+        [program, *arguments],
+        cwd=cwd,
+        env=environment(**extra),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=300,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())

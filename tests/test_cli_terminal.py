@@ -1,0 +1,207 @@
+"""How the command behaves towards terminals, pipes, signals and full disks."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.cli import progress, session
+from kubectl_tas.cli.main import run
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.process import SCRIPTS, call, environment
+
+COMMAND = str(SCRIPTS / "kubectl-tas")
+ESCAPE = "\x1b["
+
+
+@pytest.fixture
+def broken(repository: Path) -> Path:
+    """A repository with one error."""
+    return write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 101)})
+
+
+@pytest.fixture
+def large(repository: Path) -> Path:
+    """A repository whose manifests do not fit into a pipe, which holds 64 KiB."""
+    names = [f"p{number}" for number in range(150)]
+    return write(repository, {f"pools/{name}.yaml": pool(name) for name in names})
+
+
+def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
+    """Exit code and output of a command whose stdout and stderr are a terminal."""
+    leader, follower = pty.openpty()
+    env = environment(TERM="xterm", **extra)
+    process = subprocess.Popen([COMMAND, *arguments], env=env, stdin=follower, stdout=follower, stderr=follower)
+    os.close(follower)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux ends a terminal that nobody holds open any more with an error
+        while part := os.read(leader, 4096):
+            shown += part
+    os.close(leader)
+    return process.wait(), shown.decode().replace("\r\n", "\n")
+
+
+class TestColour:
+    def test_on_a_terminal(self, broken: Path) -> None:
+        code, shown = on_terminal("validate", "-C", broken)
+        assert code == 1
+        assert f"{ESCAPE}1;31merror{ESCAPE}0m: " in shown
+
+    def test_same_words_without(self, broken: Path) -> None:
+        code, shown = on_terminal("validate", "-C", broken, NO_COLOR="1")
+        assert (code, shown) == (1, kubectl_tas("validate", "-C", broken).out)
+
+    def test_no_color_must_say_something(self, broken: Path) -> None:
+        assert ESCAPE in on_terminal("validate", "-C", broken, NO_COLOR="")[1]
+
+    def test_dumb_terminal(self, broken: Path) -> None:
+        leader, follower = pty.openpty()
+        os.close(leader)
+        with os.fdopen(follower, "w") as stream, pytest.MonkeyPatch.context() as patch:
+            patch.delenv("NO_COLOR", raising=False)
+            patch.setenv("TERM", "dumb")
+            assert not session.wants_colour(stream)
+            patch.setenv("TERM", "xterm")
+            assert session.wants_colour(stream)
+
+    def test_not_in_a_pipe(self, broken: Path) -> None:
+        assert ESCAPE not in call(COMMAND, "validate", "-C", broken).out
+
+    def test_not_in_json(self, broken: Path) -> None:
+        assert ESCAPE not in on_terminal("validate", "-C", broken, "-o", "json")[1]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class TestProgress:
+    """A bar is drawn once work has taken ``progress._DELAY``; the tests set that instead of waiting."""
+
+    @pytest.fixture
+    def stderr(self, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+        stream = Terminal()
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(progress, "_DELAY", 0.0)
+        monkeypatch.setattr(progress, "_INTERVAL", 0.0)
+        return stream
+
+    def work(self, steps: int = 4) -> None:
+        with progress.Progress("Reading") as bar:
+            for done in range(steps):
+                bar.tick(done + 1, steps)
+
+    def test_long_work(self, stderr: Terminal) -> None:
+        self.work()
+        frames = stderr.getvalue().split("\r")
+        assert frames[1] == "Reading [#######-----------------------] 1/4"
+        assert frames[4] == "Reading [##############################] 4/4"
+        assert stderr.getvalue().endswith(f"\r{ESCAPE}K"), "the bar is wiped away in the end"
+
+    def test_short_work(self, stderr: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(progress, "_DELAY", float("inf"))
+        self.work()
+        assert stderr.getvalue() == ""
+
+    def test_is_not_redrawn_at_every_step(self, stderr: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(progress, "_INTERVAL", float("inf"))
+        self.work()
+        assert stderr.getvalue().count("Reading") == 1
+
+    def test_no_terminal(self, stderr: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(stderr, "isatty", lambda: False)
+        self.work()
+        assert stderr.getvalue() == ""
+
+    def test_a_second_is_the_limit(self) -> None:
+        assert progress._DELAY == 1.0
+
+    def test_commands_show_it(self, large: Path, stderr: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["render", "-C", str(large)], "kubectl tas") == 0
+        for label in ("Reading", "Rendering", "Writing"):
+            assert f"\r{label} [" in stderr.getvalue()
+        assert "[#" not in capsys.readouterr().out
+
+    def test_is_wiped_before_an_error(self, stderr: Terminal) -> None:
+        def fail() -> None:
+            with progress.Progress("Reading") as bar:
+                bar.tick(1, 2)
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+        assert stderr.getvalue().endswith(f"\r{ESCAPE}K")
+
+
+@contextmanager
+def writing(root: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that renders more into a pipe than the pipe holds: it waits in the middle of its output."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([COMMAND, "render", "-C", root, "-o", "-"], env=environment(), stdout=pipe, stderr=pipe)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process:
+        process.stdout.read(1)
+        yield process
+
+
+class TestInterruption:
+    def test_ctrl_c(self, large: Path) -> None:
+        with writing(large) as process:
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate()
+        assert told == b"interrupted\n"
+        assert process.returncode == 130
+
+    def test_closed_pipe(self, large: Path) -> None:
+        with writing(large) as process:
+            assert process.stdout is not None
+            process.stdout.close()
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
+        assert process.returncode == 141
+
+    def test_head(self, large: Path) -> None:
+        result = call("bash", "-c", f"{COMMAND} render -C {large} -o - | head -1")
+        assert (result.code, result.out, result.err) == (0, "---\n", "")
+
+    def test_full_disk(self, large: Path) -> None:
+        result = call("bash", "-c", f"{COMMAND} render -C {large} -o - >/dev/full")
+        assert (result.code, result.err) == (3, "error: No space left on device\n")
+
+    @pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"])
+    def test_closed_streams(self, broken: Path, closed: str) -> None:
+        assert call("bash", "-c", f"{COMMAND} validate -C {broken} {closed}").code == 1
+
+
+class TestText:
+    @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}])
+    def test_output_is_utf8_whatever_the_locale(self, repository: Path, locale: dict[str, str]) -> None:
+        write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 30)})
+        assert "└─ team--a" in call(COMMAND, "pool", "list", "-C", repository, PYTHONCOERCECLOCALE="0", **locale).out
+
+    def test_file_name_that_is_no_text(self, repository: Path) -> None:
+        folder = os.fsencode(write(repository, {"pools/team.yaml": pool()}) / "pools")
+        Path(os.fsdecode(folder + b"/\xff.yaml")).write_text("a: [\n")
+        result = call(COMMAND, "validate", "-C", repository)
+        assert (result.code, result.err) == (1, "")
+        assert result.out.startswith("pools/\\udcff.yaml:1:")
+        assert '"path": "pools/\\udcff.yaml"' in call(COMMAND, "validate", "-C", repository, "-o", "json").out
+
+    def test_names_command_no_terminal(self, repository: Path) -> None:
+        name = "a\x1b]0;owned\x07\nb.yaml"
+        write(repository, {f"pools/{name}": 'apiVersion: tas/v1alpha1\nkind: "Po\\e[2Jol"\n'})
+        result = kubectl_tas("validate", "-C", repository)
+        assert result.out.startswith("pools/a\\x1b]0;owned\\x07\\nb.yaml:2:7: error: ")
+        assert 'the kind "Po\\x1b[2Jol"' in result.out

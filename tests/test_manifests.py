@@ -1,0 +1,226 @@
+"""Every case of golden/manifests: what is rendered, and that each cluster takes it as it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
+
+from kubectl_tas.model.schemas import MODELS
+from tests.support.cli import kubectl_tas
+from tests.support.crds import CORE, server
+from tests.support.golden import ROOT, assert_files, at, case_input, cases
+from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, files_below, load, render_copy, text
+from tests.support.webhooks import refusals
+
+KINDS = ("PriorityClass", "Topology", "Queue", "PodGroup")
+"""The order of application; what comes after are pods and workloads."""
+SCHEMAS = {
+    model.__name__: Draft202012Validator(json.loads(text(ROOT / f"schemas/{model.__name__.lower()}.json")))
+    for model in MODELS
+}
+
+
+@pytest.fixture(scope="module", params=cases("manifests"), ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.param
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rendered(case: Path, tmp_path_factory: pytest.TempPathFactory) -> Rendered:
+    return render_copy(case_input(case), tmp_path_factory.mktemp("case") / "repository")
+
+
+def test_manifests(case: Path, rendered: Rendered, snapshot: Any, update: bool) -> None:
+    assert_files(snapshot, case / "manifests", rendered.files, update=update)
+
+
+def test_findings(case: Path, rendered: Rendered, snapshot: Any) -> None:
+    result = kubectl_tas("validate", "-C", rendered.root)
+    assert result.code == 0
+    assert str(rendered.root) not in result.out
+    assert result.out == snapshot(extension_class=at(case / "output.txt"))
+
+
+def test_rendering_twice_changes_nothing(rendered: Rendered) -> None:
+    before = {path: path.stat() for path in files_below(rendered.root)}
+    result = kubectl_tas("render", "-C", rendered.root)
+    assert result.out == ""
+    assert f"0 written, 0 removed, {len(rendered.files)} unchanged" in result.err
+    after = {path: path.stat() for path in files_below(rendered.root)}
+    assert {path: (s.st_ino, s.st_mtime_ns) for path, s in after.items()} == {
+        path: (s.st_ino, s.st_mtime_ns) for path, s in before.items()
+    }
+
+
+def test_check_is_clean(rendered: Rendered) -> None:
+    result = kubectl_tas("check", "-C", rendered.root)
+    assert (result.code, result.out) == (0, "")
+
+
+def test_a_touched_file_is_found_and_mended(rendered: Rendered, tmp_path: Path) -> None:
+    root = tmp_path / "copy"
+    shutil.copytree(rendered.root, root)
+    file = root / rendered.output.relative_to(rendered.root) / next(iter(rendered.files))
+    before = text(file)
+    file.write_text(before.replace("kubectl-tas\n", "someone\n", 1) + "# by hand\n")
+    result = kubectl_tas("check", "-C", root)
+    assert result.code == 1
+    assert "-# by hand\n" in result.out
+    assert kubectl_tas("render", "-C", root).code == 0
+    assert text(file) == before
+
+
+def test_every_yaml_parser_reads_the_same(rendered: Rendered) -> None:
+    for path, content in rendered.files.items():
+        old = list(yaml.safe_load_all(content))
+        new = list(YAML(typ="safe", pure=True).load_all(content))
+        assert repr(old) == repr(new), path
+        assert len(old) == 1, path
+        assert "\r" not in content, path
+        assert content.endswith("\n"), path
+
+
+def test_text_says_what_was_compiled(rendered: Rendered) -> None:
+    written = 0
+    for cluster in rendered.clusters:
+        for artifact in rendered.session.artifacts():
+            if artifact.backend == cluster.name:
+                compiled = _present(artifact.manifest.model_dump(mode="json"))
+                assert load(cluster.folder / artifact.folder / artifact.file) == compiled
+                written += 1
+    assert written == sum(len(cluster.resources) for cluster in rendered.clusters)
+
+
+def _present(value: Any) -> Any:
+    """Without what a manifest leaves out: null, and empty lists and mappings."""
+    if isinstance(value, dict):
+        parts = {key: _present(part) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part is not None and part not in ([], {})}
+    return [_present(part) for part in value] if isinstance(value, list) else value
+
+
+def test_objects_are_valid_under_their_schema(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        for path, item in zip(cluster.resources, cluster.objects, strict=True):
+            if item["kind"] not in SCHEMAS:
+                assert path.startswith("workloads/"), f"no schema for {item['kind']} in {path}"
+                continue
+            assert [error.message for error in SCHEMAS[item["kind"]].iter_errors(item)] == [], path
+
+
+def test_a_strict_server_takes_every_object(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        judge = server(cluster.version or "0.17")
+        for path, item in zip(cluster.resources, cluster.objects, strict=True):
+            if cluster.version is None:
+                assert (item["apiVersion"], item["kind"]) in CORE, f"{path} needs KAI, which {cluster.name} lacks"
+            if not path.startswith("workloads/"):
+                assert judge.violations(item) == [], path
+                assert judge.violations(item, old=item) == [], path
+
+
+def test_webhooks_take_every_object(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        if cluster.version is not None:
+            assert refusals(cluster.objects, cluster.version) == []
+
+
+def test_quotas_of_leaves_add_up_to_their_pool(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        queues = cluster.of("Queue")
+        parents = {queue["spec"].get("parentQueue") for queue in queues}
+        for queue in queues:
+            below = [child for child in queues if child["spec"].get("parentQueue") == queue["metadata"]["name"]]
+            if below and not any(child["metadata"]["name"] in parents for child in below):
+                quotas = [child["spec"]["resources"]["gpu"]["quota"] for child in below]
+                assert sum(quotas) == queue["spec"]["resources"]["gpu"]["quota"], queue["metadata"]["name"]
+            for resource in ("cpu", "memory"):
+                share = queue["spec"]["resources"][resource]
+                assert share == {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+
+
+def test_gangs_count_their_pods(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        pods = Counter(_gang(pod) for pod in cluster.of("Pod"))
+        for group in cluster.of("PodGroup"):
+            name, spec = group["metadata"]["name"], group["spec"]
+            if "kubectl-tas/workflow" not in group["metadata"]["labels"]:
+                continue  # written by hand: its pods come from elsewhere
+            wanted = {(name, None): spec["minMember"]} if "minMember" in spec else {}
+            leaves = [sub_group for sub_group in spec.get("subGroups", ()) if "minMember" in sub_group]
+            wanted |= {(name, sub_group["name"]): sub_group["minMember"] for sub_group in leaves}
+            assert {gang: number for gang, number in pods.items() if gang[0] == name} == wanted
+
+
+def _gang(pod: Object) -> tuple[str | None, str | None]:
+    """The PodGroup and the SubGroup that a pod names."""
+    metadata = pod["metadata"]
+    group = metadata.get("annotations", {}).get("pod-group-name")
+    return group, metadata["labels"].get("kai.scheduler/subgroup-name")
+
+
+def test_constraints_name_levels_of_a_topology(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        topologies = {item["metadata"]["name"]: item["spec"]["levels"] for item in cluster.of("Topology")}
+        for group in cluster.of("PodGroup"):
+            for spec in (group["spec"], *group["spec"].get("subGroups", ())):
+                constraint = spec.get("topologyConstraint", {})
+                if constraint.get("topology") in topologies:
+                    levels = topologies[constraint["topology"]]
+                    known = {name for level in levels for name in level.values()}
+                    assert {name for field, name in constraint.items() if field.endswith("Level")} <= known
+                else:
+                    assert not constraint or "kubectl-tas/workflow" not in group["metadata"]["labels"]
+
+
+def test_kustomization_lists_what_is_to_be_applied(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        present = [path.relative_to(cluster.folder).as_posix() for path in files_below(cluster.folder)]
+        applied = [path for path in present if path != KUSTOMIZATION and not path.startswith(f"{PREVIEW}/")]
+        assert sorted(cluster.resources) == applied
+    assert sum(path.endswith(KUSTOMIZATION) for path in rendered.files) == len(rendered.clusters)
+
+
+def test_objects_stand_in_the_order_of_application(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        places = [_place(item, cluster.of("Queue")) for item in cluster.objects]
+        assert places == sorted(places)
+        assert len(set(places)) == len(places)
+
+
+def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str]:
+    """An object's place among all: by kind, queues from the root down, then by name."""
+    kind, metadata = item["kind"], item["metadata"]
+    rank = KINDS.index(kind) if kind in KINDS else len(KINDS)
+    depth = _depth(item, queues) if kind == "Queue" else 0
+    return rank, depth, metadata.get("namespace", ""), metadata["name"]
+
+
+def _depth(queue: Object, queues: list[Object]) -> int:
+    above = queue["spec"].get("parentQueue")
+    return 0 if above is None else 1 + max(_depth(q, queues) for q in queues if q["metadata"]["name"] == above)
+
+
+def test_sync_waves_follow_the_order_of_application(rendered: Rendered) -> None:
+    if rendered.session.fleet.config.gitops != "argocd":
+        assert not any("sync-wave" in content for content in rendered.files.values())
+        return
+    for cluster in rendered.clusters:
+        waves = [item["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"] for item in cluster.objects]
+        assert [int(wave) for wave in waves] == sorted(int(wave) for wave in waves)
+
+
+def test_the_stream_is_the_files_in_order(rendered: Rendered) -> None:
+    for cluster in rendered.clusters:
+        result = kubectl_tas("render", "-o", "-", "--backend", cluster.name, "-C", rendered.root)
+        assert result.code == 0
+        assert list(yaml.safe_load_all(result.out)) == list(cluster.objects)

@@ -1,0 +1,168 @@
+"""One repository under every KAI release: it renders to what that release accepts, or says which release would."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_tas import kai
+from tests.support.cli import Result, kubectl_tas
+from tests.support.crds import server
+from tests.support.golden import GOLDEN, assert_files, cases
+from tests.support.webhooks import refusals
+
+VERSIONS = tuple(f"{major}.{minor}" for major, minor in (row.since for row in kai.TABLE))
+WRITTEN = 'version: "0.17"'
+"""How the repositories' tas.yaml names its release; each test puts its own there."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the manifests for a release look like."""
+
+    topology_api: str | None
+    queue_levels: int
+    preemptibility: bool
+    parents: bool
+    skip_podgrouper: bool
+    aliases: bool
+
+
+KUEUE, KAI = "kueue.x-k8s.io/v1alpha1", "kai.scheduler/v1alpha1"
+FACTS = {
+    "0.2": Facts(None, 2, preemptibility=False, parents=False, skip_podgrouper=False, aliases=False),
+    "0.9": Facts(KUEUE, 2, preemptibility=False, parents=False, skip_podgrouper=False, aliases=False),
+    "0.10": Facts(KUEUE, 2, preemptibility=True, parents=True, skip_podgrouper=False, aliases=False),
+    "0.12": Facts(KAI, 2, preemptibility=True, parents=True, skip_podgrouper=False, aliases=False),
+    "0.13": Facts(KAI, 3, preemptibility=True, parents=True, skip_podgrouper=False, aliases=False),
+    "0.15": Facts(KAI, 3, preemptibility=True, parents=True, skip_podgrouper=True, aliases=False),
+    "0.17": Facts(KAI, 3, preemptibility=True, parents=True, skip_podgrouper=True, aliases=True),
+}
+FIRST = {"without-topology": "0.2", "without-subgroups": "0.9", "with-subgroups": "0.10", "handwritten": "0.17"}
+"""The first release that takes each repository."""
+
+
+def repository(name: str, version: str, folder: Path) -> Path:
+    """A copy of the repository ``name`` for clusters with KAI ``version``."""
+    root = folder / f"{name}-{version}"
+    shutil.copytree(GOLDEN / "versions" / name / "input", root)
+    config = (root / "tas.yaml").read_text()
+    assert config.count(WRITTEN) == 1
+    (root / "tas.yaml").write_text(config.replace(WRITTEN, f'version: "{version}"'))
+    return root
+
+
+def render(root: Path) -> Result:
+    return kubectl_tas("render", "-o", "-", "-C", root)
+
+
+def number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("case", cases("versions"), ids=lambda case: case.name)
+def test_version(case: Path, version: str, tmp_path: Path, snapshot: Any, update: bool) -> None:
+    root = repository(case.name, version, tmp_path)
+    result = render(root)
+    if number(version) < number(FIRST[case.name]):
+        assert (result.code, result.out) == (1, "")
+        found = kubectl_tas("validate", "-C", root).out
+        assert_files(snapshot, case / version, {"output.txt": found}, update=update)
+    else:
+        assert result.code == 0
+        assert_files(snapshot, case / version, {"manifests.yaml": result.out}, update=update)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", FIRST)
+def test_the_server_takes_what_is_rendered(name: str, version: str, tmp_path: Path) -> None:
+    if number(version) < number(FIRST[name]):
+        return
+    objects = list(yaml.safe_load_all(render(repository(name, version, tmp_path)).out))
+    judge = server(version)
+    assert [reason for item in objects for reason in judge.violations(item)] == []
+    assert refusals(objects, version) == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", FIRST)
+def test_the_release_that_a_refusal_names_takes_it(name: str, version: str, tmp_path: Path) -> None:
+    if number(version) >= number(FIRST[name]):
+        return
+    found = kubectl_tas("validate", "-C", repository(name, version, tmp_path)).out
+    assert set(re.findall(r"error: .* \[([-a-z]+)\]", found)) == {"version-unsupported"}
+    named = re.findall(r"needs KAI ([0-9.]+) or later; backend prod runs ([0-9.]+)", found)
+    assert {runs for _, runs in named} == {version}
+    assert max((needs for needs, _ in named), key=number) == FIRST[name]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_each_release_is_given(version: str, tmp_path: Path) -> None:
+    taken = [name for name, first in FIRST.items() if number(version) >= number(first)]
+    objects = [item for name in taken for item in yaml.safe_load_all(render(repository(name, version, tmp_path)).out)]
+    kinds: dict[str, list[Any]] = {}
+    for item in objects:
+        kinds.setdefault(item["kind"], []).append(item)
+    levels = [level for topology in kinds.get("Topology", []) for level in topology["spec"]["levels"]]
+    groups = kinds["PodGroup"]
+    facts = Facts(
+        topology_api=next(iter({topology["apiVersion"] for topology in kinds.get("Topology", [])}), None),
+        queue_levels=2
+        if any("parentQueue" not in q["spec"] and "pool" in q["metadata"]["name"] for q in kinds["Queue"])
+        else 3,
+        preemptibility=all("preemptibility" in group["spec"] for group in groups),
+        parents=any("parent" in sub for group in groups for sub in group["spec"].get("subGroups", ())),
+        skip_podgrouper=any("kai.scheduler/skip-podgrouper" in p["metadata"]["annotations"] for p in kinds["Pod"]),
+        aliases=any("alias" in level for level in levels),
+    )
+    assert facts == FACTS[version]
+
+
+def test_facts_and_table_have_the_same_rows() -> None:
+    assert tuple(FACTS) == VERSIONS
+
+
+@pytest.mark.parametrize(
+    ("version", "like"),
+    [("0.8", "0.2"), ("0.11", "0.10"), ("0.14", "0.13"), ("0.16", "0.15"), ("v0.17.0", "0.17"), ("0.17.3", "0.17")],
+)
+def test_releases_between_rows(version: str, like: str, tmp_path: Path) -> None:
+    for name in (name for name, first in FIRST.items() if number(like) >= number(first)):
+        result = render(repository(name, version, tmp_path))
+        assert result.code == 0
+        assert result.out == render(repository(name, like, tmp_path)).out
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.18", "1.0", "v0.99.1"])
+def test_a_release_beyond_the_table(version: str, tmp_path: Path) -> None:
+    root = repository("without-topology", version, tmp_path)
+    result = kubectl_tas("validate", "-C", root)
+    assert result.code == 1
+    assert "[version-unknown]" in result.out
+    assert "0.2 to 0.17" in result.out
+    assert render(root).code == 1
+
+
+@pytest.mark.parametrize("field", ["backoffLimit", "completions", "parallelism"])
+def test_a_field_that_is_gone(field: str, tmp_path: Path) -> None:
+    for version, code in (("0.13", 0), ("0.14", 0), ("0.15", 1), ("0.17", 1)):
+        root = repository("without-topology", version, tmp_path)
+        (root / "workflows/gang.yaml").write_text(
+            "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: gang}\n"
+            f"spec: {{queue: osmo-pool-ml-team--shared, minMember: 1, {field}: 3}}\n"
+        )
+        found = kubectl_tas("validate", "-C", root)
+        assert found.code == code
+        if code:
+            assert f"workflows/gang.yaml:4:56: error: KAI {version} has no spec.{field} any more" in found.out
+            assert "the last release with it is 0.14" in found.out
+        else:
+            objects = list(yaml.safe_load_all(render(root).out))
+            assert [reason for item in objects for reason in server(version).violations(item)] == []
