@@ -10,11 +10,11 @@ from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.grove import Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
+from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import TEMPLATE, FleetPodCliqueSet
+from kubectl_tas.resolve.grove import FleetPodCliqueSet
 
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""

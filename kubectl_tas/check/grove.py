@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from kubectl_tas.check.podgroup import CONSTRAINT_ORDER
 from kubectl_tas.check.topology import HOSTNAME, TOPOLOGY_SCHEDULER
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.model.grove import PackConstraint
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.topology import DOMAINS
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import DEFAULT_TOPOLOGY, TEMPLATE, FleetPodCliqueSet, Grove
+from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove
 
 OPERATOR_LEVELS = Rule(
     "operator-levels",

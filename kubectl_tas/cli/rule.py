@@ -34,6 +34,8 @@ MODULES = (
     "kubectl_tas.check.cliques",
     "kubectl_tas.check.versions",
     "kubectl_tas.check.admission",
+    "kubectl_tas.check.drift",
+    "kubectl_tas.check.transitions",
     "kubectl_tas.edit.subpools",
 )
 """The modules that declare rules, in the order in which they run."""

@@ -93,6 +93,13 @@ class ScalingGroup(Open):
     """How close each replica must run; equal to or narrower than what the set asks for."""
 
 
+Path = tuple[str | int, ...]
+DEFAULT_TOPOLOGY = "grove-topology"
+"""The cluster topology that Grove's operator makes from its own configuration; sets that name none use it."""
+TEMPLATE: Path = ("spec", "template")
+"""Where the template of a set stands."""
+
+
 class SetTemplate(Open):
     """One replica of a set."""
 
@@ -126,6 +133,43 @@ class PodCliqueSet(Workload):
     """PodCliqueSet"""
     spec: SetSpec
     """What it consists of."""
+
+    @property
+    def constraints(self) -> tuple[tuple[PackConstraint, Path], ...]:
+        """Every constraint with its place: the set's, then those of scaling groups, then those of cliques."""
+        template = self.spec.template
+        found = [(template.topologyConstraint, TEMPLATE)]
+        for index, group in enumerate(template.podCliqueScalingGroups):
+            found.append((group.topologyConstraint, (*TEMPLATE, "podCliqueScalingGroups", index)))
+        for index, clique in enumerate(template.cliques):
+            found.append((clique.topologyConstraint, (*TEMPLATE, "cliques", index)))
+        return tuple((item, (*path, "topologyConstraint")) for item, path in found if item is not None)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for any placement."""
+        return any(constraint.asks for constraint, _ in self.constraints)
+
+    @property
+    def named(self) -> tuple[tuple[str, Path], ...]:
+        """Cluster topologies that it names, in either spelling, with the places."""
+        named = self.spec.template.clusterTopologyName
+        first = [] if named is None else [(named, (*TEMPLATE, "clusterTopologyName"))]
+        later = ((item.topologyName, (*path, "topologyName")) for item, path in self.constraints)
+        return (*first, *((name, path) for name, path in later if name is not None))
+
+    @property
+    def topology_name(self) -> str | None:
+        """The cluster topology that it uses, declared or not; None: no topology applies."""
+        if self.named:
+            return self.named[0][0]
+        return DEFAULT_TOPOLOGY if self.asks else None
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains that it asks for, each once."""
+        asked = (domain for item, _ in self.constraints for domain in (item.required, item.preferred))
+        return tuple(dict.fromkeys(domain for domain in asked if domain is not None))
 
 
 class TopologyAwareScheduling(Model):

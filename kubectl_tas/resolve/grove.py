@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
-from kubectl_tas.model.grove import Clique, OperatorConfiguration, PackConstraint, PodCliqueSet, ScalingGroup
+from kubectl_tas.model.grove import (
+    DEFAULT_TOPOLOGY,
+    TEMPLATE,
+    Clique,
+    OperatorConfiguration,
+    PackConstraint,
+    PodCliqueSet,
+    ScalingGroup,
+)
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.model.workload import PodTemplate
@@ -16,10 +24,6 @@ from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetPool, FleetSu
 from kubectl_tas.resolve.replicas import pod_gpus
 from kubectl_tas.resolve.submission import Submission
 from kubectl_tas.resolve.targets import pick_target
-
-DEFAULT_TOPOLOGY = "grove-topology"
-"""The cluster topology that Grove's operator makes from its own configuration; sets that name none use it."""
-TEMPLATE: KeyPath = ("spec", "template")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,6 @@ class FleetPodCliqueSet:
     """None where neither a pool nor a single backend says it."""
     target: tuple[FleetPool, FleetSubpool | None] | None
     """The pool, and the subpool where it names one; None where it names no pool that is known."""
-    named: tuple[tuple[str, KeyPath], ...]
-    """Cluster topologies that it names, with the places; more than one name is an error."""
     topology: FleetTopology | None
     """The cluster topology that it uses; None: it asks for none, or for one that is not declared."""
     cliques: tuple[FleetClique, ...]
@@ -108,26 +110,30 @@ class FleetPodCliqueSet:
         """How many times its template is there."""
         return self.declared.spec.spec.replicas
 
-    @cached_property
+    @property
+    def spec(self) -> PodCliqueSet:
+        """The set as it was written."""
+        return self.declared.spec
+
+    @property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
-        """Every constraint with its place: the set's, then those of scaling groups, then those of cliques."""
-        template = self.declared.spec.spec.template
-        owners = [(template.topologyConstraint, TEMPLATE)]
-        owners += [(group.spec.topologyConstraint, group.path) for group in self.groups]
-        owners += [(clique.spec.topologyConstraint, clique.path) for clique in self.cliques]
-        return tuple((item, (*path, "topologyConstraint")) for item, path in owners if item is not None)
+        """Every constraint with its place."""
+        return self.spec.constraints
+
+    @property
+    def named(self) -> tuple[tuple[str, KeyPath], ...]:
+        """Cluster topologies that it names, with the places; more than one name is an error."""
+        return self.spec.named
 
     @property
     def asks(self) -> bool:
         """Whether it asks for any placement."""
-        return any(constraint.asks for constraint, _ in self.constraints)
+        return self.spec.asks
 
     @property
     def topology_name(self) -> str | None:
         """The cluster topology by name, declared or not; None: no topology applies."""
-        if self.named:
-            return self.named[0][0]
-        return DEFAULT_TOPOLOGY if self.asks else None
+        return self.spec.topology_name
 
     @cached_property
     def submitted(self) -> SubmittedSet | None:
@@ -244,7 +250,7 @@ def _set(
         )
         for index, group in enumerate(template.podCliqueScalingGroups)
     )
-    found = FleetPodCliqueSet(declared, backend, target, tuple(_named(declared)), None, cliques, groups)
+    found = FleetPodCliqueSet(declared, backend, target, None, cliques, groups)
     name = found.topology_name
     if name is None or grove.is_disabled:
         return found
@@ -252,18 +258,3 @@ def _set(
         known = tuple(topologies)
         dangling.append(Dangling("topology of a set", name, known, declared, found.named[0][1]))
     return replace(found, topology=topologies.get(name))
-
-
-def _named(declared: Declared[PodCliqueSet]) -> Iterator[tuple[str, KeyPath]]:
-    """Every cluster topology that a set names, in either spelling."""
-    template = declared.spec.spec.template
-    if template.clusterTopologyName is not None:
-        yield template.clusterTopologyName, (*TEMPLATE, "clusterTopologyName")
-    owners: list[tuple[PackConstraint | None, KeyPath]] = [(template.topologyConstraint, TEMPLATE)]
-    for index, group in enumerate(template.podCliqueScalingGroups):
-        owners.append((group.topologyConstraint, (*TEMPLATE, "podCliqueScalingGroups", index)))
-    for index, clique in enumerate(template.cliques):
-        owners.append((clique.topologyConstraint, (*TEMPLATE, "cliques", index)))
-    for constraint, path in owners:
-        if constraint is not None and constraint.topologyName is not None:
-            yield constraint.topologyName, (*path, "topologyConstraint", "topologyName")

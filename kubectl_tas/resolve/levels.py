@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetTopology, Level
-from kubectl_tas.resolve.grove import DEFAULT_TOPOLOGY, Grove
+from kubectl_tas.resolve.grove import Grove
 
 
 def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: Grove) -> dict[str, FleetTopology]:
