@@ -118,7 +118,7 @@ def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple
     if constraint is None:
         return ()
     base = (*path, "topologyConstraint")
-    required = (*base, "packDomain") if constraint.packDomain is not None else (*base, "pack", "required")
+    required = (*base, *constraint.required_at)
     found = (
         ("required", constraint.required, required),
         ("preferred", constraint.preferred, (*base, "pack", "preferred")),

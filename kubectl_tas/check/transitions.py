@@ -186,7 +186,10 @@ def _changed_constraints(change: Change) -> Iterator[Diagnostic]:
                     f"rule 1: the domain of {what} changes since {change.revision} "
                     f"from {_words(old)} to {_words(new)}; domains of a deployed set cannot be changed"
                 )
-                place = after.declared.origin.locate((*path, "topologyConstraint"), key=True)
+                where: KeyPath = (*path, "topologyConstraint")
+                if constraint is not None and constraint.required is not None:
+                    where = (*where, *constraint.required_at)
+                place = after.declared.origin.locate(where, key=where[-1] == "topologyConstraint")
                 hint = f"Take the change back, or delete the set {after.name} first, or give it another name."
                 yield Diagnostic(SET_CONSTRAINT_CHANGED, message, place, hint=hint)
 

@@ -40,6 +40,11 @@ class PackConstraint(Model):
         return self.packDomain or (self.pack.required if self.pack else None)
 
     @property
+    def required_at(self) -> tuple[str, ...]:
+        """Where the required level stands below the constraint."""
+        return ("packDomain",) if self.packDomain is not None else ("pack", "required")
+
+    @property
     def preferred(self) -> Domain | None:
         """The level that should hold."""
         return self.pack.preferred if self.pack else None
