@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterable
 from kubectl_tas.check.admission import check_admission
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.config import check_config
+from kubectl_tas.check.gangs import check_gangs
 from kubectl_tas.check.grove import check_grove
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.placement import check_placement
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.quota import check_quotas
 from kubectl_tas.check.references import check_references
+from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.topology import check_topologies
 from kubectl_tas.check.unique import check_unique
 from kubectl_tas.check.versions import check_versions
 from kubectl_tas.check.workflow import check_workflows
+from kubectl_tas.check.workload import check_workloads
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -29,6 +32,9 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_topologies,
     check_workflows,
     check_placement,
+    check_workloads,
+    check_segments,
+    check_gangs,
     check_pod_groups,
     check_grove,
     check_cliques,

@@ -57,6 +57,10 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
             yield _invalid("topology", name, place)
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
+    for workload in fleet.repository.workloads:
+        name = workload.spec.metadata.name
+        if not all(names.is_label(part) for part in name.split(".")) or len(name) > 253:
+            yield _invalid(workload.spec.kind, name, workload.at("metadata", "name"))
     yield from _queue_lengths(fleet)
 
 

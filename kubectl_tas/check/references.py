@@ -26,7 +26,7 @@ PARENT_UNKNOWN = Rule(
 POOL_UNKNOWN = Rule(
     "pool-unknown",
     Severity.ERROR,
-    "A workflow names a pool or subpool that does not exist.",
+    "A workflow or workload names a pool or subpool that does not exist.",
     "It would be sent to a queue that does not exist and stay Pending for ever. Name a pool, or pool--subpool.",
 )
 TOPOLOGY_UNKNOWN = Rule(
@@ -44,7 +44,7 @@ RESOURCE_UNKNOWN = Rule(
 TOPOLOGY_KEY_UNKNOWN = Rule(
     "topology-key-unknown",
     Severity.ERROR,
-    "A workflow asks for a topology key that its pool does not have.",
+    "A workflow or workload asks for a topology key that its topology does not have.",
     "KAI takes a level that its Topology lacks for a constraint that can never be met, and the pods stay "
     "Pending. `kubectl tas pool topology-keys POOL` lists the keys.",
 )

@@ -57,6 +57,10 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _repeated("workflow", workflows)
     for workflow in repository.workflows:
         yield from _folded(workflow)
+    kinds = {(item.pool.backend.name, item.kind) for item in fleet.workloads}
+    for backend, kind in sorted(kinds):
+        same = (item for item in fleet.workloads if (item.pool.backend.name, item.kind) == (backend, kind))
+        yield from _repeated(kind, (_Named(item.name, item.declared) for item in same))
     yield from _collisions(fleet)
 
 
@@ -142,3 +146,8 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             for task in group.tasks:
                 item = _Named(task.pod, workflow.declared, (*task.path, "name"))
                 yield ("Pod", *where, task.pod), (workflow.name, group.name, task.name), item
+    for workload in fleet.workloads:
+        if workload.is_owned:
+            where = (workload.pool.backend.name, workload.pool.backend.namespace)
+            source = ("gang", workload.gang) if workload.gang else id(workload.declared)
+            yield ("PodGroup", *where, workload.pod_group), source, _Named(workload.pod_group, workload.declared)

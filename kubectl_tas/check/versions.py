@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
 from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup, FleetPodGroup
 
 VERSION_UNSUPPORTED = Rule(
@@ -46,6 +47,11 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield _unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place)
     for item in fleet.pod_groups:
         yield from _pod_group(item)
+    for workload in fleet.workloads:
+        if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
+            label = labels.GANG if workload.gang is not None else labels.OWNED
+            place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
+            yield _unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
 
 
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:

@@ -16,7 +16,7 @@ from kubectl_tas.errors import TasError
 if TYPE_CHECKING:
     from kubectl_tas.check.admission import Verdict
     from kubectl_tas.cli.session import Session
-    from kubectl_tas.resolve.fleet import FleetWorkflow
+    from kubectl_tas.resolve.submission import Submission
 
 PRIORITIES = ("HIGH", "NORMAL", "LOW")
 
@@ -47,10 +47,10 @@ def admit(
     directory: str | None,
     **cluster: str | None,
 ) -> int:
-    """Say whether the workflow in FILE, which need not be in the repository, would be admitted.
+    """Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.
 
-    What its queue already uses is what the repository's other HIGH and NORMAL workflows declare, unless --used,
-    --live or --cluster-state says otherwise. Exits 1 where a workflow is rejected.
+    What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
+    --live or --cluster-state says otherwise. Exits 1 where one is rejected.
     """
     from kubectl_tas.check.admission import admit as judge
     from kubectl_tas.check.admission import declared_usage
@@ -80,11 +80,11 @@ def admit(
     return 1 if any(verdict.outcome == "rejected" for _, verdict, _ in answers) else 0
 
 
-def _text(workflow: FleetWorkflow, verdict: Verdict, used: int) -> str:
+def _text(workflow: Submission, verdict: Verdict, used: int) -> str:
     from kubectl_tas.report import table
 
     facts = [
-        ("Workflow", workflow.name),
+        (workflow.kind, workflow.name),
         ("Pool", workflow.target),
         ("Queue", workflow.queue),
         ("Priority", workflow.priority),
@@ -98,7 +98,7 @@ def _text(workflow: FleetWorkflow, verdict: Verdict, used: int) -> str:
     return table.pairs(facts)
 
 
-def _data(workflow: FleetWorkflow, verdict: Verdict, used: int) -> dict[str, Any]:
+def _data(workflow: Submission, verdict: Verdict, used: int) -> dict[str, Any]:
     return {
         "workflow": workflow.name,
         "pool": workflow.target,
@@ -118,8 +118,8 @@ def _data(workflow: FleetWorkflow, verdict: Verdict, used: int) -> dict[str, Any
 
 def _with_file(
     directory: str | None, file: str, pool: str | None, priority: str | None
-) -> tuple[Session | None, list[FleetWorkflow]]:
-    """The repository with the file in it, and the file's workflows; no session where the file has errors."""
+) -> tuple[Session | None, list[Submission]]:
+    """The repository with the file in it, and what the file sends to a queue; no session where the file has errors."""
     from kubectl_tas.cli.session import Session, check_source, wants_colour
     from kubectl_tas.load.source import FolderSource, OverlaySource
     from kubectl_tas.report import text
@@ -129,13 +129,13 @@ def _with_file(
     content = _content(file, pool, priority)
     session = check_source(root, OverlaySource(FolderSource(root), {path: content}))
     own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path == path)
-    found = [item for item in session.fleet.workflows if item.declared.origin.path == path]
+    found = [item for item in session.fleet.submissions if item.declared.origin.path == path]
     refused = tuple(d for d in own if d.rule.code not in _VERDICTS)
     if Session(root, session.fleet, refused).failed() or not found:
         colour = wants_colour(sys.stderr)
         click.echo(text.blocks(refused, colour=colour), nl=False, err=True, color=colour)
         if not refused:
-            raise click.UsageError(f"{file} has no workflow")
+            raise click.UsageError(f"{file} has no workflow and no workload")
         return None, []
     return session, found
 
@@ -154,7 +154,10 @@ def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     """The file, with another pool and priority where they are given."""
     from kubectl_tas.edit.splice import set_value
     from kubectl_tas.load.document import parse
+    from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
     from kubectl_tas.load.text import decode
+    from kubectl_tas.model.labels import OWN_PREFIX
+    from kubectl_tas.model.workload import WORKLOADS
 
     try:
         content = Path(file).read_bytes()
@@ -166,6 +169,9 @@ def _content(file: str, pool: str | None, priority: str | None) -> bytes:
         return content
     for key, value in (("pool", pool), ("priority", priority)):
         for document in documents if value is not None else ():
-            if isinstance(document.data, dict) and isinstance(document.data.get("workflow"), dict):
+            kind = recognise(document)
+            if kind is WORKFLOW and isinstance(document.data.get("workflow"), dict):
                 text = set_value(text, document.index, ("workflow", key), str(value), after="name")
+            elif isinstance(kind, Kind) and kind.model in WORKLOADS:
+                text = set_value(text, document.index, ("metadata", "labels", f"{OWN_PREFIX}{key}"), str(value))
     return text.encode("utf-8")

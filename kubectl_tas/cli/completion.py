@@ -52,8 +52,8 @@ def pool_names(fleet: Fleet) -> list[str]:
 
 
 def workflow_names(fleet: Fleet) -> list[str]:
-    """Workflows."""
-    return [workflow.name for workflow in fleet.workflows]
+    """Workflows and workloads."""
+    return [item.name for item in fleet.submissions]
 
 
 def backend_names(fleet: Fleet) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FORMATS = ("table", "wide", "json", "yaml", "csv")
 DECLARED, CLUSTER = "declared", "cluster"
 SOURCES = {
-    DECLARED: "declared by the HIGH and NORMAL workflows of this repository",
+    DECLARED: "declared by the HIGH and NORMAL work of this repository",
     CLUSTER: "held in the cluster by work that cannot be preempted",
 }
 """Where usage comes from."""
@@ -38,7 +38,7 @@ def pool() -> None:
 def list_pools(output: str, archived: bool, live: bool, directory: str | None, **cluster: str | None) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    Used counts GPUs of HIGH and NORMAL work: what the workflows of this repository declare, or with --live,
+    Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
     --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
     """
     from kubectl_tas.report import json, pools, yaml

@@ -105,7 +105,7 @@ def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
     artifacts = session.artifacts()
     if not artifacts and not allow_empty:
         raise TasError(
-            f"nothing to render: {session.root} declares no pool, topology, workflow or PodGroup",
+            f"nothing to render: {session.root} declares no pool, topology, workflow, workload or PodGroup",
             hint="Run `kubectl tas init`, name the repository with -C, or pass --allow-empty to remove all manifests.",
         )
     return artifacts

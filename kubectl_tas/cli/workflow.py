@@ -12,7 +12,9 @@ from kubectl_tas.cli.completion import from_fleet, workflow_names
 from kubectl_tas.cli.session import Session, open_session, report, repository_option, tell_errors
 
 if TYPE_CHECKING:
-    from kubectl_tas.resolve.fleet import FleetWorkflow
+    from kubectl_tas.model.workload import AnyWorkload
+    from kubectl_tas.resolve.fleet import Fleet, FleetWorkflow
+    from kubectl_tas.resolve.workload import FleetWorkload
 
 
 @click.group()
@@ -23,11 +25,16 @@ def workflow() -> None:
 @workflow.command()
 @click.argument("workflow", metavar="FILE|NAME", shell_complete=from_fleet(workflow_names))
 @click.option("-o", "--output", type=click.Choice(["tree", "json"]), default="tree", show_default=True)
+@click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
 @repository_option
-def explain(workflow: str, output: str, directory: str | None) -> int:
-    """Show the queue, the admission verdict and the tree of constraints of a workflow."""
+def explain(workflow: str, output: str, pod_index: int | None, directory: str | None) -> int:
+    """Show the queue, the admission verdict and the tree of constraints of a workflow or workload.
+
+    Workloads can also be named as KIND/NAME.
+    """
     from kubectl_tas.draw import json, tree
     from kubectl_tas.draw.picture import picture
+    from kubectl_tas.draw.workload import picture as workload_picture
 
     session = open_session(directory)
     path = _path(session, workflow)
@@ -36,11 +43,14 @@ def explain(workflow: str, output: str, directory: str | None) -> int:
     if blocking.failed():
         report(blocking, stream=sys.stderr)
         return 1
+    workflows, workloads = _found(session.fleet, path, workflow)
+    if pod_index is not None:
+        click.echo(_seats(workloads, pod_index, output), nl=False)
+        return tell_errors(session)
+    pictures = [picture(session.fleet, item) for item in workflows]
+    pictures += [workload_picture(session.fleet, item) for item in workloads]
     draw = json.render if output == "json" else tree.render
-    found = [item for item in session.fleet.workflows if item.declared.origin.path == path]
-    if not Path(workflow).suffix:
-        found = [item for item in found if item.name == _fold(workflow)] or found
-    click.echo("\n".join(draw(picture(session.fleet, item)) for item in found), nl=False)
+    click.echo("\n".join(draw(item) for item in pictures), nl=False)
     return tell_errors(session)
 
 
@@ -50,20 +60,70 @@ def _fold(name: str) -> str:
     return fold(name)
 
 
+def _found(fleet: Fleet, path: str, wanted: str) -> tuple[list[FleetWorkflow], list[FleetWorkload]]:
+    """The workflows and workloads of the file at ``path`` that ``wanted`` names; all where it names the file."""
+    workflows = [item for item in fleet.workflows if item.declared.origin.path == path]
+    workloads = [item for item in fleet.workloads if item.declared.origin.path == path]
+    named = [item for item in workflows if item.name == _fold(wanted)]
+    owning = [item for item in workloads if _is_called(item.declared.spec, wanted)]
+    return (named, owning) if named or owning else (workflows, workloads)
+
+
+def _is_called(workload: AnyWorkload, wanted: str) -> bool:
+    kind, _, name = wanted.rpartition("/")
+    return workload.metadata.name == name and kind.lower() in ("", workload.kind.lower())
+
+
 def _path(session: Session, wanted: str) -> str:
-    """The file of the workflow with that name, or that file; a usage error where there is neither."""
-    declared = session.fleet.repository.workflows
-    for item in declared:
-        if _fold(item.spec.workflow.name) == _fold(wanted):
-            return item.origin.path
+    """The file of the workflow or workload with that name, or that file; a usage error where there is neither."""
+    repository = session.fleet.repository
+    for workflow in repository.workflows:
+        if _fold(workflow.spec.workflow.name) == _fold(wanted):
+            return workflow.origin.path
+    for workload in repository.workloads:
+        if _is_called(workload.spec, wanted):
+            return workload.origin.path
     full = Path(wanted).resolve() if Path(wanted).exists() else (session.root / wanted).resolve()
-    read = {item.origin.path for item in declared}
+    read = {item.origin.path for item in repository.workflows} | {item.origin.path for item in repository.workloads}
     read |= {d.location.path for d in session.diagnostics if d.location is not None}
     if full.is_relative_to(session.root) and full.relative_to(session.root).as_posix() in read:
         return full.relative_to(session.root).as_posix()
-    names = ", ".join(_known(session.fleet.workflows)) or "none"
-    raise click.UsageError(f'no workflow or workflow file "{wanted}" in {session.root}; there is {names}')
+    names = ", ".join(workflow_names(session.fleet)) or "none"
+    raise click.UsageError(f'no workflow, workload or file "{wanted}" in {session.root}; there is {names}')
 
 
-def _known(workflows: tuple[FleetWorkflow, ...]) -> list[str]:
-    return [item.name for item in workflows]
+def _seats(workloads: list[FleetWorkload], index: int, output: str) -> str:
+    """The segments that the pod with ``index`` is in; a usage error where there are none."""
+    from kubectl_tas.compile.previews import indices
+    from kubectl_tas.draw.workload import seats
+    from kubectl_tas.report import json
+
+    divided = [item for item in workloads if item.is_segmented]
+    if not divided:
+        raise click.UsageError("--pod-index is for workloads with segments; there are none")
+    found = [(item, seat) for item in divided for seat in seats(item, index)]
+    if not found:
+        raise click.UsageError(f"no segment of {', '.join(item.name for item in divided)} has a pod {index}")
+    if output == "tree":
+        return "".join(
+            f"{item.name}: pod {index} of {seat.replica_type} is in segment {seat.segment}, pods "
+            f"{indices(seat.indices)} ({seat.index_label})\n"
+            for item, seat in found
+        )
+    return json.dump(
+        {
+            "version": 1,
+            "podIndex": index,
+            "segments": [
+                {
+                    "kind": item.kind,
+                    "workload": item.name,
+                    "replicaType": seat.replica_type,
+                    "segment": seat.segment,
+                    "indices": list(seat.indices),
+                    "indexLabel": seat.index_label,
+                }
+                for item, seat in found
+            ],
+        }
+    )

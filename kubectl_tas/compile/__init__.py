@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable
 
 from kubectl_tas.compile.grove import compile_gang_previews
 from kubectl_tas.compile.guard import compile_guards
+from kubectl_tas.compile.owned import compile_owned
 from kubectl_tas.compile.podgroups import compile_pod_groups, pass_pod_groups
 from kubectl_tas.compile.pods import compile_pods
+from kubectl_tas.compile.previews import compile_previews
 from kubectl_tas.compile.priorityclasses import compile_priority_classes
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
+from kubectl_tas.compile.workloads import compile_workloads
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -21,7 +24,10 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_guards,
     compile_pod_groups,
     pass_pod_groups,
+    compile_owned,
     compile_pods,
+    compile_workloads,
+    compile_previews,
     compile_gang_previews,
 )
 

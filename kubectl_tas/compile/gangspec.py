@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from kubectl_tas.compile.gangs import Part
 from kubectl_tas.kai import Feature
@@ -11,14 +12,19 @@ from kubectl_tas.resolve.fleet import Fleet, FleetBackend
 from kubectl_tas.resolve.workload import FleetWorkload, Placement
 
 
-def gang_spec(fleet: Fleet, workload: FleetWorkload, gang: Part) -> PodGroupSpec:
-    """The spec; queue and priority are the workload's. SubGroups are left out where the release has no tree of them."""
+def gang_spec(fleet: Fleet, workload: FleetWorkload, gang: Part, *, preemptibility: bool = False) -> PodGroupSpec:
+    """The spec; queue and priority are the workload's. SubGroups are left out where the release has no tree of them.
+
+    KAI's PodGrouper leaves ``preemptibility`` to the priority class; what the tool writes itself says it.
+    """
     backend = workload.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
+    kind: Literal["preemptible", "non-preemptible"] = "preemptible" if workload.priority == "LOW" else "non-preemptible"
     count = len(parts) if gang.counts_parts and parts and backend.has(Feature.MIN_SUBGROUP) else None
     return PodGroupSpec(
         queue=workload.queue,
         priorityClassName=getattr(fleet.config.priorityClasses, workload.priority),
+        preemptibility=kind if preemptibility and backend.has(Feature.PREEMPTIBILITY) else None,
         minMember=None if parts else max(1, gang.minimum),
         minSubGroup=count,
         topologyConstraint=constraint(gang.placement) if backend.has(Feature.TOPOLOGY) else None,

@@ -17,6 +17,7 @@ def render(picture: Picture) -> str:
     return dump(
         {
             "version": VERSION,
+            "kind": picture.kind,
             "workflow": picture.workflow,
             "file": picture.file,
             "pool": picture.target,
@@ -51,6 +52,7 @@ def _branch(branch: Branch) -> dict[str, Any]:
         "required": _level(branch.required),
         "preferred": _level(branch.preferred),
         "children": [_branch(child) for child in branch.branches],
+        **({"indices": list(branch.indices)} if branch.indices else {}),
     }
 
 

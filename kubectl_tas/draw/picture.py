@@ -15,7 +15,7 @@ class Branch:
     """A PodGroup, a SubGroup or a task."""
 
     kind: str
-    """PodGroup, SubGroup or Task."""
+    """PodGroup, SubGroup, Task, or the kind of a workload whose PodGroup is not known."""
     name: str
     pods: int
     """Pods at or below this branch."""
@@ -25,13 +25,16 @@ class Branch:
     required: Level | None
     preferred: Level | None
     branches: tuple[Branch, ...]
+    indices: tuple[int, int] | None = None
+    """The lowest and the highest index of its pods, where it is known by them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What becomes of a workflow."""
+    """What becomes of a workflow or a workload."""
 
     workflow: str
+    """Its name."""
     file: str
     target: str
     """The pool or pool--subpool."""
@@ -43,6 +46,10 @@ class Picture:
     verdict: Verdict
     topology: str | None
     pod_groups: tuple[Branch, ...]
+    kind: str = "Workflow"
+    """Workflow, or the kind of a workload."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What else there is to say: a name and a text each."""
 
 
 def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:

@@ -13,6 +13,9 @@ def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
         parts.append(_section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
         parts.append(_section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), _queues(pool)))
     parts.append(_section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
+    workloads = _workloads(fleet, pool, subpool)
+    if workloads:
+        parts.append(_section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
     return "\n".join(parts)
 
 
@@ -56,6 +59,14 @@ def _workflows(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> l
         (workflow.name, workflow.target, workflow.priority, str(workflow.gpus))
         for workflow in fleet.workflows
         if workflow.pool == pool and (subpool is None or workflow.subpool == subpool)
+    ]
+
+
+def _workloads(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, ...]]:
+    return [
+        (workload.name, workload.kind, workload.target, workload.priority, str(workload.gpus))
+        for workload in fleet.workloads
+        if workload.pool == pool and (subpool is None or workload.subpool == subpool)
     ]
 
 

@@ -13,13 +13,14 @@ def render(picture: Picture) -> str:
     """The facts, then a tree for each PodGroup."""
     preemptible = "preemptible" if picture.preemptible else "non-preemptible"
     facts = [
-        ("Workflow", f"{picture.workflow} ({picture.file})"),
+        (picture.kind, f"{picture.workflow} ({picture.file})"),
         ("Pool", picture.target),
         ("Queue", picture.queue),
         ("Priority", f"{picture.priority}, {preemptible}"),
         ("GPUs", str(picture.gpus)),
         ("Admission", f"{picture.verdict.outcome}: {picture.verdict.text}"),
         ("Topology", picture.topology or "none"),
+        *picture.facts,
     ]
     trees = ["\n".join([_title(group), *_below(group.branches, "")]) + "\n" for group in picture.pod_groups]
     return "\n".join([table.pairs(facts), *trees])
@@ -35,9 +36,18 @@ def _below(branches: Sequence[Branch], indent: str) -> Iterator[str]:
 def _title(branch: Branch) -> str:
     if branch.kind == "Task":
         return f"{branch.name} ({plural(branch.gpus, 'GPU')})"
-    words = [f"{branch.kind} {branch.name}: {plural(branch.pods, 'pod')}"]
+    words = [f"{branch.kind} {branch.name}: {_pods(branch)}"]
+    if branch.minimum is not None and branch.minimum != branch.pods:
+        words.append(f"{branch.minimum} needed" if branch.minimum else "elastic")
     if branch.required is not None:
         words.append(f"required in one {branch.required.key} ({branch.required.label})")
     if branch.preferred is not None:
         words.append(f"preferred in one {branch.preferred.key} ({branch.preferred.label})")
     return ", ".join(words)
+
+
+def _pods(branch: Branch) -> str:
+    if branch.indices is None:
+        return plural(branch.pods, "pod")
+    first, last = branch.indices
+    return f"pod {first}" if first == last else f"pods {first} to {last}"

@@ -1,4 +1,4 @@
-"""A YAML text and one change to its data in, the text with only that change out.
+"""A YAML text and changes to its data in, the text with only those changes out.
 
 The text is cut at the parser's marks, so comments, blank lines, quotes and indentation elsewhere survive. What
 comes out is parsed again: where anything but the intended value has changed (an anchor that others use), the
@@ -8,7 +8,7 @@ edit is refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -22,6 +22,10 @@ from kubectl_tas.model.repository import KeyPath
 BOM = "\ufeff"
 Value = str | int | bool | Mapping[str, "Value"]
 """What can be written: a scalar, or a mapping of such."""
+FIRST = ""
+"""In place of the key to add behind: before all others."""
+Entry = tuple[KeyPath, Value, str | None]
+"""A value, where it belongs, and the key it is added behind."""
 
 
 def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: str | None = None) -> str:
@@ -31,11 +35,17 @@ def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: s
     its mapping; mappings on the way there are added too. Raises TasError where the text cannot be edited without
     changing anything else.
     """
+    return set_values(text, document, [(path, value, after)])
+
+
+def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
+    """The same for several values, one after the other."""
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
-    root = _roots(body)[document]
-    edited = mark + _Editor(body).set(root, path, value, after)
-    _verify(text, edited, document, path, value)
-    return edited
+    edited = body
+    for path, value, after in entries:
+        edited = _Editor(edited).set(_roots(edited)[document], path, value, after)
+    _verify(body, edited, document, entries)
+    return mark + edited
 
 
 def _roots(text: str) -> list[Any]:
@@ -120,15 +130,34 @@ class _Editor:
         return f"{self._text[:place]}, {entry}{self._text[place:]}"
 
     def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> str:
-        before, child = _entry_before(node, after)
         indent = " " * node.value[0][0].start_mark.column
         lines = self._newline.join(_block(key, value, indent))
+        top = self._top(node) if after == FIRST else None
+        if top is not None:
+            return f"{self._text[:top]}{lines}{self._newline}{self._text[top:]}"
+        before, child = _entry_before(node, after)
         place = self._end(before, child)
         if place > 0 and self._text[place - 1] == "\n":  # behind a block scalar, which ends with its line
             return f"{self._text[:place]}{lines}{self._newline}{self._text[place:]}"
         while place < len(self._text) and self._text[place] not in "\r\n":
             place += 1
         return f"{self._text[:place]}{self._newline}{lines}{self._text[place:]}"
+
+    def _top(self, node: Any) -> int | None:
+        """The line at which a block mapping begins, with the comments above its first key; None where it begins
+        within a line.
+        """
+        mark = node.value[0][0].start_mark
+        place = int(mark.index) - int(mark.column)
+        if self._text[place : mark.index].strip():
+            return None
+        while place > 0:
+            above = self._text.rfind("\n", 0, place - 1) + 1
+            line = self._text[above:place].strip()
+            if line and not line.startswith("#"):
+                break
+            place = above
+        return place
 
     def _end(self, key: Any, child: Any) -> int:
         """Where the text of an entry ends, comments behind it not counted."""
@@ -199,19 +228,20 @@ def _block(key: str, value: Value, indent: str) -> list[str]:
     return lines
 
 
-def _verify(before: str, after: str, document: int, path: KeyPath, value: Value) -> None:
-    """Raises TasError unless the data of both texts differ in the one value alone."""
-    old, _ = parse("", before.removeprefix(BOM))
-    new, problems = parse("", after.removeprefix(BOM))
+def _verify(before: str, after: str, document: int, entries: Sequence[Entry]) -> None:
+    """Raises TasError unless the data of both texts differ in the values of ``entries`` alone."""
+    old, _ = parse("", before)
+    new, problems = parse("", after)
     if problems or len(old) != len(new):
-        raise _refusal(path)
+        raise _refusal(entries[0][0])
     expected = [deepcopy(item.data) for item in old]
-    target: Any = expected[document]
-    for step in path[:-1]:
-        target = target[step] if isinstance(step, int) else target.setdefault(step, {})
-    target[path[-1]] = _plain(value)
+    for path, value, _ in entries:
+        target: Any = expected[document]
+        for step in path[:-1]:
+            target = target[int(step)] if isinstance(target, list) else target.setdefault(step, {})
+        target[path[-1]] = _plain(value)
     if [item.data for item in new] != expected:
-        raise _refusal(path)
+        raise _refusal(entries[0][0])
 
 
 def _plain(value: Value) -> Any:

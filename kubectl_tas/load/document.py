@@ -126,7 +126,7 @@ class Document:
             if type(node) is MappingNode and all(value is not found[1] for _, value in node.value):
                 return path[: depth + 1]
             node = found[1]
-        return None
+        return path if id(node) in shared else None
 
     @property
     def text(self) -> str:

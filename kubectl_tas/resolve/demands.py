@@ -9,7 +9,7 @@ from enum import Enum
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Phase
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workload import Asked, FleetReplicas, FleetWorkload, Placement
 
@@ -44,6 +44,14 @@ def demands(fleet: Fleet, workload: FleetWorkload) -> tuple[Demand, ...]:
     for item in workload.replicas:
         found += _template(fleet, workload, item)
     return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
+
+
+def changes(origin: Origin, demand: Demand) -> bool:
+    """Whether a demand that nothing contradicts changes the text of a document."""
+    present = origin.value(demand.path)
+    if demand.mode is Mode.RESOLVE:
+        return present != demand.value
+    return demand.mode is not Mode.AGREE and present is None
 
 
 def _root(fleet: Fleet, workload: FleetWorkload) -> Iterator[Demand]:
@@ -95,7 +103,7 @@ def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Ite
             yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group, why)
         yield Demand((*metadata, "annotations", labels.POD_GROUP), workload.pod_group, why)
         yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
-    if backend.is_kai:
-        yield Demand((*spec, "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
     name = getattr(fleet.config.priorityClasses, priority)
     yield Demand((*spec, "priorityClassName"), name, f"the PriorityClass of {priority}")
+    if backend.is_kai:
+        yield Demand((*spec, "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")

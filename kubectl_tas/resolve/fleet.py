@@ -264,6 +264,11 @@ class FleetWorkflow(Submission):
     groups: tuple[FleetGroup, ...]
 
     @property
+    def kind(self) -> str:
+        """Workflow."""
+        return "Workflow"
+
+    @property
     def priority(self) -> Priority:
         """HIGH, NORMAL or LOW."""
         return self.declared.spec.workflow.priority

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 
 if TYPE_CHECKING:
@@ -17,9 +18,16 @@ UNLIMITED = -1
 class Submission(ABC):
     """A workflow or a workload."""
 
+    declared: Declared[Any]
+    name: str
     pool: FleetPool
     subpool: FleetSubpool | None
     """None: the pool's shadow queue."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Workflow, or the kind of the workload."""
 
     @property
     @abstractmethod

@@ -92,6 +92,7 @@ class FleetWorkload(Submission):
     """A workload, and the queue it goes to."""
 
     declared: Declared[AnyWorkload]
+    name: str
     pool: FleetPool
     subpool: FleetSubpool | None
     shape: Shape
@@ -101,11 +102,6 @@ class FleetWorkload(Submission):
     """Its replica types, in the order of the file."""
     fill: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing, as a path of the annotation, and the name."""
-
-    @property
-    def name(self) -> str:
-        """Name of the object."""
-        return self.declared.spec.metadata.name
 
     @property
     def kind(self) -> str:

@@ -37,7 +37,8 @@ def resolve_workload(
     reader = _Reader(declared, pool, topologies, dangling)
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, _OF_PODS)
     replicas = tuple(reader.replicas(item) for item in form.types)
-    return FleetWorkload(declared, pool, subpool, form, placement, replicas, tuple(reader.fill.items()))
+    fill = tuple(reader.fill.items())
+    return FleetWorkload(declared, declared.spec.metadata.name, pool, subpool, form, placement, replicas, fill)
 
 
 @dataclass
@@ -125,6 +126,9 @@ class _Reader:
             return None, ""
         label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
         wants = labels.SEGMENT_SIZE in annotations
+        backend = self.pool.backend
+        if not backend.is_kai:
+            return None, f"backend {backend.name} has no KAI Scheduler" if wants else ""
         if label is None:
             return None, _no_index(self.declared.spec.kind) if wants else ""
         placement = self._segment_placement(annotations, where)

@@ -1,0 +1,74 @@
+"""Workloads whose PodGroup the tool writes, alone or as a gang of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.model import labels
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workload import FleetWorkload
+
+PODGROUP_OWNED = Rule(
+    "podgroup-owned",
+    Severity.ERROR,
+    "A workload asks the tool to write its PodGroup, which cannot be done for it.",
+    "Pods join a PodGroup by what their template says, so all pods of one template are in one SubGroup of one "
+    "PodGroup. That excludes segments, the groups of a LeaderWorkerSet, the runs of a CronJob, and a "
+    "TrainJob, which has no template. Leave those to KAI's PodGrouper.",
+)
+GANG_MISMATCH = Rule(
+    "gang-mismatch",
+    Severity.ERROR,
+    "Workloads of one gang have different queues or priorities.",
+    "A gang is one PodGroup, with one queue and one priority, in one cluster. Give all of them the same pool "
+    "and the same priority, or make two gangs.",
+)
+_REASONS = {
+    "LeaderWorkerSet": "each of its groups is a gang of its own",
+    "CronJob": "all its runs would join one PodGroup",
+    "TrainJob": "it has no pod template to mark",
+}
+
+
+def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workload that bears kubectl-tas/podgroup or kubectl-tas/gang."""
+    first: dict[str, FleetWorkload] = {}
+    for workload in fleet.workloads:
+        if not workload.is_owned:
+            continue
+        yield from _owned(workload)
+        if workload.gang is not None:
+            yield from _mismatch(first.setdefault(workload.gang, workload), workload)
+
+
+def _label(workload: FleetWorkload) -> str:
+    return labels.GANG if workload.gang is not None else labels.OWNED
+
+
+def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    reason = _REASONS.get(workload.kind, "")
+    if workload.is_segmented or any(labels.SEGMENT_SIZE in item.annotations for item in workload.replicas):
+        reason = reason or "pods of one template cannot be told apart into segments"
+    if not workload.pool.backend.is_kai:
+        reason = f"backend {workload.pool.backend.name} has no KAI Scheduler"
+    if reason:
+        message = f"the PodGroup of {workload.kind} {workload.name} cannot be written here: {reason}"
+        place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
+        yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
+
+
+def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:
+    differing = [
+        (what, here, there)
+        for what, here, there in (
+            ("pool", workload.target, first.target),
+            ("priority", workload.priority, first.priority),
+        )
+        if here != there
+    ]
+    for what, here, there in differing:
+        message = f'the {what} is {here}, but {first.kind} {first.name} of gang "{workload.gang}" has {there}'
+        place = workload.declared.at("metadata", "labels", labels.GANG)
+        related = (Related("the other one", first.declared.at("metadata", "labels", labels.GANG)),)
+        yield Diagnostic(GANG_MISMATCH, message, place, related, hint="Make them equal, or use two gangs.")

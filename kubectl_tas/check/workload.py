@@ -1,0 +1,173 @@
+"""Workloads: their labels make sense, and nothing in them contradicts what their pool demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.model import labels
+from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.demands import Demand, Mode, changes, demands
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.replicas import whole_number
+from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
+
+WORKLOAD_POOL = Rule(
+    "workload-pool",
+    Severity.ERROR,
+    "A workload does not say which pool it belongs to.",
+    "Without a pool it has no queue, and KAI would put it into a default queue that nobody guarantees "
+    "anything. Add the label kubectl-tas/pool with the name of a pool, or pool--subpool.",
+)
+WORKLOAD_LABEL = Rule(
+    "workload-label",
+    Severity.ERROR,
+    "A kubectl-tas/ label of a workload is not one that is read, or has a value that is not accepted.",
+    "A misspelled label would be ignored: a workload meant to be LOW would run as NORMAL. Read are the labels "
+    "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned) and "
+    "kubectl-tas/gang (a name), all on the workload itself.",
+)
+WORKLOAD_CONFLICT = Rule(
+    "workload-conflict",
+    Severity.ERROR,
+    "A workload sets a queue, a scheduler, a priority class or a namespace that its pool contradicts.",
+    "What a user wrote is never overwritten, and two values would fight in the cluster. Remove the value, "
+    "or choose the pool or the priority that it belongs to.",
+)
+WORKLOAD_ALIAS = Rule(
+    "workload-alias",
+    Severity.ERROR,
+    "A line must be added to a part of a workload that YAML shares with another part, or that has no value.",
+    "A line that is added behind an anchor or an alias appears wherever the other is used. Write the part out; "
+    "give an empty key a value, or remove it.",
+)
+WORKLOAD_MINIMUM = Rule(
+    "workload-minimum",
+    Severity.ERROR,
+    "The pods that a workload needs before it starts are fewer than one, or more than it has.",
+    "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
+)
+WORKLOAD_TOPOLOGY = Rule(
+    "workload-topology",
+    Severity.WARNING,
+    "A workload names a Topology that this repository does not render.",
+    "The Topology may live elsewhere; its levels cannot be checked here, and stay as they are written.",
+)
+WORKLOAD_SCHEDULER = Rule(
+    "workload-scheduler",
+    Severity.INFO,
+    "A workload has no pod template, so its scheduler cannot be set here.",
+    "The pods of a TrainJob are made from the runtime that it names. Set schedulerName and priorityClassName "
+    "there; the queue is set on the TrainJob, and on all that is made from it.",
+)
+_READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)
+
+
+def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workload, whether its pool exists or not."""
+    for declared in fleet.repository.workloads:
+        yield from _pool(declared)
+        yield from _labels(declared)
+    topologies = {topology.name for topology in fleet.topologies}
+    for workload in fleet.workloads:
+        yield from _demands(workload, demands(fleet, workload))
+        yield from _minimum(workload)
+        yield from _topologies(workload, topologies)
+        if workload.kind == "TrainJob" and workload.pool.backend.is_kai:
+            name = workload.pool.backend.scheduler_name
+            message = f"a TrainJob has no pod template: its runtime must set schedulerName: {name}"
+            yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
+
+
+def _pool(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+    if not declared.spec.metadata.labels.get(labels.POOL):
+        message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
+        hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
+        place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
+        yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
+
+
+def _labels(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+    metadata = declared.spec.metadata
+    for name in metadata.annotations:
+        if name in _READ:
+            yield _label(declared, "annotations", name, f"{name} is read as a label, not as an annotation")
+    for name, value in metadata.labels.items():
+        if name.startswith(labels.OWN_PREFIX) and name not in _READ:
+            close = get_close_matches(name, _READ, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Read are {', '.join(_READ)}."
+            yield _label(declared, "labels", name, f'the label "{name}" is not read', hint)
+        elif name == labels.PRIORITY and value not in PRIORITIES:
+            near = value.upper() if value.upper() in PRIORITIES else ""
+            hint = f"Write {near}." if near else "Use HIGH, NORMAL or LOW."
+            message = f'{name} must be one of {", ".join(PRIORITIES)}, not "{value}"'
+            yield _label(declared, "labels", name, message, hint)
+        elif name == labels.OWNED and value != OWNED:
+            yield _label(declared, "labels", name, f'{name} must be owned, not "{value}"', "Write owned, or remove it.")
+        elif name == labels.GANG and not names.is_label(value):
+            message = f'{name} becomes the name of a PodGroup, which "{value}" cannot be'
+            yield _label(declared, "labels", name, message, 'Use lower-case letters, digits and "-".')
+
+
+def _label(declared: Declared[AnyWorkload], where: str, name: str, message: str, hint: str = "") -> Diagnostic:
+    place = declared.origin.locate(("metadata", where, name), key=where == "annotations" or name not in _READ)
+    return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
+
+
+def _demands(workload: FleetWorkload, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
+    """Values that contradict a demand, and places where a line cannot be added."""
+    origin, obstacles = workload.declared.origin, set()
+    for demand in wanted:
+        present = origin.value(demand.path)
+        if present is not None and present != demand.value and demand.mode in (Mode.ADD, Mode.AGREE):
+            message = f'{_name(demand.path)} is "{present}", but {demand.why} is "{demand.value}"'
+            hint = f"Remove it, or write {demand.value}."
+            yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint=hint)
+        elif changes(origin, demand):
+            obstacle = origin.obstacle(demand.path)
+            if obstacle is not None and obstacle not in obstacles:
+                obstacles.add(obstacle)
+                yield _obstacle(workload, obstacle, demand)
+
+
+def _obstacle(workload: FleetWorkload, path: KeyPath, demand: Demand) -> Diagnostic:
+    origin = workload.declared.origin
+    place = origin.locate(path, key=True)
+    if origin.value(path) is None:
+        message = f"{_name(path)} has no value, so {_name(demand.path)} cannot be added to it"
+        return Diagnostic(WORKLOAD_ALIAS, message, place, hint="Remove the key, or give it a value.")
+    message = f"{_name(path)} is shared by an anchor, so {_name(demand.path)} cannot be set in it alone"
+    return Diagnostic(WORKLOAD_ALIAS, message, place, hint="Write it out in each place.")
+
+
+def _name(path: KeyPath) -> str:
+    """The last part of a path that says something."""
+    return next((str(step) for step in reversed(path) if isinstance(step, str)), "the document")
+
+
+def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    path = workload.shape.minimum_path
+    if path is None:
+        return
+    written = workload.declared.origin.value(path)
+    asked = whole_number(written) if isinstance(written, str) else written
+    pods = sum(item.type.replicas for item in workload.replicas)
+    if not isinstance(asked, int) or not 1 <= asked <= max(1, pods):
+        message = f"{_name(path)} must be a number from 1 to {pods}, the pods of this {workload.kind}, not {written}"
+        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=f"Use at most {pods}.")
+
+
+def _topologies(workload: FleetWorkload, known: set[str]) -> Iterator[Diagnostic]:
+    root: KeyPath = ("metadata", "annotations")
+    places = [(root, workload.declared.spec.metadata.annotations)]
+    places += [(item.annotations_path, item.annotations) for item in workload.replicas]
+    for path, written in places:
+        name = written.get(labels.TOPOLOGY)
+        if name is not None and name not in known:
+            message = f'the Topology "{name}" is not declared here, so its levels are not checked'
+            place = workload.declared.at(*path, labels.TOPOLOGY)
+            hint = f"Declared are: {', '.join(sorted(known))}." if known else "Nothing to do where it lives elsewhere."
+            yield Diagnostic(WORKLOAD_TOPOLOGY, message, place, hint=hint)

@@ -1,0 +1,49 @@
+"""Workloads whose labels ask for it in; the PodGroups that the tool writes for them, alone or as one gang, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from kubectl_tas.compile.gangs import Part, gang_of, joint_gang
+from kubectl_tas.compile.gangspec import gang_spec
+from kubectl_tas.compile.metadata import POOL, QUEUE, metadata
+from kubectl_tas.compile.workloads import FOLDER
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workload import FleetWorkload
+
+
+def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
+    """One PodGroup for each workload that owns one, and for each gang of several."""
+    owned = [item for item in fleet.workloads if item.is_owned and item.pool.backend.is_kai]
+    for workload in owned:
+        if workload.gang is None:
+            yield _pod_group(fleet, workload, gang_of(workload))
+    joined = sorted((item for item in owned if item.gang), key=_gang)
+    for (_, name), members in groupby(joined, key=_gang):
+        together = list(members)
+        yield _pod_group(fleet, together[0], joint_gang(name, together))
+
+
+def _gang(workload: FleetWorkload) -> tuple[str, str]:
+    """A gang is one of its cluster."""
+    return workload.pool.backend.name, workload.gang or ""
+
+
+def _pod_group(fleet: Fleet, workload: FleetWorkload, gang: Part) -> Artifact:
+    """Queue and priority are those of ``workload``; all members of a gang have the same."""
+    backend = workload.pool.backend
+    manifest = PodGroup(
+        metadata=metadata(
+            fleet,
+            gang.name,
+            Phase.POD_GROUP,
+            namespace=backend.namespace,
+            labels={QUEUE: workload.queue, POOL: workload.target},
+        ),
+        spec=gang_spec(fleet, workload, gang, preemptibility=True),
+    )
+    source = workload.declared.origin.path
+    return Artifact(backend.name, Phase.POD_GROUP, FOLDER, f"podgroup-{gang.name}.yaml", manifest, source)

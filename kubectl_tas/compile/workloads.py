@@ -1,0 +1,80 @@
+"""Workloads in; the same text with what their pool demands added out. Nothing that the user wrote is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+from kubectl_tas.edit.splice import FIRST, Entry, set_values
+from kubectl_tas.emit.block import block
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.manifest import Metadata, PassThrough
+from kubectl_tas.model.repository import KeyPath, Origin
+from kubectl_tas.resolve.demands import Demand, changes, demands
+from kubectl_tas.resolve.fleet import Fleet
+
+FOLDER = "workloads"
+_PLACES = {"namespace": "name", "metadata": FIRST, "schedulerName": FIRST, "priorityClassName": FIRST}
+"""What a new key is put behind; at the end of its mapping otherwise."""
+
+
+def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
+    """Every workload of the fleet."""
+    for workload in fleet.workloads:
+        backend, spec = workload.pool.backend, workload.declared.spec
+        manifest = PassThrough(
+            apiVersion=spec.apiVersion,
+            kind=spec.kind,
+            metadata=Metadata(name=workload.name, namespace=backend.namespace),
+            text=with_demands(workload.declared.origin, demands(fleet, workload)),
+        )
+        source = workload.declared.origin.path
+        yield Artifact(backend.name, Phase.POD, FOLDER, f"{workload.file_name}.yaml", manifest, source)
+
+
+def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:
+    """The text of a document in which ``wanted`` holds; what was written as JSON becomes YAML.
+
+    Expects that nothing there contradicts them, and that no alias stands in the way (check.workload); raises
+    TasError otherwise.
+    """
+    entries = [_entry(origin, demand) for demand in wanted if changes(origin, demand)]
+    if origin.path.endswith(".json"):
+        return block(_merged(origin.value(()), entries))
+    text = origin.text.replace("\r\n", "\n")
+    return set_values(text, 0, entries) if entries else text
+
+
+def _entry(origin: Origin, demand: Demand) -> Entry:
+    """The value and its place; a key is put first where the first part of its path that is missing is."""
+    missing = next(
+        (step for depth, step in enumerate(demand.path) if origin.value(demand.path[: depth + 1]) is None),
+        demand.path[-1],
+    )
+    return demand.path, demand.value, _PLACES.get(str(missing))
+
+
+def _merged(data: Any, entries: Sequence[Entry]) -> Any:
+    """The data with the entries in it."""
+    merged = deepcopy(data)
+    for path, value, after in entries:
+        target = merged
+        for step in path[:-1]:
+            if isinstance(target, dict) and target.get(step) is None:
+                _put(target, step, {}, _PLACES.get(str(step)))
+            target = target[step]
+        _put(target, path[-1], value, after)
+    return merged
+
+
+def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | None) -> None:
+    """Adds a key behind ``after``, before all others where that is FIRST, else at the end."""
+    mapping[key] = value
+    if after is None:
+        return
+    names = [name for name in mapping if name != key]
+    place = 0 if after == FIRST else names.index(after) + 1 if after in names else len(names)
+    names.insert(place, key)
+    for name in names:
+        mapping[name] = mapping.pop(name)
