@@ -138,7 +138,7 @@ class FleetPodCliqueSet:
     @cached_property
     def submitted(self) -> SubmittedSet | None:
         """The set as its queue sees it; None where its pool is not known."""
-        return SubmittedSet(self, *self.target) if self.target else None
+        return SubmittedSet(self.declared, self.name, *self.target, self) if self.target else None
 
     @property
     def standalone(self) -> tuple[FleetClique, ...]:
@@ -155,14 +155,16 @@ class FleetPodCliqueSet:
 class SubmittedSet(Submission):
     """A set that is sent to a queue."""
 
-    set: FleetPodCliqueSet
+    declared: Declared[PodCliqueSet]
+    name: str
     pool: FleetPool
     subpool: FleetSubpool | None
+    set: FleetPodCliqueSet
 
     @property
-    def name(self) -> str:
-        """Name of the set."""
-        return self.set.name
+    def kind(self) -> str:
+        """PodCliqueSet."""
+        return self.set.spec.kind
 
     @property
     def priority(self) -> Priority:
