@@ -180,7 +180,9 @@ def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
     related = (Related("disabled here", switch),)
     hint = "Set topologyAwareScheduling.enabled to true in the OperatorConfiguration, or remove it."
     for name, path in item.named:
-        message = f'rule 3: names the cluster topology "{name}", but topology-aware scheduling is disabled'
+        message = (
+            f'rule 3: the PodCliqueSet names the cluster topology "{name}", but topology-aware scheduling is disabled'
+        )
         yield Diagnostic(TAS_DISABLED, message, item.declared.at(*path), related, hint=hint)
     for own, _ in _all_asks(item):
         for ask in own:
@@ -192,7 +194,10 @@ def _reference(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
     declared = item.declared
     if item.named and not item.asks:
         name, path = item.named[0]
-        message = f'rule 3: names the cluster topology "{name}", but no set, scaling group or clique asks for a domain'
+        message = (
+            f'rule 3: the PodCliqueSet names the cluster topology "{name}", but neither it nor a scaling group or '
+            "clique asks for a domain"
+        )
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
     for name, path in item.named[1:]:
@@ -204,7 +209,7 @@ def _reference(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
             yield Diagnostic(SET_TOPOLOGY_MIXED, message, declared.at(*path), related, hint=hint)
     if item.topology_name == DEFAULT_TOPOLOGY and grove.operator is None and item.asks:
         path = item.named[0][1] if item.named else item.constraints[0][1]
-        message = f"uses {DEFAULT_TOPOLOGY}, which is not in this repository, so its domains cannot be checked"
+        message = f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not in this repository, so its domains cannot be checked"
         place = declared.at(*path) if item.named else declared.origin.locate(path, key=True)
         hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
         yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, place, hint=hint)
@@ -247,14 +252,16 @@ def _binds(parent: _Ask, child: _Ask) -> bool:
 
 
 def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...]) -> Diagnostic:
-    between = order[order.index(ask.domain) : order.index(parent.domain) + 1]
+    own = {ask.domain, parent.domain, *([level.key for level in item.topology.levels] if item.topology else DOMAINS)}
+    shown = [domain for domain in order if domain in own]
+    between = shown[shown.index(ask.domain) : shown.index(parent.domain) + 1]
     message = (
         f"rule 2: {ask.owner} asks for one {ask.domain}, but {parent.owner} for one {parent.domain}, "
         f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
     )
     related = (Related(f"{parent.owner} asks for {parent.domain}", item.declared.at(*parent.path)),)
-    narrower = order[order.index(parent.domain) :]
-    hint = f"Ask for {', '.join(narrower)} here, or for a broader domain above."
+    narrower = shown[shown.index(parent.domain) :]
+    hint = f"Ask for {' or '.join(narrower)} here, or for a broader domain above."
     return Diagnostic(PACK_HIERARCHY, message, item.declared.at(*ask.path), related, hint=hint)
 
 
