@@ -8,14 +8,13 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from kubectl_tas.cli import progress, session
+from kubectl_tas.cli import progress
 from kubectl_tas.cli.main import run
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import SCRIPTS, call, environment
@@ -40,7 +39,7 @@ def large(repository: Path) -> Path:
 def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
     """Exit code and output of a command whose stdout and stderr are a terminal."""
     leader, follower = pty.openpty()
-    env = environment(TERM="xterm", **extra)
+    env = environment(**{"TERM": "xterm", **extra})
     process = subprocess.Popen([COMMAND, *arguments], env=env, stdin=follower, stdout=follower, stderr=follower)
     os.close(follower)
     shown = b""
@@ -65,14 +64,7 @@ class TestColour:
         assert ESCAPE in on_terminal("validate", "-C", broken, NO_COLOR="")[1]
 
     def test_dumb_terminal(self, broken: Path) -> None:
-        leader, follower = pty.openpty()
-        os.close(leader)
-        with os.fdopen(follower, "w") as stream, pytest.MonkeyPatch.context() as patch:
-            patch.delenv("NO_COLOR", raising=False)
-            patch.setenv("TERM", "dumb")
-            assert not session.wants_colour(stream)
-            patch.setenv("TERM", "xterm")
-            assert session.wants_colour(stream)
+        assert ESCAPE not in on_terminal("validate", "-C", broken, TERM="dumb")[1]
 
     def test_not_in_a_pipe(self, broken: Path) -> None:
         assert ESCAPE not in call(COMMAND, "validate", "-C", broken).out
@@ -89,66 +81,65 @@ class Terminal(io.StringIO):
 class TestProgress:
     """A bar is drawn once work has taken ``progress._DELAY``; the tests set that instead of waiting."""
 
-    @pytest.fixture
-    def stderr(self, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-        stream = Terminal()
-        monkeypatch.setattr(sys, "stderr", stream)
+    @pytest.fixture(autouse=True)
+    def at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(progress, "_DELAY", 0.0)
         monkeypatch.setattr(progress, "_INTERVAL", 0.0)
-        return stream
 
-    def work(self, steps: int = 4) -> None:
-        with progress.Progress("Reading") as bar:
-            for done in range(steps):
-                bar.tick(done + 1, steps)
+    def shown(self, stream: io.StringIO) -> str:
+        """What four steps of work show on ``stream``."""
+        with contextlib.redirect_stderr(stream), progress.Progress("Reading") as bar:
+            for done in range(4):
+                bar.tick(done + 1, 4)
+        return stream.getvalue()
 
-    def test_long_work(self, stderr: Terminal) -> None:
-        self.work()
-        frames = stderr.getvalue().split("\r")
+    def test_long_work(self) -> None:
+        shown = self.shown(Terminal())
+        frames = shown.split("\r")
         assert frames[1] == "Reading [#######-----------------------] 1/4"
         assert frames[4] == "Reading [##############################] 4/4"
-        assert stderr.getvalue().endswith(f"\r{ESCAPE}K"), "the bar is wiped away in the end"
+        assert shown.endswith(f"\r{ESCAPE}K"), "the bar is wiped away in the end"
 
-    def test_short_work(self, stderr: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_short_work(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(progress, "_DELAY", float("inf"))
-        self.work()
-        assert stderr.getvalue() == ""
+        assert self.shown(Terminal()) == ""
 
-    def test_is_not_redrawn_at_every_step(self, stderr: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_is_not_redrawn_at_every_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(progress, "_INTERVAL", float("inf"))
-        self.work()
-        assert stderr.getvalue().count("Reading") == 1
+        assert self.shown(Terminal()).count("Reading") == 1
 
-    def test_no_terminal(self, stderr: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(stderr, "isatty", lambda: False)
-        self.work()
-        assert stderr.getvalue() == ""
+    def test_no_terminal(self) -> None:
+        assert self.shown(io.StringIO()) == ""
 
-    def test_a_second_is_the_limit(self) -> None:
+    def test_a_second_is_the_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.undo()
         assert progress._DELAY == 1.0
 
-    def test_commands_show_it(self, large: Path, stderr: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
-        assert run(["render", "-C", str(large)], "kubectl tas") == 0
+    def test_commands_show_it(self, large: Path) -> None:
+        out, err = io.StringIO(), Terminal()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            assert run(["render", "-C", str(large)], "kubectl tas") == 0
         for label in ("Reading", "Rendering", "Writing"):
-            assert f"\r{label} [" in stderr.getvalue()
-        assert "[#" not in capsys.readouterr().out
+            assert f"\r{label} [" in err.getvalue()
+        assert "Reading" not in out.getvalue()
 
-    def test_is_wiped_before_an_error(self, stderr: Terminal) -> None:
-        def fail() -> None:
+    def test_is_wiped_before_an_error(self) -> None:
+        def interrupted() -> None:
             with progress.Progress("Reading") as bar:
                 bar.tick(1, 2)
                 raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt):
-            fail()
-        assert stderr.getvalue().endswith(f"\r{ESCAPE}K")
+        stream = Terminal()
+        with contextlib.redirect_stderr(stream), pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert stream.getvalue().endswith(f"\r{ESCAPE}K")
 
 
 @contextmanager
-def writing(root: Path) -> Iterator[subprocess.Popen[bytes]]:
+def writing(root: Path, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process that renders more into a pipe than the pipe holds: it waits in the middle of its output."""
-    pipe = subprocess.PIPE
-    process = subprocess.Popen([COMMAND, "render", "-C", root, "-o", "-"], env=environment(), stdout=pipe, stderr=pipe)
+    pipe, command = subprocess.PIPE, [COMMAND, "render", "-C", root, "-o", "-"]
+    process = subprocess.Popen(command, env=environment(**extra), stdout=pipe, stderr=pipe)
     assert process.stdout is not None
     assert process.stderr is not None
     with process:
@@ -164,8 +155,9 @@ class TestInterruption:
         assert told == b"interrupted\n"
         assert process.returncode == 130
 
-    def test_closed_pipe(self, large: Path) -> None:
-        with writing(large) as process:
+    @pytest.mark.parametrize("unbuffered", ["", "1"])
+    def test_closed_pipe(self, large: Path, unbuffered: str) -> None:
+        with writing(large, PYTHONUNBUFFERED=unbuffered) as process:
             assert process.stdout is not None
             process.stdout.close()
             assert process.stderr is not None

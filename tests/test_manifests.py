@@ -20,7 +20,14 @@ from tests.support.golden import ROOT, assert_files, at, case_input, cases
 from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, files_below, load, render_copy, text
 from tests.support.webhooks import refusals
 
-KINDS = ("PriorityClass", "Topology", "Queue", "PodGroup")
+RANKS = {
+    "PriorityClass": 0,
+    "Topology": 1,
+    "Queue": 2,
+    "ValidatingAdmissionPolicy": 3,
+    "ValidatingAdmissionPolicyBinding": 3,
+    "PodGroup": 4,
+}
 """The order of application; what comes after are pods and workloads."""
 SCHEMAS = {
     model.__name__: Draft202012Validator(json.loads(text(ROOT / f"schemas/{model.__name__.lower()}.json")))
@@ -197,12 +204,11 @@ def test_objects_stand_in_the_order_of_application(rendered: Rendered) -> None:
         assert len(set(places)) == len(places)
 
 
-def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str]:
+def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str, str]:
     """An object's place among all: by kind, queues from the root down, then by name."""
     kind, metadata = item["kind"], item["metadata"]
-    rank = KINDS.index(kind) if kind in KINDS else len(KINDS)
     depth = _depth(item, queues) if kind == "Queue" else 0
-    return rank, depth, metadata.get("namespace", ""), metadata["name"]
+    return RANKS.get(kind, len(RANKS)), depth, metadata.get("namespace", ""), metadata["name"], kind
 
 
 def _depth(queue: Object, queues: list[Object]) -> int:

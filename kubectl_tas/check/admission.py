@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,15 +26,15 @@ OVER_SHARED_QUOTA = Rule(
 OVER_QUOTA = Rule(
     "over-quota",
     Severity.WARNING,
-    "HIGH or NORMAL work asks for more than the quota of its queue.",
-    "Work that cannot be preempted must stay within the quota, so a gang larger than the quota is never "
-    "scheduled. Ask for less, use LOW priority, or raise the quota.",
+    "A workflow or workload has a gang that is larger than its queue can ever hold.",
+    "Work that cannot be preempted must stay within the quota, and LOW work within the maximum of the pool, so a "
+    "larger gang is never scheduled. Ask for less, use LOW priority, or raise the quota.",
 )
 QUOTA_SHARED = Rule(
     "quota-shared",
     Severity.WARNING,
-    "HIGH or NORMAL work fits its quota alone, but not beside the rest of this repository.",
-    "It stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
+    "The gangs of HIGH or NORMAL work fit their quota one by one, but not beside all others of this repository.",
+    "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
 )
 Outcome = Literal["admitted", "pending", "never", "rejected"]
 
@@ -57,27 +57,34 @@ class Verdict:
 def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow and workload that would be refused, or wait."""
     used = declared_usage(fleet)
-    for item in fleet.submissions:
-        verdict = admit(item, used[item.queue] - counted(item))
+    for workflow in fleet.submissions:
+        verdict = admit(workflow, used[workflow.queue] - counted(workflow), used)
         if verdict.rule is not None:
-            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint)
+            yield Diagnostic(verdict.rule, verdict.text, workflow.place, hint=verdict.hint)
 
 
 def declared_usage(fleet: Fleet) -> dict[str, int]:
     """GPUs of the HIGH and NORMAL work of the repository, by leaf queue; 0 for any other queue."""
     used: dict[str, int] = defaultdict(int)
-    for item in fleet.submissions:
-        used[item.queue] += counted(item)
+    for workflow in fleet.submissions:
+        used[workflow.queue] += counted(workflow)
     return used
 
 
-def admit(workflow: Submission, used: int) -> Verdict:
-    """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota."""
+def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verdict:
+    """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota;
+    ``elsewhere`` is what is used in other queues, for those that are suggested.
+    """
     asked, quota, target = workflow.gpus, workflow.quota, workflow.target
+    largest = workflow.largest_gang
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
         text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
-        return Verdict("rejected", SUBPOOL_CLOSED, text, 0, 0, f"Use another subpool of {workflow.pool.name}.")
+        return Verdict("rejected", SUBPOOL_CLOSED, text, 0, 0, _instead(workflow, elsewhere))
+    if largest > workflow.pool.maximum != UNLIMITED:
+        maximum, name = workflow.pool.maximum, workflow.pool.name
+        text = f"a gang of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
+        return Verdict("never", OVER_QUOTA, text, 0, 0, f"Ask for {maximum} or less.")
     if quota == UNLIMITED:
         return Verdict("admitted", None, f"{asked} GPUs; the quota of {target} has no limit", asked, 0)
     if workflow.priority == "LOW":
@@ -86,14 +93,16 @@ def admit(workflow: Submission, used: int) -> Verdict:
         return Verdict("admitted", None, text, inside, asked - inside)
     if workflow.subpool is None and workflow.pool.is_split and asked > quota:
         text = f"asks {asked} > {quota} GPUs that the subpools leave to pool {target}"
-        return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _way_out(workflow))
-    if workflow.largest_gang > quota:
-        text = f"a gang of {workflow.largest_gang} > {quota} GPUs, the quota of {target}, can never be scheduled"
-        return Verdict("never", OVER_QUOTA, text, 0, 0, _way_out(workflow))
+        return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
+    if largest > quota:
+        text = f"a gang of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
+        return Verdict("never", OVER_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
     if asked + used > quota:
-        others = f"{used} of others + " if used else ""
-        text = f"{others}{asked} asked = {used + asked} > {quota} GPUs, the quota of {target}: stays Pending"
-        return Verdict("pending", QUOTA_SHARED, text, 0, 0, "It starts when others of the queue have ended.")
+        sum_ = f"{used} of others + {asked} asked = {used + asked}" if used else f"{asked} asked"
+        what = "it stays Pending" if workflow.is_one_gang else "not all of it runs at once, the rest stays Pending"
+        text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
+        hint = _ways(workflow, elsewhere, "wait until others of the queue have ended")
+        return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
     return Verdict("admitted", None, f"{used} used + {asked} asked <= {quota} GPUs of {target}", asked, 0)
 
 
@@ -102,11 +111,31 @@ def counted(workflow: Submission) -> int:
     return 0 if workflow.priority == "LOW" else workflow.gpus
 
 
-def _way_out(workflow: Submission) -> str:
-    """What would help: less, LOW priority, or a subpool with room."""
-    ways = [f"ask for {workflow.quota} or less", "use priority LOW"]
-    roomy = [s.canonical for s in workflow.pool.subpools if s.quota >= workflow.gpus and s != workflow.subpool]
-    if roomy:
-        ways.append(f"use {' or '.join(roomy)}")
-    text = ", ".join(ways[:-1]) + f", or {ways[-1]}."
-    return text[0].upper() + text[1:]
+def _instead(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
+    """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
+    open_ = [subpool.canonical for subpool in workflow.pool.subpools if subpool.state == "ACTIVE"]
+    return f"Use {' or '.join(_roomy(workflow, elsewhere) or [*open_, workflow.pool.name])}."
+
+
+def _ask_less(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
+    return _ways(workflow, elsewhere, *([f"ask for {workflow.quota} or less"] if workflow.quota > 0 else []))
+
+
+def _ways(workflow: Submission, elsewhere: Mapping[str, int], *first: str) -> str:
+    """What would help: ``first``, LOW priority, or a queue with room."""
+    roomy = _roomy(workflow, elsewhere)
+    ways = [*first, "use priority LOW", *([f"use {' or '.join(roomy)}"] if roomy else [])]
+    text = ", or ".join((", ".join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _roomy(workflow: Submission, elsewhere: Mapping[str, int]) -> list[str]:
+    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow asks for."""
+    pool = workflow.pool
+    places = [(item.canonical, item.queue, item.quota) for item in pool.subpools if item.state == "ACTIVE"]
+    places.append((pool.name, pool.shared_queue, pool.shared_quota))
+    return [
+        f"{name} ({free} free)"
+        for name, queue, quota in places
+        if queue != workflow.queue and (free := quota - elsewhere.get(queue, 0)) >= workflow.gpus
+    ]

@@ -41,7 +41,8 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             version = backend.spec.scheduler.version
             place = config.at("spec", "backends", backend.index, "scheduler", "version")
             message = f"KAI {version} is not in the version table, which has {kai.known()}"
-            yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
+            hint = "Name the release that runs there; for a newer one, update kubectl-tas."
+            yield Diagnostic(VERSION_UNKNOWN, message, place, hint=hint)
     output = PurePosixPath(fleet.config.output)
     for folder in fleet.config.sources:
         if PurePosixPath(folder).is_relative_to(output):

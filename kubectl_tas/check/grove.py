@@ -209,7 +209,9 @@ def _reference(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
             yield Diagnostic(SET_TOPOLOGY_MIXED, message, declared.at(*path), related, hint=hint)
     if item.topology_name == DEFAULT_TOPOLOGY and grove.operator is None and item.asks:
         path = item.named[0][1] if item.named else item.constraints[0][1]
-        message = f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, whose domains cannot be checked: it is not in this repository"
+        message = (
+            f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
+        )
         place = declared.at(*path) if item.named else declared.origin.locate(path, key=True)
         hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
         yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, place, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
@@ -52,9 +53,10 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
         name, place = topology.spec.metadata.name, topology.at("metadata", "name")
         if name == RESERVED_TOPOLOGY:
             message = f'the topology name "{name}" is reserved for Grove\'s operator'
-            yield Diagnostic(NAME_RESERVED, message, place, hint="Choose another name.")
+            hint = "Choose another name, and let pools and workloads refer to that."
+            yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
         elif not all(names.is_label(part) for part in name.split(".")) or len(name) > 253:
-            yield _invalid("topology", name, place)
+            yield _invalid("topology name", name, place, dots=True)
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:
@@ -72,44 +74,54 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         path = ("spec", "backends", index)
         yield from _label("namespace", backend.namespace, config.at(*path, "namespace"))
         if not names.is_label(backend.name):
-            yield _invalid("backend", backend.name, config.at(*path, "name"))
+            yield _invalid("backend name", backend.name, config.at(*path, "name"))
     if not names.is_label(fleet.config.queuePrefix):
         yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
     for priority, name in fleet.config.priorityClasses.model_dump().items():
         if not all(names.is_label(part) for part in name.split(".")):
-            yield _invalid("priority class", name, config.at("spec", "priorityClasses", priority))
+            yield _invalid("priority class", name, config.at("spec", "priorityClasses", priority), dots=True)
 
 
 def _label(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
     if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
-        yield _invalid(what, name, place)
+        yield _invalid(f"{what} name", name, place)
     elif names.SEPARATOR in name:
         message = f'the {what} name "{name}" contains "--", which stands between a pool and its subpool'
         yield Diagnostic(NAME_DELIMITER, message, place, hint="Use a single '-'.")
 
 
 def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
-    if name == names.SHARED or name.startswith("_"):
+    if names.fold(name) == names.SHARED:
         message = f'the subpool name "{name}" is reserved for the queue of the pool itself'
         yield Diagnostic(NAME_RESERVED, message, place, hint="Choose another name.")
+    elif name.startswith("_"):
+        message = f'the subpool name "{name}" begins with "_", which is reserved for queues of the tool'
+        yield Diagnostic(NAME_RESERVED, message, place, hint="Choose a name without the '_' in front.")
     else:
         yield from _label("subpool", name, place)
 
 
-def _invalid(what: str, name: str, place: Location) -> Diagnostic:
-    message = f'the {what} name "{name}" must be lower-case letters, digits and "-", not "-" at either end'
-    suggestion = names.fold(name).strip("-")
-    hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
-    return Diagnostic(NAME_INVALID, message, place, hint=hint)
+def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Diagnostic:
+    characters = "lower-case letters, digits, '-' and '.'" if dots else "lower-case letters, digits and '-'"
+    message = f'the {what} "{name}" must be {characters}, a letter or digit first and last'
+    return Diagnostic(NAME_INVALID, message, place, hint=_example(name))
+
+
+def _example(name: str) -> str:
+    """What the name could be instead."""
+    suggestion = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"For example: {suggestion}." if suggestion else "Choose another name."
 
 
 def _workflow(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     """Workflow names are folded first; what is left must be a label."""
     for what, name, path in (*workflow_names(declared.spec), *_topology_groups(declared.spec)):
         if not names.is_label(names.fold(name)):
-            message = f'the {what} name "{name}" must be letters, digits, "-" and "_", a letter or digit first and last'
+            message = (
+                f"the {what} name \"{name}\" must be letters, digits, '-' and '_', a letter or digit first and last"
+            )
             place = declared.origin.locate(path, key=what == "resource")
-            yield Diagnostic(NAME_INVALID, message, place, hint="Choose another name.")
+            yield Diagnostic(NAME_INVALID, message, place, hint=_example(name))
 
 
 def _topology_groups(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:

@@ -54,9 +54,9 @@ def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnosti
             message = (
                 f'the {key} group "{requirement.written}" is {_kind(requirement)} here and {_kind(earlier)} elsewhere'
             )
-            related = (Related(_kind(earlier), workflow.declared.at(*earlier.path)),)
+            related = (Related(f"{_kind(earlier)} here", workflow.declared.at(*earlier.path)),)
             place = workflow.declared.at(*requirement.path, "requirementType")
-            hint = "Write the same requirementType, or use another group."
+            hint = "Write the same requirementType (required where none is written), or use another group."
             yield Diagnostic(REQUIREMENT_CONFLICT, message, place, related, hint=hint)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
@@ -94,7 +95,7 @@ def _spelling(item: FleetPodGroup) -> Iterator[Diagnostic]:
     place = item.declared.origin.locate(("spec", "subGroups"), key=True)
     if item.declared.spec.spec.subGroups and place.source[place.column - 1 :].startswith("subgroups"):
         message = "the API calls this field subGroups and drops subgroups without a word; it is rendered as subGroups"
-        yield Diagnostic(PODGROUP_SPELLING, message, place)
+        yield Diagnostic(PODGROUP_SPELLING, message, place, hint="Write subGroups.")
 
 
 def _sub_groups(item: FleetPodGroup) -> Iterator[tuple[SubGroup, KeyPath]]:
@@ -113,8 +114,9 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
             yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
         for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
             if name is not None and (not names.is_label(name) or len(name) > names.MAX_LABEL):
-                message = f'the SubGroup {field} "{name}" must be lower-case letters, digits and "-", at most 63'
-                hint = f"For example: {names.fold(name)[:63].strip('-')}."
+                message = f"the SubGroup {field} \"{name}\" must be lower-case letters, digits and '-', at most 63"
+                suggestion = names.fold(name)[: names.MAX_LABEL].strip("-")
+                hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
                 yield Diagnostic(SUBGROUP_NAME, message, item.declared.at(*path, field), hint=hint)
 
 
@@ -126,11 +128,20 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
         place = item.declared.at(*path, "parent")
         if sub_group.parent not in by_name:
             message = f'the parent "{sub_group.parent}" of SubGroup "{sub_group.name}" does not exist'
-            yield Diagnostic(SUBGROUP_PARENT, message, place, hint=f"SubGroups here: {', '.join(by_name)}.")
+            others = [name for name in by_name if name != sub_group.name]
+            known = f"Other SubGroups here: {', '.join(others)}." if others else "Define it, or remove parent."
+            yield Diagnostic(SUBGROUP_PARENT, message, place, hint=_closest(sub_group.parent, others) or known)
         cycle = _cycle(sub_group.name, by_name)
         if cycle and sub_group.name == min(cycle):
             message = f"SubGroups are each other's parents: {' -> '.join((*cycle, cycle[0]))}"
+            if len(cycle) == 1:
+                message = f'SubGroup "{sub_group.name}" is its own parent'
             yield Diagnostic(SUBGROUP_CYCLE, message, place, hint="Remove one of the parents.")
+
+
+def _closest(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f'Did you mean "{close[0]}"?' if close else ""
 
 
 def _cycle(start: str, by_name: dict[str, SubGroup]) -> tuple[str, ...]:
@@ -166,8 +177,12 @@ def _minimums(item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _too_many(item: FleetPodGroup, path: KeyPath, wanted: int | None, below: int) -> Iterator[Diagnostic]:
-    if wanted is not None and wanted > below:
-        message = f"minSubGroup is {wanted}, but there are {below} SubGroups directly below"
+    if wanted is not None and not below:
+        message = "minSubGroup counts SubGroups directly below, but there are none"
+        yield _minimum(item, (*path, "minSubGroup"), message, "Remove it; pods are counted by minMember.")
+    elif wanted is not None and wanted > below:
+        found = "is 1 SubGroup" if below == 1 else f"are {below} SubGroups"
+        message = f"minSubGroup is {wanted}, but there {found} directly below"
         yield _minimum(item, (*path, "minSubGroup"), message, f"Use at most {below}, or remove it.")
 
 
@@ -177,17 +192,25 @@ def _minimum(item: FleetPodGroup, path: KeyPath, message: str, hint: str) -> Dia
 
 def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     queue = item.declared.spec.spec.queue
+    pools = [pool for pool in fleet.pools if pool.backend == item.backend]
+    closed = {subpool.queue: subpool for pool in pools for subpool in pool.subpools if subpool.state != "ACTIVE"}
     leaves = fleet.leaf_queues(item.backend)
-    if queue in leaves:
+    if queue in leaves and queue not in closed:
         return
-    place = item.declared.at("spec", "queue")
-    containers = {pool.queue: pool for pool in fleet.pools if pool.backend == item.backend}
-    if queue in containers:
+    containers = {pool.queue: pool for pool in pools}
+    if queue in closed:
+        message = f'the queue "{queue}" is that of subpool {closed[queue].canonical}, which is {closed[queue].state}'
+        hint = "Use the queue of an ACTIVE subpool, or that of the pool itself, which ends in --shared."
+    elif queue in containers:
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
         hint = f"Use {containers[queue].shared_queue}."
+    elif queue == names.root_queue(fleet.config.queuePrefix, item.backend.namespace):
+        message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
+        hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
     else:
-        message, hint = f'the queue "{queue}" is not declared here', "Nothing to do where it lives elsewhere."
-    yield Diagnostic(PODGROUP_QUEUE, message, place, hint=hint)
+        message = f'the queue "{queue}" is not declared here'
+        hint = _closest(queue, leaves) or "Nothing to do where it lives elsewhere."
+    yield Diagnostic(PODGROUP_QUEUE, message, item.declared.at("spec", "queue"), hint=hint)
 
 
 def _constraints(item: FleetPodGroup) -> Iterator[tuple[TopologyConstraint, KeyPath]]:
@@ -214,7 +237,8 @@ def _constraint(
     if topology is None:
         message = f'the topology "{constraint.topology}" is not declared here'
         place = item.declared.at(*path, "topology")
-        yield Diagnostic(PODGROUP_TOPOLOGY, message, place, hint="Nothing to do where it lives elsewhere.")
+        hint = _closest(constraint.topology, topologies) or "Nothing to do where it lives elsewhere."
+        yield Diagnostic(PODGROUP_TOPOLOGY, message, place, hint=hint)
         return
     yield from _levels(item, constraint, path, topology)
 
@@ -229,13 +253,15 @@ def _levels(
         accepted = [{level.label, level.key} if aliases else {level.label} for level in topology.levels]
         rank = next((index for index, known in enumerate(accepted) if name in known), None)
         if name is not None and rank is None:
-            labels = ", ".join(level.label for level in topology.levels)
             message = f'the topology "{topology.name}" has no level "{name}"'
             place = item.declared.at(*path, field)
-            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=f"Its levels are {labels}.")
+            labels = ", ".join(level.label for level in topology.levels)
+            hint = _closest(name, sorted(set().union(*accepted))) or f"Its levels are {labels}."
+            yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
         elif rank is not None:
             ranks[field] = rank
     if len(ranks) == 2 and ranks["preferredTopologyLevel"] <= ranks["requiredTopologyLevel"]:
-        message = "the preferred level is not finer than the required one"
+        preferred, required = constraint.preferredTopologyLevel, constraint.requiredTopologyLevel
+        message = f'the preferred level "{preferred}" is not finer than the required level "{required}"'
         place = item.declared.at(*path, "preferredTopologyLevel")
         yield Diagnostic(CONSTRAINT_ORDER, message, place, hint="Prefer a finer level, or leave it out.")

@@ -13,7 +13,8 @@ from kubectl_tas.resolve.fleet import Dangling, Fleet
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
     Severity.ERROR,
-    "A pool names no backend although there are several, or one that the Config does not have.",
+    "A pool names no backend although there are several, or one that the Config does not have; or nothing "
+    "tells the backend of a PodGroup.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
     "spec.backends in tas.yaml.",
 )
@@ -78,21 +79,18 @@ def _words(item: Dangling) -> tuple[str, str]:
             return f"there are several backends; name one of {known}", "Add spec.backend."
         case "backend of a PodGroup":
             message = f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
-            return message, f"Name a declared queue, or the namespace of one backend ({known})."
+            return message, f"Name a queue that is declared here, or the namespace of one backend ({known})."
         case "topology key":
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback
         case "subpool":
             short = item.name.rpartition(names.SEPARATOR)[2]
+            pool = item.context.removeprefix("pool ")
             if short.strip("_") == names.SHARED:
-                pool = item.context.removeprefix("pool ")
-                return (
-                    f'"{item.name}" is not a subpool',
-                    f"To use what the pool shares, name the pool: {pool}.",
-                )
+                return f'"{item.name}" is not a subpool', f"To use what the pool shares, name the pool: {pool}."
             has = f"has {known}" if known else "has no subpools"
-            return f'the subpool "{item.name}" does not exist: {item.context} {has}', hint
+            return f'the subpool "{item.name}" does not exist: {item.context} {has}', hint or f"Name the pool: {pool}."
         case "topology of a set":
             fallback = f"Defined are: {known}." if known else "Declare a ClusterTopology of that name."
             return f'rule 3: the cluster topology "{item.name}" does not exist', hint or fallback

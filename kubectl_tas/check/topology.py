@@ -127,9 +127,13 @@ def _check_level(
         place = _at(topology, index, fields.label)
         yield Diagnostic(HOSTNAME_NOT_LAST, message, place, hint="Write levels coarsest first; move it to the end.")
     if not re.fullmatch(QUALIFIED_NAME, level.label):
-        message = f'KAI refuses the node label "{level.label}": lower case before the "/"'
+        message = f"KAI refuses the node label \"{level.label}\": before the '/' stands a DNS name in lower case"
         place = _at(topology, index, fields.label)
-        yield Diagnostic(LEVEL_LABEL_INVALID, message, place, hint="Correct the label.")
+        prefix, slash, name = level.label.partition("/")
+        lower = f"{prefix.lower()}{slash}{name}"
+        known = re.fullmatch(QUALIFIED_NAME, lower) is not None
+        hint = f"Write {lower}; no node can carry the other." if known else "Write a label that nodes can carry."
+        yield Diagnostic(LEVEL_LABEL_INVALID, message, place, hint=hint)
     labels = [other.label for other in topology.levels if other is not level]
     if aliases and level.key in labels:
         message = f'the key "{level.key}" is the node label of another level'

@@ -110,9 +110,10 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
     if first.name == item.name:
         message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
     else:
-        message = f'the {what} names "{first.name}" and "{item.name}" are one name: case and "_" do not count'
+        message = f"the {what} names \"{first.name}\" and \"{item.name}\" are one name: case does not count, '_' is '-'"
     related = (Related("the other one", first.place),)
-    return Diagnostic(NAME_FOLDED, message, item.place, related, hint="Rename one, or spell both alike.")
+    hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
+    return Diagnostic(NAME_FOLDED, message, item.place, related, hint=hint)
 
 
 def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:

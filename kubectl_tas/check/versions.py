@@ -44,7 +44,8 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
                 what = f"the group {group.name}, whose tasks have different topology requirements,"
                 place = workflow.declared.at(*group.path, "name")
-                yield _unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place)
+                instead = "write the same requirements for all its tasks"
+                yield _unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
     for item in fleet.pod_groups:
         yield from _pod_group(item)
     for workload in fleet.workloads:
@@ -90,9 +91,11 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
             yield _unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", place)
 
 
-def _unsupported(backend: FleetBackend, feature: Feature, what: str, place: Location) -> Diagnostic:
+def _unsupported(
+    backend: FleetBackend, feature: Feature, what: str, place: Location, instead: str = "leave it out"
+) -> Diagnostic:
     version = backend.release.version if backend.release else ""
     first = kai.first_with(feature)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {version}"
-    hint = f"Update KAI there to {first} or later, or leave it out."
+    hint = f"Update KAI there to {first} or later, or {instead}."
     return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

@@ -114,7 +114,8 @@ def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
     if used:
         fields = ", ".join(dict.fromkeys(used))
         message = f"only OSMO's own runtime honours {fields}; the rendered pods run without"
-        yield Diagnostic(OSMO_ONLY, message, declared.at("workflow", "name"))
+        hint = "Nothing to do where OSMO runs the workflow; else its tasks must see to that themselves."
+        yield Diagnostic(OSMO_ONLY, message, declared.at("workflow", "name"), hint=hint)
 
 
 def _set_fields(model: BaseModel, fields: tuple[str, ...]) -> list[str]:

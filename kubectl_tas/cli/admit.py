@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,14 @@ import click
 
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
-from kubectl_tas.cli.session import find_root, repository_option
+from kubectl_tas.cli.session import find_root, repository_option, tell_errors
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
     from kubectl_tas.check.admission import Verdict
     from kubectl_tas.cli.session import Session
+    from kubectl_tas.live.cluster import ClusterState
+    from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.submission import Submission
 
 PRIORITIES = ("HIGH", "NORMAL", "LOW")
@@ -52,44 +55,53 @@ def admit(
     What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
     --live or --cluster-state says otherwise. Exits 1 where one is rejected.
     """
-    from kubectl_tas.check.admission import admit as judge
-    from kubectl_tas.check.admission import declared_usage
     from kubectl_tas.report import json
 
     session, found = _with_file(directory, file, pool, priority)
-    if session is None:
+    if not found:
         return 1
     state = read_cluster(cluster) if live or any(cluster.values()) else None
-    declared = declared_usage(session.fleet)
-    answers = []
-    for workflow in found:
-        own = 0 if workflow.priority == "LOW" else workflow.gpus
-        before = declared[workflow.queue] - own if used is None else used
-        if state is not None and used is None:
-            usage = state.queues.get(workflow.queue)
-            if usage is None:
-                raise TasError(
-                    f"the cluster has no queue {workflow.queue}", hint="Name the right cluster, or pass --used N."
-                )
-            before = usage.non_preemptible
-        answers.append((workflow, judge(workflow, before), before))
+    answers = [_answer(session.fleet, workflow, used, state) for workflow in found]
     if output == "json":
         click.echo(json.dump({"version": 1, "workflows": [_data(*answer) for answer in answers]}), nl=False)
     else:
         click.echo("\n".join(_text(*answer) for answer in answers), nl=False)
-    return 1 if any(verdict.outcome == "rejected" for _, verdict, _ in answers) else 0
+    code = tell_errors(session)
+    return 1 if any(verdict.outcome == "rejected" for _, verdict, _ in answers) else code
+
+
+def _answer(
+    fleet: Fleet, workflow: Submission, used: int | None, state: ClusterState | None
+) -> tuple[Submission, Verdict, int]:
+    """The verdict, and the GPUs that others of the queue use: as told, as the cluster says, or as declared."""
+    from kubectl_tas.check.admission import admit as judge
+    from kubectl_tas.check.admission import counted, declared_usage
+
+    if state is None:
+        held = declared_usage(fleet)
+        held[workflow.queue] -= counted(workflow)
+    else:
+        held = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
+    if used is not None:
+        held[workflow.queue] = used
+    elif workflow.queue not in held and (workflow.subpool is None or workflow.subpool.state == "ACTIVE"):
+        hint = "Name the right cluster, or pass --used N."
+        raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
+    others = held.get(workflow.queue, 0)
+    return workflow, judge(workflow, others, held), others
 
 
 def _text(workflow: Submission, verdict: Verdict, used: int) -> str:
     from kubectl_tas.report import table
+    from kubectl_tas.report.text import plural
 
     facts = [
         (workflow.kind, workflow.name),
         ("Pool", workflow.target),
         ("Queue", workflow.queue),
         ("Priority", workflow.priority),
-        ("Asks", f"{workflow.gpus} GPUs"),
-        ("Quota", "no limit" if workflow.quota < 0 else f"{workflow.quota} GPUs, {used} used"),
+        ("Asks", plural(workflow.gpus, "GPU")),
+        ("Quota", "no limit" if workflow.quota < 0 else f"{plural(workflow.quota, 'GPU')}, {used} used by others"),
         ("Verdict", verdict.outcome.upper()),
         ("Why", verdict.text),
     ]
@@ -116,45 +128,57 @@ def _data(workflow: Submission, verdict: Verdict, used: int) -> dict[str, Any]:
     }
 
 
+_VERDICTS = frozenset({"subpool-closed", "over-shared-quota"})
+"""Errors that are the verdict itself."""
+_AGAIN = frozenset({"name-duplicate", "name-collision"})
+"""Errors that a file beside the repository may cause: a workflow is submitted once more."""
+
+
 def _with_file(
     directory: str | None, file: str, pool: str | None, priority: str | None
-) -> tuple[Session | None, list[Submission]]:
-    """The repository with the file in it, and what the file sends to a queue; no session where the file has errors."""
-    from kubectl_tas.cli.session import Session, check_source, wants_colour
+) -> tuple[Session, list[Submission]]:
+    """The repository with the file in it and what else is wrong there, and what the file sends to a queue.
+
+    None of them where the file itself has errors; these are printed.
+    """
+    from kubectl_tas.cli.session import check_source, wants_colour
+    from kubectl_tas.diagnostics import has_errors
     from kubectl_tas.load.source import FolderSource, OverlaySource
     from kubectl_tas.report import text
 
     root = find_root(directory)
-    path = _path(root, file)
-    content = _content(file, pool, priority)
-    session = check_source(root, OverlaySource(FolderSource(root), {path: content}))
+    path, is_inside = _path(root, file)
+    session = check_source(root, OverlaySource(FolderSource(root), {path: _content(file, pool, priority)}))
+    expected = _VERDICTS if is_inside else _VERDICTS | _AGAIN
     own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path == path)
-    found = [item for item in session.fleet.submissions if item.declared.origin.path == path]
-    refused = tuple(d for d in own if d.rule.code not in _VERDICTS)
-    if Session(root, session.fleet, refused).failed() or not found:
+    refused = tuple(d for d in own if d.rule.code not in expected)
+    if has_errors(refused):
         colour = wants_colour(sys.stderr)
         click.echo(text.blocks(refused, colour=colour), nl=False, err=True, color=colour)
-        if not refused:
-            raise click.UsageError(f"{file} has no workflow and no workload")
-        return None, []
-    return session, found
+        return session, []
+    found = [item for item in session.fleet.submissions if item.declared.origin.path == path]
+    repository = session.fleet.repository
+    declared = [item.origin.path for item in repository.workflows] + [item.origin.path for item in repository.workloads]
+    if path not in declared:
+        raise click.UsageError(f"{file} has no workflow and no workload")
+    if len(found) < declared.count(path):
+        raise TasError("cannot tell: the pool's own file has errors", hint="Run: kubectl tas validate")
+    rest = tuple(d for d in session.diagnostics if d.rule.code not in _VERDICTS | _AGAIN)
+    return replace(session, diagnostics=rest), found
 
 
-_VERDICTS = frozenset({"subpool-closed", "over-shared-quota", "over-quota", "quota-shared", "name-duplicate"})
-"""Rules whose finding is the verdict itself; and a workflow may be submitted under its old name again."""
-
-
-def _path(root: Path, file: str) -> str:
-    """The file's path in the repository, or its name where it lies outside."""
+def _path(root: Path, file: str) -> tuple[str, bool]:
+    """What the file is called among those of the repository, and whether it lies there."""
     full = Path(file).resolve()
-    return full.relative_to(root).as_posix() if full.is_relative_to(root) else file
+    inside = full.is_relative_to(root)
+    return (full.relative_to(root) if inside else full).as_posix(), inside
 
 
 def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     """The file, with another pool and priority where they are given."""
-    from kubectl_tas.edit.splice import set_value
     from kubectl_tas.load.document import parse
     from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
+    from kubectl_tas.load.splice import set_value
     from kubectl_tas.load.text import decode
     from kubectl_tas.model.labels import OWN_PREFIX
     from kubectl_tas.model.workload import WORKLOADS
@@ -163,10 +187,10 @@ def _content(file: str, pool: str | None, priority: str | None) -> bytes:
         content = Path(file).read_bytes()
     except OSError as error:
         raise TasError(f"cannot read {file}: {error.strerror}", hint="Name a workflow file.") from error
-    text, _ = decode(file, content)
-    documents, problems = parse(file, text)
-    if problems:
+    text, problem = decode(file, content)
+    if problem is not None or (pool is None and priority is None):
         return content
+    documents, _ = parse(file, text)
     for key, value in (("pool", pool), ("priority", priority)):
         for document in documents if value is not None else ():
             kind = recognise(document)

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--context``, ``--kubeconfig`` and ``--cluster-state``: kubectl hands its own flags to no plugin."""
+    """Adds ``--context``, ``--kubeconfig``, ``-n`` and ``--cluster-state``: kubectl hands plugins none of its flags."""
     for option in (
         click.option("--cluster-state", metavar="FILE", help="JSON of `kubectl get` instead of a cluster."),
+        click.option("-n", "--namespace", metavar="NAME", help="Count PodGroups of this namespace, not of all."),
         click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use."),
         click.option("--context", metavar="NAME", help="The context of the kubeconfig that kubectl is to use."),
     ):
@@ -30,4 +31,4 @@ def read_cluster(options: Mapping[str, str | None]) -> ClusterState:
     path = options.get("cluster_state")
     if path is not None:
         return from_file(path)
-    return from_cluster(Access(options.get("context"), options.get("kubeconfig")))
+    return from_cluster(Access(options.get("context"), options.get("kubeconfig"), options.get("namespace")))

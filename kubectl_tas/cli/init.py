@@ -58,13 +58,14 @@ def _copy(files: dict[str, Path], root: Path) -> None:
     from kubectl_tas.emit.write import replace
 
     written: list[Path] = []
-    try:
-        for name, source in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            replace(str(root / name), source.read_text(encoding="utf-8"))
-            written.append(root / name)
-    except OSError as error:
-        for path in written:
-            path.unlink()
-        message = f"cannot write {error.filename}: {error.strerror}; nothing was written"
-        raise TasError(message, hint="Check permissions and free space.") from error
+    for name, source in files.items():
+        path = root / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace(str(path), source.read_text(encoding="utf-8"))
+        except OSError as error:
+            for earlier in written:
+                earlier.unlink()
+            message = f"cannot write {path}: {error.strerror}; nothing was written"
+            raise TasError(message, hint="Check permissions and free space.") from error
+        written.append(path)

@@ -5,7 +5,6 @@ Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool 
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from importlib import import_module
@@ -120,13 +119,16 @@ def main() -> None:
 
 
 def prepare_streams() -> None:
-    """Output is UTF-8 whatever the locale; what is no text is escaped, and a closed stream swallows it."""
+    """Output is UTF-8 whatever the locale; what is no text is escaped, and a closed stream swallows it.
+
+    The streams are opened anew because unbuffered ones (``PYTHONUNBUFFERED``) lose the rest of a text of which
+    the system took a part.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
-        elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        number = os.open(os.devnull, os.O_WRONLY) if stream is None else stream.fileno()
+        opened = os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", newline="\n", closefd=False)
+        setattr(sys, name, opened)
 
 
 def leave(code: int) -> NoReturn:

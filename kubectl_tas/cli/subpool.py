@@ -16,6 +16,8 @@ from kubectl_tas.cli.session import Session, find_root, open_session, repository
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kubectl_tas.diagnostics import Diagnostic
     from kubectl_tas.edit.apply import FileEdit
     from kubectl_tas.edit.subpools import Edit
@@ -86,7 +88,10 @@ def create(parent: str, name: str, quota: int | str, dry_run: bool, render_after
     """Create the subpool NAME of the pool PARENT, in a file of its own."""
     from kubectl_tas.edit import subpools
 
-    return _edit(directory, lambda fleet: subpools.create(fleet, parent, name, quota), dry_run, render_after)
+    def plan(fleet: Fleet) -> Edit | Diagnostic:
+        return subpools.create(fleet, parent, name, quota)
+
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -101,7 +106,10 @@ def update(parent: str, name: str, quota: int | str, dry_run: bool, render_after
     """
     from kubectl_tas.edit import subpools
 
-    return _edit(directory, lambda fleet: subpools.update(fleet, parent, name, quota), dry_run, render_after)
+    def plan(fleet: Fleet) -> Edit | Diagnostic:
+        return subpools.update(fleet, parent, name, quota)
+
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -115,7 +123,10 @@ def recreate(
     """Make the ARCHIVED subpool NAME of PARENT ACTIVE again."""
     from kubectl_tas.edit import subpools
 
-    return _edit(directory, lambda fleet: subpools.recreate(fleet, parent, name, quota), dry_run, render_after)
+    def plan(fleet: Fleet) -> Edit | Diagnostic:
+        return subpools.recreate(fleet, parent, name, quota)
+
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -147,10 +158,12 @@ def delete(
             return found
         if found.state != "ACTIVE":
             return subpools.delete(fleet, parent, name, in_use=True)
-        in_use = used > 0 if used is not None else _in_use(found, _ask(cluster))
-        return subpools.delete(fleet, parent, name, in_use=in_use)
+        if used is not None:
+            return subpools.delete(fleet, parent, name, in_use=used > 0)
+        usage = _ask(cluster, [found]).queues[found.queue]
+        return subpools.delete(fleet, parent, name, in_use=usage.in_use)
 
-    return _edit(directory, plan, dry_run, render_after)
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -161,8 +174,14 @@ def delete(
 def drain(
     used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: str | None
 ) -> int:
-    """Archive every DELETING subpool in which nothing runs any more."""
+    """Archive every DELETING subpool in which nothing runs any more.
+
+    Those whose queue the cluster does not have are left as they are: they may live in another cluster.
+    """
     from kubectl_tas.edit import subpools
+
+    if watch and used is not None:
+        raise click.UsageError("--watch does not go with --used, which would say the same each time")
 
     def plan(fleet: Fleet) -> Sequence[Edit]:
         waiting = subpools.draining(fleet)
@@ -170,17 +189,19 @@ def drain(
             return ()
         if used is not None:
             return subpools.drain(fleet, {item.queue: used > 0 for item in waiting})
-        state = _ask(cluster)
-        return subpools.drain(fleet, {item.queue: _in_use(item, state) for item in waiting})
+        return subpools.drain(fleet, {queue: usage.in_use for queue, usage in _ask(cluster, waiting).queues.items()})
 
     while True:
-        code = _edit(directory, plan, dry_run, render_after)
-        left = subpools.draining(open_session(directory).fleet)
+        code = _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+        if code or dry_run:
+            return code
+        fleet = open_session(directory).fleet
+        left = subpools.draining(fleet)
         for item in left:
             click.echo(f"{item.canonical}: still DELETING", err=True)
-        if code or dry_run or not watch or not left:
+        if not watch or not left:
             return code
-        time.sleep(_seconds(open_session(directory).fleet.config.drainInterval))
+        time.sleep(_seconds(fleet.config.drainInterval))
 
 
 @subpool.command("list")
@@ -225,28 +246,24 @@ def _file(item: FleetSubpool) -> str:
     return item.declared.origin.path
 
 
-def _ask(cluster: dict[str, str | None]) -> ClusterState:
-    """The state of the cluster; a refusal that says how else to give it."""
+def _ask(cluster: dict[str, str | None], subpools: Sequence[FleetSubpool]) -> ClusterState:
+    """The state of the cluster, which has the queue of at least one of ``subpools``."""
     try:
-        return read_cluster(cluster)
+        state = read_cluster(cluster)
     except TasError as error:
-        hint = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
-        raise TasError(f"cannot tell whether anything runs there: {error.message}", hint=hint) from error
+        raise TasError(f"cannot tell whether anything runs there: {error.message}", hint=_OTHERWISE) from error
+    queues = [item.queue for item in subpools]
+    if not any(queue in state.queues for queue in queues):
+        message = f"cannot tell whether anything runs there: the cluster has no queue {' or '.join(queues)}"
+        raise TasError(message, hint=f"Name the right cluster with --context. {_OTHERWISE}")
+    return state
 
 
-def _in_use(item: FleetSubpool, state: ClusterState) -> bool:
-    usage = state.queues.get(item.queue)
-    if usage is None:
-        raise TasError(
-            f"the cluster has no queue {item.queue}, so it cannot tell whether anything runs in {item.canonical}",
-            hint="Name the right cluster with --context or --cluster-state, or pass --used N.",
-        )
-    return usage.in_use
+_OTHERWISE = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
 
 
-def _edit(directory: str | None, plan: Plan, dry_run: bool, render_after: bool) -> int:
-    """Plans the edit, checks the repository as it would be, and writes it; all under one lock."""
-    from kubectl_tas.compare.drift import unified_text
+def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool) -> int:
+    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock."""
     from kubectl_tas.diagnostics import Diagnostic
     from kubectl_tas.edit.apply import lock, spliced, write
     from kubectl_tas.edit.subpools import NewFile, SetValues
@@ -263,22 +280,30 @@ def _edit(directory: str | None, plan: Plan, dry_run: bool, render_after: bool) 
         if _refused(session, files):
             return 1
         if dry_run:
-            for file in files:
-                click.echo(unified_text(file.path, file.before, file.after), nl=False)
-            return 0
+            return _show(files)
         write(root, files)
         for edit in edits:
             click.echo(f"{edit.summary} ({edit.path})")
-    if render_after and edits:
-        from kubectl_tas.cli.render import render
+        return _render(root) if render_after and edits else 0
 
-        code = render.main(["-C", str(root)], standalone_mode=False)
-        return code if isinstance(code, int) else 0
+
+def _show(files: Sequence[FileEdit]) -> int:
+    from kubectl_tas.compare.drift import unified_text
+
+    for file in files:
+        click.echo(unified_text(file.path, file.before, file.after), nl=False)
     return 0
 
 
-def _refused(session: Session, files: tuple[FileEdit, ...]) -> bool:
-    """Prints what the edit would break, and tells whether it breaks anything."""
+def _render(root: Path) -> int:
+    from kubectl_tas.cli.render import render
+
+    code = render.main(["-C", str(root)], standalone_mode=False)
+    return code if isinstance(code, int) else 0
+
+
+def _refused(session: Session, files: Sequence[FileEdit]) -> bool:
+    """Prints the errors that the edit would bring, and tells whether there are any."""
     from kubectl_tas.cli.session import check_source
     from kubectl_tas.diagnostics import Severity
     from kubectl_tas.load.source import FolderSource, OverlaySource
@@ -287,12 +312,18 @@ def _refused(session: Session, files: tuple[FileEdit, ...]) -> bool:
         return False
     overlay = OverlaySource(FolderSource(session.root), {file.path: file.after for file in files})
     after = check_source(session.root, overlay)
-    known = {(d.rule.code, d.message) for d in session.diagnostics}
-    new = tuple(d for d in after.diagnostics if d.severity is Severity.ERROR and (d.rule.code, d.message) not in known)
+    known = {_identity(diagnostic) for diagnostic in session.diagnostics}
+    new = tuple(d for d in after.diagnostics if d.severity is Severity.ERROR and _identity(d) not in known)
     if new:
         _print(new)
         click.echo("Nothing was written: the repository would have these errors.", err=True)
     return bool(new)
+
+
+def _identity(diagnostic: Diagnostic) -> tuple[str, str, str]:
+    """What tells a finding from others, wherever it stands in its file: an edit moves lines."""
+    path = diagnostic.location.path if diagnostic.location else ""
+    return path, diagnostic.rule.code, diagnostic.message
 
 
 def _print(diagnostics: tuple[Diagnostic, ...]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from kubectl_tas.edit.splice import FIRST, Entry, set_values
 from kubectl_tas.emit.block import block
+from kubectl_tas.load.splice import FIRST, Entry, set_values
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import Metadata, PassThrough
 from kubectl_tas.model.repository import KeyPath, Origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_tas.check.admission import Verdict, admit, declared_usage
+from kubectl_tas.check.admission import Verdict, admit, counted, declared_usage
 from kubectl_tas.compile.podgroups import gang
 from kubectl_tas.compile.tree import Constraint, Gang, Node
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
@@ -54,8 +54,7 @@ class Picture:
 
 def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
     """The picture of one workflow; admission is judged beside all others of the repository."""
-    counted = 0 if workflow.priority == "LOW" else workflow.gpus
-    used = declared_usage(fleet)[workflow.queue] - counted
+    used = declared_usage(fleet)
     return Picture(
         workflow=workflow.name,
         file=workflow.declared.origin.path,
@@ -65,7 +64,7 @@ def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
         priority=workflow.priority,
         preemptible=workflow.priority == "LOW",
         gpus=workflow.gpus,
-        verdict=admit(workflow, used),
+        verdict=admit(workflow, used[workflow.queue] - counted(workflow), used),
         topology=workflow.pool.topology.name_on(workflow.pool.backend) if workflow.pool.topology else None,
         pod_groups=tuple(_pod_group(workflow, group) for group in workflow.groups),
     )

@@ -25,7 +25,7 @@ class Seat:
 
 def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
     """The picture of one workload; admission is judged beside all else in the repository."""
-    used = declared_usage(fleet)[workload.queue] - counted(workload)
+    used = declared_usage(fleet)
     gang = _gang(fleet, workload)
     return Picture(
         workflow=workload.name,
@@ -36,7 +36,7 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
         priority=workload.priority,
         preemptible=workload.priority == "LOW",
         gpus=workload.gpus,
-        verdict=admit(workload, used),
+        verdict=admit(workload, used[workload.queue] - counted(workload), used),
         topology=_topology(workload),
         pod_groups=(_branch(gang, "PodGroup" if is_predicted(workload) else workload.kind),),
         kind=workload.kind,

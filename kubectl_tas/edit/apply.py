@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubectl_tas.edit.splice import set_value
-from kubectl_tas.edit.subpools import Edit, NewFile
+from kubectl_tas.edit.subpools import Edit, NewFile, SetValues
 from kubectl_tas.emit.write import remove_leftovers, replace_durably
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.splice import set_value
+from kubectl_tas.load.text import decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class FileEdit:
 def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
     """The files that ``edits`` change, as they are and as they would be, sorted by path.
 
-    Raises TasError where a file cannot be edited, or where a new one exists already.
+    Raises TasError where a file cannot be edited or does not say any more what the edits were planned on, and
+    where a new one exists already.
     """
     files: dict[str, FileEdit] = {}
     for edit in edits:
@@ -38,22 +42,41 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
                 raise TasError(f"{edit.path} already exists", hint="Rename it, or write the subpool into it.")
             after = edit.text
         else:
-            after = (known.after if known else before or b"").decode("utf-8")
-            for path, value, behind in edit.values:
-                after = set_value(after, edit.document, path, value, after=behind)
+            _check_unchanged(edit, before or b"")
+            after = _edited(edit, (known.after if known else before or b"").decode("utf-8"))
         files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8"))
     return tuple(files[path] for path in sorted(files))
+
+
+def _check_unchanged(edit: SetValues, content: bytes) -> None:
+    documents, _ = parse(edit.path, decode(edit.path, content)[0])
+    if not any(item.index == edit.origin.index and item.data == edit.origin.data for item in documents):
+        raise _changed(edit.path)
+
+
+def _edited(edit: SetValues, text: str) -> str:
+    for path, value, behind in edit.values:
+        try:
+            text = set_value(text, edit.origin.index, path, value, after=behind)
+        except TasError as error:
+            raise TasError(f"{edit.path}: {error.message}", hint=error.hint) from error
+    return text
+
+
+def _changed(path: str) -> TasError:
+    return TasError(f"{path} was changed meanwhile; nothing was written to it", hint="Run again.")
 
 
 def write(root: Path, files: Sequence[FileEdit]) -> None:
     """Writes what is new. Raises TasError where a file is no longer what it was when it was read."""
     for file in files:
         if _read(root / file.path) != file.before:
-            raise TasError(f"{file.path} was changed meanwhile; nothing was written to it", hint="Run again.")
+            raise _changed(file.path)
+        target = Path(os.path.realpath(root / file.path))
         try:
-            (root / file.path).parent.mkdir(parents=True, exist_ok=True)
-            remove_leftovers((root / file.path).parent)
-            replace_durably(root / file.path, file.after)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            remove_leftovers(target.parent)
+            replace_durably(target, file.after)
         except OSError as error:
             raise TasError(f"cannot write {file.path}: {error.strerror}", hint="Check permissions.") from error
 
@@ -80,4 +103,6 @@ def _read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # a name that is too long for a queue too, which is what is said then
+            return None
         raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error

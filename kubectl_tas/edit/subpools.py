@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.load.splice import scalar
 from kubectl_tas.model.pool import SubpoolState
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, FleetPool, FleetSubpool
 from kubectl_tas.resolve.states import BEHAVIOUR, TRANSITIONS
@@ -38,13 +40,17 @@ Quota = int | str
 class SetValues:
     """Values to be set in one document of a file."""
 
-    path: str
-    document: int
-    """Its place in the file, from 0."""
+    origin: Origin
+    """The document as it was read."""
     values: tuple[tuple[KeyPath, Quota, str | None], ...]
     """Key path, new value, and the key behind which a missing one is added."""
     summary: str
     """What it does, in one line."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.origin.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +75,13 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
         message = f"subpool {existing.canonical} already exists and is {existing.state}"
         hint = f"Use: kubectl tas subpool {'recreate' if existing.state == 'ARCHIVED' else 'update'} {parent} {name}"
         return Diagnostic(SUBPOOL_UNKNOWN, message, _state_place(existing), hint=hint)
-    path = f"{_folder(fleet)}/{parent}{names.SEPARATOR}{name}.yaml"
+    path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
     return NewFile(path, _document(parent, name, quota), f"created {parent}{names.SEPARATOR}{name}, quota {quota}")
 
 
 def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
     """Another quota for an ACTIVE subpool. A lower one ends nothing that runs: what is available goes below 0."""
-    subpool = _find(fleet, parent, name)
+    subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
     if subpool.state != "ACTIVE":
@@ -88,7 +94,7 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
 
 def delete(fleet: Fleet, parent: str, name: str, *, in_use: bool) -> Edit | Diagnostic:
     """ARCHIVED at once where nothing runs in the subpool, else DELETING."""
-    subpool = _find(fleet, parent, name)
+    subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
     if subpool.state != "ACTIVE":
@@ -98,7 +104,7 @@ def delete(fleet: Fleet, parent: str, name: str, *, in_use: bool) -> Edit | Diag
 
 def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit | Diagnostic:
     """An ARCHIVED subpool is ACTIVE again, with its old quota or another one."""
-    subpool = _find(fleet, parent, name)
+    subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
     if subpool.state != "ARCHIVED":
@@ -118,10 +124,6 @@ def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
 
 def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
     """The subpool of that name, or why there is none."""
-    return _find(fleet, parent, name)
-
-
-def _find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
     pool = fleet.pool_by_name.get(parent)
     if pool is None:
         return _unknown_pool(fleet, parent)
@@ -155,8 +157,7 @@ def _transition(subpool: FleetSubpool, state: SubpoolState, quota: Quota | None 
 
 
 def _set(subpool: FleetSubpool, values: tuple[tuple[KeyPath, Quota, str | None], ...], summary: str) -> SetValues:
-    origin = subpool.declared.origin
-    return SetValues(origin.path, origin.index, values, summary)
+    return SetValues(subpool.declared.origin, values, summary)
 
 
 def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
@@ -173,22 +174,20 @@ def _state_place(subpool: FleetSubpool) -> Location:
     return subpool.declared.at("spec", "state")
 
 
-def _folder(fleet: Fleet) -> str:
+def _folder(fleet: Fleet) -> PurePosixPath:
     """Where new subpools go: the folder that is called so, else the last one that is read."""
-    sources = fleet.config.sources
-    named = [folder for folder in sources if folder.rstrip("/").endswith("subpools")]
-    return (named or list(sources))[-1].rstrip("/")
+    folders = [PurePosixPath(folder) for folder in fleet.config.sources]
+    return ([folder for folder in folders if folder.name == "subpools"] or folders)[-1]
 
 
 def _document(parent: str, name: str, quota: Quota) -> str:
-    quoted = quota if isinstance(quota, int) else f'"{quota}"'
     return (
         "apiVersion: tas/v1alpha1\n"
         "kind: Subpool\n"
         "metadata:\n"
-        f"  name: {name}\n"
+        f"  name: {scalar(name)}\n"
         "spec:\n"
-        f"  parent: {parent}\n"
-        f"  quota: {quoted}\n"
+        f"  parent: {scalar(parent)}\n"
+        f"  quota: {scalar(quota)}\n"
         "  state: ACTIVE\n"
     )

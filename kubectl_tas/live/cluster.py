@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.errors import TasError
@@ -16,11 +17,12 @@ from kubectl_tas.live.kubectl import Access
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 
+_QUANTITY = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?)([numkMGTPE]|[KMGTPE]i)?")
 _SUFFIXES = {
-    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
-    "k": Decimal(10) ** 3, "M": Decimal(10) ** 6, "G": Decimal(10) ** 9, "T": Decimal(10) ** 12,
-    "Ki": Decimal(2) ** 10, "Mi": Decimal(2) ** 20, "Gi": Decimal(2) ** 30, "Ti": Decimal(2) ** 40,
-}  # fmt: skip
+    **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", "k", *"MGTPE"), -3)},
+    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
+}
+"""What a quantity is multiplied by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class ClusterState:
 def from_cluster(access: Access) -> ClusterState:
     """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
     objects = kubectl.get(access, QUEUES)
-    return _state([*objects, *kubectl.get(access, POD_GROUPS, all_namespaces=True)])
+    return _state([*objects, *kubectl.get(access, POD_GROUPS, namespaced=True)])
 
 
 def from_file(path: str) -> ClusterState:
@@ -67,7 +69,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
         running: dict[str, int] = {}
         for item in by_kind["PodGroup"]:
             if _runs(item):
-                queue = str(item["spec"]["queue"])
+                queue = str((item.get("spec") or {}).get("queue"))
                 running[queue] = running.get(queue, 0) + 1
         queues = {
             str(item["metadata"]["name"]): QueueUsage(
@@ -77,9 +79,10 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
             )
             for item in by_kind["Queue"]
         }
-    except (KeyError, TypeError, AttributeError, InvalidOperation) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         hint = "It must be what `kubectl get ... -o json` prints."
-        raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {error!r}", hint=hint) from error
+        raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error
     return ClusterState(queues)
 
 
@@ -96,9 +99,8 @@ def _gpus(queue: dict[str, Any], field: str) -> int:
 
 
 def _quantity(value: str | int | float) -> Decimal:
-    """A Kubernetes quantity as a number."""
-    text = str(value)
-    suffix = text.lstrip("+-.0123456789")
-    if suffix in _SUFFIXES:
-        return Decimal(text.removesuffix(suffix)) * _SUFFIXES[suffix]
-    return Decimal(text)
+    """A Kubernetes quantity as a number. Raises ValueError for anything else."""
+    found = _QUANTITY.fullmatch(str(value))
+    if found is None:
+        raise ValueError(f"{value!r} is no quantity")
+    return Decimal(found[1]) * _SUFFIXES[found[2] or ""]

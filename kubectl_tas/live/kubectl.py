@@ -21,6 +21,8 @@ class Access:
 
     context: str | None = None
     kubeconfig: str | None = None
+    namespace: str | None = None
+    """The only namespace to read; None: all of them."""
 
     def flags(self) -> list[str]:
         """The flags for kubectl."""
@@ -28,10 +30,10 @@ class Access:
         return [part for flag, value in named if value for part in (flag, value)]
 
 
-def get(access: Access, resource: str, *, all_namespaces: bool = False) -> list[dict[str, Any]]:
-    """All objects of a resource. Raises TasError where the cluster does not answer with them."""
+def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
+    """All objects of a resource, in the namespace of ``access`` where they have one. Raises TasError where the cluster does not answer with them."""
     program = os.environ.get("KUBECTL_PATH") or "kubectl"
-    scope = ["-A"] if all_namespaces else []
+    scope = (["-n", access.namespace] if access.namespace else ["-A"]) if namespaced else []
     done = run([program, *access.flags(), "get", resource, *scope, "-o", "json"])
     if done.code != 0:
         raise TasError(_explain(resource, done.err), hint=_GIVE)
@@ -50,15 +52,18 @@ def read_file(path: str) -> list[dict[str, Any]]:
 def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
     """The objects in JSON text; the items of a List each. Raises TasError for anything else."""
     try:
-        text, place, decoder = content.decode("utf-8-sig"), 0, json.JSONDecoder()
-        while text[place:].strip():
-            place += len(text[place:]) - len(text[place:].lstrip())
+        text, place, decoder = content.decode("utf-8-sig").strip(), 0, json.JSONDecoder()
+        if not text:
+            raise ValueError("it is empty")
+        while place < len(text):
             value, place = decoder.raw_decode(text, place)
+            while text[place : place + 1].isspace():
+                place += 1
             items = value.get("items", [value]) if isinstance(value, dict) else value
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
                 raise ValueError("not a list of objects")
             yield from items
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"{what} is not JSON of Kubernetes objects: {error}", hint=hint) from error
 
@@ -72,6 +77,6 @@ def _explain(resource: str, message: str) -> str:
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
         owner = "Grove" if resource.endswith(".grove.io") else "KAI Scheduler"
         return f"the cluster has no {resource}: {owner}'s CustomResourceDefinitions are not installed"
-    if "context" in lowered and "does not exist" in lowered:
+    if "context" in lowered and ("does not exist" in lowered or "not found" in lowered):
         return f"kubectl knows no such context: {last}"
     return f"the cluster cannot be reached: {last}"

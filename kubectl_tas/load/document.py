@@ -7,6 +7,7 @@ up in the nodes only when somebody asks for it.
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import Any
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -21,6 +22,8 @@ from kubectl_tas.model.repository import KeyPath
 MAX_NODES = 250_000
 """How many nodes a document may have once its aliases are written out."""
 MERGE_KEY = "<<"
+CORE_TAG = "tag:yaml.org,2002:"
+"""What ``!!`` stands for."""
 
 YAML_DUPLICATE_KEY = Rule(
     "yaml-duplicate-key",
@@ -150,7 +153,7 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
             documents.append(Document(path, len(documents), node, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
-        problem = Diagnostic(YAML_DEPTH, message, lines.location(error.mark), hint="Close the brackets.")
+        problem = Diagnostic(YAML_DEPTH, message, lines.location(error.mark), hint="Close the brackets, or nest less.")
         return (), (problem,)
     except _FoundError as error:
         return (), (_found(error, lines),)
@@ -186,7 +189,9 @@ class _Reader:
     def _read(self, node: Any) -> tuple[Any, int]:
         """The data of ``node`` and the number of nodes in it, aliases written out."""
         if self._has_tags and node.tag:
-            raise _FoundError(YAML_TAG, f"the tag {node.tag!r} is not read", node, "Write the value without a tag.")
+            tag = str(node.tag).replace(CORE_TAG, "!!", 1)
+            hint = "Write the value without it; put text in quotes."
+            raise _FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
         if type(node) is ScalarNode:
             value = node.value if node.style else _scalar(node.value)
             self.has_null = self.has_null or value is None
@@ -195,7 +200,8 @@ class _Reader:
         if known is not None:
             return known
         if id(node) in self._open:
-            raise _FoundError(YAML_ALIAS, "an alias here contains itself", node, "Write the part out.")
+            message = "this part contains itself, by an alias of its own anchor"
+            raise _FoundError(YAML_ALIAS, message, node, "Remove the alias, or write the part out.")
         self._open.add(id(node))
         result = self._mapping(node) if type(node) is MappingNode else self._sequence(node)
         if result[1] > MAX_NODES:
@@ -220,7 +226,7 @@ class _Reader:
         merged: list[dict[str, Any]] = []
         for key, child in node.value:
             if type(key) is not ScalarNode:
-                raise _FoundError(YAML_KEY, "a key must be a name", key, "Put the key in quotes.")
+                raise _no_name(node, key)
             name = key.value
             if name in keys:
                 message = f'the key "{name}" is here twice'
@@ -238,11 +244,20 @@ class _Reader:
         return result, size
 
 
+def _no_name(node: Any, key: Any) -> _FoundError:
+    """Why ``key`` of the mapping ``node`` is none; most often it is a placeholder without quotes."""
+    if type(key) is MappingNode and node.flow_style and key.flow_style:
+        message = "'{{' begins a mapping within a mapping; a placeholder needs quotes"
+        return _FoundError(YAML_KEY, message, node, "Put the whole value in quotes, or fill the placeholder in.")
+    kind = "mapping" if type(key) is MappingNode else "list"
+    return _FoundError(YAML_KEY, f"a key must be a name, not a {kind}", key, "Write a name, or put the key in quotes.")
+
+
 def _merge_sources(value: Any, node: Any) -> list[dict[str, Any]]:
     sources = value if isinstance(value, list) else [value]
     if all(isinstance(source, dict) for source in sources):
         return sources
-    raise _FoundError(YAML_KEY, "a merge key must name a mapping", node, "Refer to an anchored mapping.")
+    raise _FoundError(YAML_KEY, "a merge key must name a mapping", node, "Write an alias of a mapping: <<: *anchor.")
 
 
 def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
@@ -308,5 +323,6 @@ def _scalar(text: str) -> str | int | float | bool | None:
     if _HEX.fullmatch(text):
         return int(text[2:], 16)
     if len(text) <= 40 and _FLOAT.fullmatch(text):
-        return float(text)
+        number = float(text)
+        return number if isfinite(number) else text
     return text

@@ -101,17 +101,22 @@ def recognise(document: Document) -> Kind | Diagnostic:
     for candidate in KINDS:
         if (candidate.api_version, candidate.name) == (api_version, kind):
             return candidate
+    related = [candidate.name for candidate in KINDS if candidate.api_version == api_version]
     if not isinstance(kind, str):
         message = "this document has neither a kind nor a workflow"
-        return _unknown(document, ("kind",), message, _known_kinds())
+        hint = f"Add kind: {' or '.join(related)}." if related else _known_kinds()
+        return _unknown(document, ("kind",), message, hint)
     same = [candidate for candidate in KINDS if candidate.name == kind]
     if same:
+        found = f'not "{api_version}"' if "apiVersion" in data else "and this document has none"
         versions = " or ".join(candidate.api_version for candidate in same)
-        message = f'{kind} has apiVersion {versions}, not "{api_version}"'
-        return _unknown(document, ("apiVersion",), message, f"Write apiVersion: {same[0].api_version}.")
-    close = get_close_matches(kind, [candidate.name for candidate in KINDS], n=1)
-    hint = _EMITTED.get(kind) or (f"Did you mean {close[0]}?" if close else _known_kinds())
-    return _unknown(document, ("kind",), f'the kind "{kind}" of {api_version} is not read', hint)
+        message = f"{kind} has apiVersion {versions}, {found}"
+        where = "apiVersion" if "apiVersion" in data else "kind"
+        return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
+    close = get_close_matches(kind, related, n=1)
+    hint = _EMITTED.get(kind) or (f'Did you mean "{close[0]}"?' if close else _known_kinds())
+    what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
+    return _unknown(document, ("kind",), f"{what} is not read", hint)
 
 
 def _known_kinds() -> str:

@@ -130,9 +130,10 @@ class _Loader:
         if kind.name == "Config" and (document.path != CONFIG_FILE or self.found["Config"]):
             first = self.found["Config"][0].at("kind") if self.found["Config"] else None
             related = (Related("the Config that counts", first),) if first else ()
-            message = "a Config belongs into tas.yaml, and there once"
+            second = document.path == CONFIG_FILE
+            message = "tas.yaml has a second Config" if second else "a Config counts only in tas.yaml"
             place = document.locate(("kind",))
-            hint = "Move it to tas.yaml at the root, or remove it."
+            hint = "Make one of the two." if second else "Move it to tas.yaml at the root, or remove it."
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
         self.found[kind.name].append(declared)
         return None

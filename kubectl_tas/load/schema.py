@@ -7,6 +7,7 @@ whose findings become messages for people.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -69,25 +70,39 @@ def validate(kind: Kind, document: Document) -> tuple[BaseModel | None, list[Dia
             return model, []
     except ValidationError as error:
         refused = [_from_model(item, document) for item in error.errors(include_url=False)]
-    found = [d for problem in _validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
+    found = [d for problem in validator(kind.schema).iter_errors(data) for d in _explain(problem, document)]
     found = found or refused
     return (None if found else model), found
 
 
 @cache
-def _validator(name: str) -> Any:
+def validator(name: str) -> Any:
+    """jsonschema's validator of a kind, as strict as its model: 4.0 is no integer, and a pattern's ``$`` is the
+    end of the text, as editors have it.
+    """
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     schema = json.loads(read_resource(f"schemas/{name}.json"))
-    return extend(Draft202012Validator, type_checker=checker)(schema)  # type: ignore[no-untyped-call]
+    strict = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=checker)  # type: ignore[no-untyped-call]
+    return strict(schema)
+
+
+def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError as Refusal
+
+    if isinstance(value, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
+        yield Refusal(f"{value!r} does not match {pattern!r}")
 
 
 def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
     """One of jsonschema's errors, in words, at the key's own line."""
     path: KeyPath = tuple(error.absolute_path)
     value, expected, schema = error.instance, error.validator_value, error.schema
+    if "propertyNames" in error.relative_schema_path:
+        yield _wrong_key(document, path, value, _bound(error.validator, expected, schema))
+        return
     match error.validator:
         case "additionalProperties":
             known = tuple(schema.get("properties", ()))
@@ -95,17 +110,17 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
         case "required":
             for key in expected:
                 if key not in value:
-                    yield _missing(document, path, key)
+                    yield _missing(document, path, key, schema)
         case "anyOf":
             yield from _explain_union(error, document)
         case "type":
-            yield _wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected)
+            yield _wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected, schema)
         case "enum" | "const":
             choices = expected if error.validator == "enum" else [expected]
             yield _invalid(document, path, f"must be {_choices(choices)}", value, _closest(value, choices))
-        case "propertyNames":
-            for inner in error.context or [error]:
-                yield _invalid(document, (*path, inner.instance), "has a key that is no label key", value)
+        case "maxItems":
+            rule = f"must have at most {expected} entries, not {len(value)}"
+            yield _invalid(document, (*path, expected), rule, value, "Remove what is too many.", name=path)
         case keyword:
             yield _invalid(document, path, _bound(keyword, expected, schema), value)
 
@@ -117,8 +132,9 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
     if fitting:
         yield from _explain(fitting[0], document)
     else:
-        named = [name for name in types if name]
-        yield _wrong_type(document, tuple(error.absolute_path), error.instance, list(dict.fromkeys(named)))
+        named = list(dict.fromkeys(name for name in types if name))
+        texts: list[dict[str, Any]] = [branch for branch in error.validator_value if "pattern" in branch]
+        yield _wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
 
 
 def _unknown_field(document: Document, path: KeyPath, key: str, known: Sequence[str]) -> Diagnostic:
@@ -129,40 +145,64 @@ def _unknown_field(document: Document, path: KeyPath, key: str, known: Sequence[
     return Diagnostic(UNKNOWN_FIELD, message, document.locate((*path, key), key=True), hint=hint)
 
 
-def _missing(document: Document, path: KeyPath, key: str) -> Diagnostic:
+def _missing(document: Document, path: KeyPath, key: str, schema: dict[str, Any]) -> Diagnostic:
     where = _text(path)
     message = f'the field "{key}" is missing' + (f" in {where}" if where else "")
-    return Diagnostic(MISSING_FIELD, message, document.locate(path, key=True), hint=f"Add {key}.")
+    meaning = schema.get("properties", {}).get(key, {}).get("description")
+    hint = f"Add {key}: {meaning}" if meaning else f"Add {key}."
+    return Diagnostic(MISSING_FIELD, message, document.locate(path, key=True), hint=hint)
 
 
-def _wrong_type(document: Document, path: KeyPath, value: Any, types: Sequence[str]) -> Diagnostic:
+def _wrong_type(
+    document: Document, path: KeyPath, value: Any, types: Sequence[str], schema: dict[str, Any]
+) -> Diagnostic:
     place = document.locate(path, key=value is None)
     types = [name for name in types if not (name == "integer" and "number" in types)]
-    wanted = " or ".join(_TYPES[name] for name in types)
-    if value is None:
-        message, hint = f"{_text(path)} has no value; it must be {wanted}", "Write one, or remove the key."
-        return Diagnostic(WRONG_TYPE, message, place, hint=hint)
+    wanted = "must be " + " or ".join(_TYPES[name] for name in types)
     written = document.source_text(path)
-    message = f"{_text(path) or 'the document'} must be {wanted}, not {_shown(value, written)}"
-    return Diagnostic(WRONG_TYPE, message, place, hint=_type_hint(value, types, written))
+    lacks_quotes = "string" in types and written is not None and re.search(schema.get("pattern", ""), written)
+    if not lacks_quotes:
+        wanted = schema.get("patternErrorMessage", wanted)
+    if value is None:
+        message, hint = f"{_text(path)} has no value; it {wanted}", "Write one, or remove the key."
+        return Diagnostic(WRONG_TYPE, message, place, hint=hint)
+    message = f"{_text(path) or 'the document'} {wanted}, not {_shown(value, written)}"
+    if lacks_quotes:
+        examples = schema.get("examples")
+        hint = f'Write it with its unit, such as "{examples[0]}".' if examples else f'Put it in quotes: "{written}".'
+    else:
+        hint = _type_hint(value, types, schema)
+    return Diagnostic(WRONG_TYPE, message, place, hint=hint)
 
 
-def _type_hint(value: Any, types: Sequence[str], written: str | None) -> str:
-    if "string" in types and written is not None:
-        return f'Put it in quotes: "{written}".'
+def _type_hint(value: Any, types: Sequence[str], schema: dict[str, Any]) -> str:
+    """How to mend a value of a wrong type that lacks more than quotes."""
     if "boolean" in types and isinstance(value, str) and value.lower() in ("yes", "no", "on", "off"):
         return f'YAML 1.2 reads "{value}" as text; write true or false.'
-    if isinstance(value, str) and {"integer", "number"} & set(types) and value.strip().isdigit():
-        return f"Remove the quotes: {value.strip()}."
+    if "integer" in types and isinstance(value, float):
+        return f"Write {int(value)}." if value.is_integer() else "Write it without a fraction."
+    if {"integer", "number"} & set(types) and isinstance(value, str) and (number := re.match(r"\s*(\d+)", value)):
+        return f"Write the number alone, without quotes or a unit: {number[1]}."
     if "array" in types:
         return "Write a list: a '-' before each item."
-    return ""
+    if "object" in types:
+        fields = ", ".join(schema.get("properties", ()))
+        return f"Write a mapping with {fields}." if fields else "Write a mapping: 'key: value' lines."
+    return "Write one value, not a list." if isinstance(value, list) else ""
 
 
-def _invalid(document: Document, path: KeyPath, rule: str, value: Any, hint: str = "") -> Diagnostic:
-    shown = "" if isinstance(value, (dict, list)) else f", not {_shown(value, None)}"
-    message = f"{_text(path) or 'the document'} {rule}{shown}"
+def _invalid(
+    document: Document, path: KeyPath, rule: str, value: Any, hint: str = "", *, name: KeyPath | None = None
+) -> Diagnostic:
+    """A finding about the value at ``path``; ``name`` is what the message speaks of where that is another."""
+    shown = "" if isinstance(value, (dict, list)) or value == "" else f", not {_shown(value, None)}"
+    message = f"{_text(path if name is None else name) or 'the document'} {rule}{shown}"
     return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=hint)
+
+
+def _wrong_key(document: Document, path: KeyPath, key: str, rule: str) -> Diagnostic:
+    message = f"a key in {_text(path)} {rule}, not {_shown(key, None)}"
+    return Diagnostic(INVALID_VALUE, message, document.locate((*path, key), key=True))
 
 
 def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
@@ -176,8 +216,6 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
             return f"must be at most {expected}"
         case "minItems" | "minLength":
             return "must not be empty" if expected == 1 else f"must have at least {expected} entries"
-        case "maxItems":
-            return f"must have at most {expected} entries"
         case "maxLength":
             return f"must have at most {expected} characters"
         case _:

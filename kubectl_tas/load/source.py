@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -119,10 +120,13 @@ class FolderSource:
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""
         real = os.path.realpath(self.root / folder)
-        if real in above or not self.has_folder(folder):
+        if real in above or not os.path.lexists(self.root / folder):
             return
         if not self._inside(real):
             yield folder, self._outside(folder)
+            return
+        if not os.path.isdir(real):  # noqa: PTH112 - pathlib raises for links that lead in a circle
+            yield folder, self._problem(folder, FILE_NOT_REGULAR, "not a folder", "Replace it by a folder.")
             return
         try:
             with os.scandir(self.root / folder) as entries:
@@ -135,7 +139,7 @@ class FolderSource:
             path = entry.name if folder == "." else f"{folder}/{entry.name}"
             if entry.name.startswith(".") or path == exclude:
                 continue
-            if entry.is_dir():
+            if _is_folder(entry):
                 yield from self._walk(path, exclude=exclude, above=(*above, real))
             elif entry.name.endswith(SUFFIXES):
                 yield path, None
@@ -148,9 +152,10 @@ class FolderSource:
             status = full.stat()
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
                 return RawFile(path, full.read_bytes())
-        except FileNotFoundError:
-            return self._problem(path, FILE_NOT_REGULAR, "the link leads nowhere", "Remove or mend it.")
         except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP):
+                message = "this symbolic link leads to nothing"
+                return self._problem(path, FILE_NOT_REGULAR, message, "Mend or remove it.")
             raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
         if not stat.S_ISREG(status.st_mode):
             return self._problem(path, FILE_NOT_REGULAR, "not a plain file", "Replace it by a plain file.")
@@ -173,3 +178,10 @@ class FolderSource:
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
         return RawFile(path, b"", Diagnostic(rule, message, Location(path, 1, 1), hint=hint))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads in a circle is no folder
+        return False

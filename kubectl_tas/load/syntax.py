@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
@@ -15,44 +16,113 @@ YAML_SYNTAX = Rule(
     "sometimes a line below the slip.",
 )
 
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What to say instead of a parser's own problem."""
+
+    message: str
+    hint: str
+    at_start: bool = False
+    """The slip is where the construct begins; the parser has read on to the end of it."""
+    whole_line: bool = False
+    """Underline the line from that place on, not the one character."""
+
+
 _INDENTATION = "Check the indentation of this line and the one above."
-_MESSAGES: dict[str, tuple[str, str]] = {
-    "mapping values are not allowed in this context": (
-        "a second ':' in one line, or a key that is indented wrongly",
-        "Put text that contains ': ' in quotes, or mend the indentation.",
+_ANCHOR = _Words(
+    "a '*' or '&' must be followed by the name of an anchor", "Put text that begins with it in quotes.", at_start=True
+)
+_OPEN_LIST = _Words("a ',' or the closing ']' is missing before this", "Write ',' between items and ']' at the end.")
+_OPEN_MAPPING = _Words(
+    "a ',' or the closing '}' is missing before this", "Write ',' between fields and '}' at the end."
+)
+_SECOND_COLON = _Words(
+    "a second ':' in one line, or a key that is indented wrongly",
+    "Put text that contains ': ' in quotes, or mend the indentation.",
+)
+_WORDS: dict[str, _Words] = {
+    "mapping values are not allowed in this context": _SECOND_COLON,
+    "did not find expected key": _Words(
+        "this line does not fit the mapping it stands in", _INDENTATION, whole_line=True
     ),
-    "did not find expected key": ("this line does not fit the mapping it stands in", _INDENTATION),
-    "did not find expected '-' indicator": ("this line does not fit the list it stands in", _INDENTATION),
-    "could not find expected ':'": ("a key without ':'", "Write 'key: value'."),
-    "did not find expected ',' or ']'": ("a '[' is not closed", "Close it with ']'."),
-    "did not find expected ',' or '}'": ("a '{' is not closed", "Close it with '}'."),
-    "did not find expected <document start>": (
-        "text after the end of the document",
+    "did not find expected '-' indicator": _Words(
+        "this line does not fit the list it stands in", _INDENTATION, whole_line=True
+    ),
+    "could not find expected ':'": _Words("a key without ':'", "Write 'key: value'.", at_start=True, whole_line=True),
+    "did not find expected ',' or ']'": _OPEN_LIST,
+    "did not find expected ',' or '}'": _OPEN_MAPPING,
+    "did not find expected <document start>": _Words(
+        "text after the end of the document, or without '---' before it",
         "Check the indentation, or start a new document with '---'.",
+        whole_line=True,
     ),
-    "found unexpected end of stream": ("a quote is not closed", "Close it."),
-    "found undefined alias": ("an alias without an anchor", "Define the anchor above, or quote the text."),
-    "did not find expected node content": ("a value is missing", "Write one."),
-    "second occurrence": ("an anchor of this name is there already", "Give it another name."),
+    "found unexpected end of stream": _Words("a quote is not closed", "Close it.", at_start=True),
+    "found undefined alias": _Words(
+        "an alias without an anchor", "Define the anchor above, or put the text in quotes."
+    ),
+    "did not find expected node content": _Words("a value is missing", "Write one, or remove the ','."),
+    "did not find expected alphabetic or numeric character": _ANCHOR,
+    "block sequence entries are not allowed in this context": _Words(
+        "a list cannot begin in the middle of a line", "Begin it in a line of its own, or put the text in quotes."
+    ),
+    "did not find expected comment or line break": _Words(
+        "text in the same line as '|' or '>'", "Begin it in the next line, or put text that begins so in quotes."
+    ),
+    "found unknown escape character": _Words(
+        "YAML has no such escape", "In double quotes write '\\\\' for a backslash, or use single quotes."
+    ),
 }
+_PURE: dict[tuple[str, str], str] = {
+    ("", "mapping values are not allowed here"): "mapping values are not allowed in this context",
+    ("while parsing a block mapping", "expected <block end>"): "did not find expected key",
+    ("while parsing a block collection", "expected <block end>"): "did not find expected '-' indicator",
+    ("", "expected ',' or ']'"): "did not find expected ',' or ']'",
+    ("", "expected ',' or '}'"): "did not find expected ',' or '}'",
+    ("", "expected '<document start>'"): "did not find expected <document start>",
+    ("", "found undefined alias"): "found undefined alias",
+    ("", "expected the node content"): "did not find expected node content",
+    ("", "expected alphabetic or numeric character"): "did not find expected alphabetic or numeric character",
+    ("", "sequence entries are not allowed here"): "block sequence entries are not allowed in this context",
+    ("", "expected a comment or a line break"): "did not find expected comment or line break",
+    ("", "expected chomping or indentation indicators"): "did not find expected comment or line break",
+    ("", "found unknown escape character"): "found unknown escape character",
+}
+"""What ruamel's own parser says, by its context and the beginning of its problem, in the words of libyaml."""
+_CONFLICT = _Words(
+    "a merge conflict that is not resolved", "Keep one of the two sides and remove the markers.", whole_line=True
+)
+_CONFLICT_MARKS = ("<<<<<<<", "=======", ">>>>>>>")
 
 
 def explain(error: Any, locate: Callable[[Any], Location]) -> Diagnostic:
-    """A parser's error as a diagnostic at the place where the parser stopped."""
-    mark = error.problem_mark or error.context_mark
-    place = locate(mark)
-    problem = (error.problem or error.context or "not valid YAML").strip()
-    message, hint = _MESSAGES.get(problem, (problem, "Compare the line with YAML's syntax."))
-    if problem == "found character that cannot start any token":
-        message, hint = _bad_start(place)
+    """A parser's error as a diagnostic where the slip is."""
+    stopped, began = error.problem_mark or error.context_mark, error.context_mark
+    words = _choose(error, locate(stopped), locate(began) if began is not None else None)
+    place = locate(began if words.at_start and began is not None else stopped)
+    if not words.whole_line:
+        place = replace(place, length=1)
     related: tuple[Related, ...] = ()
-    if error.context_mark is not None and error.context_mark.line != mark.line:
-        start = locate(error.context_mark)
+    if began is not None and not words.at_start and began.line != stopped.line:
         context = (error.context or "it").strip().rpartition("; ")[2]
         for verb in ("while parsing ", "while scanning "):
             context = context.removeprefix(verb)
-        related = (Related(f"{context} begins here", start),)
-    return Diagnostic(YAML_SYNTAX, message, place, related, hint=hint)
+        related = (Related(f"{context} begins here", replace(locate(began), length=1)),)
+    return Diagnostic(YAML_SYNTAX, words.message, place, related, hint=words.hint)
+
+
+def _choose(error: Any, stopped: Location, began: Location | None) -> _Words:
+    for place in (began, stopped):
+        if place is not None and place.source.startswith(_CONFLICT_MARKS):
+            return replace(_CONFLICT, at_start=place is began)
+    problem = (error.problem or error.context or "not valid YAML").strip()
+    if "cannot start any token" in problem or problem.startswith("found a tab character"):
+        return _bad_start(stopped)
+    for (context, start), known in _PURE.items():
+        if problem.startswith(start) and (error.context or "").startswith(context):
+            problem = known
+            break
+    return _WORDS.get(problem) or _Words(problem, "Compare the line with YAML's syntax.", whole_line=True)
 
 
 def unreadable(path: str, message: str) -> Diagnostic:
@@ -60,8 +130,8 @@ def unreadable(path: str, message: str) -> Diagnostic:
     return Diagnostic(YAML_SYNTAX, message, Location(path, 1, 1), hint="Save the file as UTF-8 text.")
 
 
-def _bad_start(place: Location) -> tuple[str, str]:
+def _bad_start(place: Location) -> _Words:
     character = place.source[place.column - 1 : place.column]
     if character == "\t":
-        return "a tab indents this line; YAML allows spaces only", "Replace the tab by spaces."
-    return f"a value cannot begin with {character!r}", "Put it in quotes."
+        return _Words("a tab indents this line; YAML allows spaces only", "Replace the tab by spaces.")
+    return _Words(f"a value cannot begin with {character!r}", "Put it in quotes.")

@@ -20,20 +20,22 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def decode(path: str, content: bytes) -> tuple[str, Diagnostic | None]:
     """The text of a file without its byte order mark; '' and a diagnostic where it is none."""
     if content.startswith(_UTF16):
-        return "", _problem(path, 1, "the file is UTF-16", "Save it as UTF-8.")
+        return "", _problem(path, "", "the file is UTF-16", "Save it as UTF-8.")
     try:
         text = content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        before = content[: error.start].decode("utf-8").removeprefix("\ufeff")
         message = f"the byte 0x{content[error.start]:02x} is not UTF-8"
-        return "", _problem(path, line, message, "Save the file as UTF-8, or remove it.")
+        return "", _problem(path, before, message, "Save the file as UTF-8, or remove it.")
     control = _CONTROL.search(text)
     if control:
-        line = text.count("\n", 0, control.start()) + 1
+        before = text[: control.start()]
         message = f"the control character U+{ord(control[0]):04X} is not text"
-        return "", _problem(path, line, message, "Remove it; a binary file does not belong here.")
+        return "", _problem(path, before, message, "Remove it; a binary file does not belong here.")
     return text, None
 
 
-def _problem(path: str, line: int, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(FILE_NOT_TEXT, message, Location(path, line, 1), hint=hint)
+def _problem(path: str, before: str, message: str, hint: str) -> Diagnostic:
+    """A finding at the end of the text ``before`` it."""
+    lines = re.split(r"\r\n|\r|\n", before)
+    return Diagnostic(FILE_NOT_TEXT, message, Location(path, len(lines), len(lines[-1]) + 1), hint=hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+from pydantic.config import JsonDict
 
 T = TypeVar("T")
 
@@ -12,9 +13,10 @@ API_VERSION = "tas/v1alpha1"
 """apiVersion of the tool's own kinds."""
 
 NAME_PREFIX = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
-NAME_PART = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
+NAME_PART = r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])"
 QUALIFIED_NAME = rf"^{NAME_PREFIX}{NAME_PART}$"
-"""A label key: an optional DNS prefix and a name. The pattern of KAI's Topology CRD."""
+"""A label key: an optional DNS prefix and a name. The pattern of KAI's Topology CRD, and of the name no more
+characters than Kubernetes accepts."""
 
 Many = Annotated[tuple[T, ...], Strict(strict=False)]
 """A YAML sequence."""
@@ -24,14 +26,17 @@ Count = Annotated[int, Field(ge=0)]
 """A whole number that is not negative."""
 
 
-def said(message: str) -> Any:
-    """What the JSON Schema says where a pattern does not match; editors show it, and so do we."""
-    return Field(json_schema_extra={"patternErrorMessage": message})
+def said(message: str, *examples: str) -> Any:
+    """What the JSON Schema says where a pattern does not match; editors show it, and so do we. ``examples`` are
+    values for a field in which a bare number is most likely a slip.
+    """
+    shown: JsonDict = {"examples": list(examples)} if examples else {}
+    return Field(json_schema_extra={"patternErrorMessage": message, **shown})
 
 
 LabelKey = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=316, pattern=QUALIFIED_NAME),
+    StringConstraints(max_length=316, pattern=QUALIFIED_NAME),
     said("must be a label such as topology.kubernetes.io/zone"),
 ]
 """The key of a Kubernetes label."""
@@ -44,7 +49,7 @@ LabelValue = Annotated[
 Quantity = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"),
-    said("must be a quantity such as 500m or 64Gi"),
+    said("must be a quantity such as 500m or 64Gi", "64Gi"),
 ]
 """A Kubernetes quantity, such as 500m or 64Gi."""
 

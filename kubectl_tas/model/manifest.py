@@ -21,6 +21,9 @@ SubGroupName = Annotated[
 ]
 """An RFC 1123 label."""
 
+Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+"""What the CRDs declare as format int32."""
+
 
 class Metadata(Model):
     """Metadata of an emitted object."""
@@ -128,9 +131,9 @@ class SubGroup(Model):
     """Unique within the PodGroup; a lower-case RFC 1123 label."""
     parent: Text | None = None
     """The SubGroup that it is a part of."""
-    minMember: Annotated[int, Field(ge=0)] | None = None
+    minMember: Annotated[Int32, Field(ge=0)] | None = None
     """Pods needed before any starts; only on leaves."""
-    minSubGroup: Annotated[int, Field(ge=0)] | None = None
+    minSubGroup: Annotated[Int32, Field(ge=0)] | None = None
     """Direct children needed before any starts; only above leaves."""
     topologyConstraint: TopologyConstraint | None = None
     """How close its pods must run."""
@@ -145,9 +148,9 @@ class PodGroupSpec(Model):
     """Name of a PriorityClass."""
     preemptibility: Literal["preemptible", "non-preemptible"] | None = None
     """Whether more important work may evict it."""
-    minMember: Annotated[int, Field(ge=1)] | None = None
+    minMember: Annotated[Int32, Field(ge=1)] | None = None
     """Pods needed before any starts; absent where there are SubGroups."""
-    minSubGroup: Annotated[int, Field(ge=1)] | None = None
+    minSubGroup: Annotated[Int32, Field(ge=1)] | None = None
     """Top SubGroups needed before any starts."""
     topologyConstraint: TopologyConstraint | None = None
     """How close all its pods must run."""
@@ -155,17 +158,17 @@ class PodGroupSpec(Model):
     """Its parts, parents before children."""
     markUnschedulable: bool | None = None
     """Whether pods are told that they cannot be scheduled."""
-    schedulingBackoff: int | None = None
+    schedulingBackoff: Int32 | None = None
     """Scheduling cycles to try: -1 or 1."""
     preemptionDelay: Text | None = None
     """How long it must wait before it evicts others."""
     stalenessGracePeriod: Text | None = None
     """How long it may run below its minimum."""
-    backoffLimit: int | None = None
+    backoffLimit: Int32 | None = None
     """Failed pods before the gang fails; gone from KAI 0.15."""
-    completions: int | None = None
+    completions: Int32 | None = None
     """Successful pods before the gang succeeds; gone from KAI 0.15."""
-    parallelism: int | None = None
+    parallelism: Int32 | None = None
     """Pods that run at once; gone from KAI 0.15."""
 
 

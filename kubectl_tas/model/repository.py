@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import Config
@@ -29,6 +29,10 @@ class Origin(Protocol):
     @property
     def index(self) -> int:
         """Its place among the documents of that file, from 0."""
+
+    @property
+    def data(self) -> Any:
+        """What it says, as plain data."""
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""

@@ -57,6 +57,14 @@ class _Generator(GenerateJsonSchema):
     def nullable_schema(self, schema: Any) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 
+    def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        """A key that breaks its pattern is refused; with patternProperties it would pass unchecked."""
+        result = super().dict_schema(schema)
+        for pattern, values in result.pop("patternProperties", {}).items():
+            result["additionalProperties"] = values
+            result["propertyNames"] = {"pattern": pattern, **result.get("propertyNames", {})}
+        return result
+
     def default_schema(self, schema: Any) -> JsonSchemaValue:
         result = super().default_schema(schema)
         if result.get("default", "") is None:

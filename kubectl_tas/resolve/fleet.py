@@ -187,8 +187,8 @@ class FleetPool:
 
     @property
     def shared_quota(self) -> int:
-        """GPUs that are left to the pool itself; -1: no limit. Negative otherwise only in a broken pool."""
-        return UNLIMITED if self.guarantee == UNLIMITED else self.guarantee - self.taken
+        """GPUs that are left to the pool itself, none where its subpools hold too much; -1: no limit."""
+        return UNLIMITED if self.guarantee == UNLIMITED else max(0, self.guarantee - self.taken)
 
     @property
     def is_split(self) -> bool:
@@ -277,6 +277,11 @@ class FleetWorkflow(Submission):
     def place(self) -> Location:
         """Where its pool stands."""
         return self.declared.at("workflow", "pool")
+
+    @property
+    def is_one_gang(self) -> bool:
+        """Whether it has but one group."""
+        return len(self.groups) <= 1
 
     @property
     def largest_gang(self) -> int:

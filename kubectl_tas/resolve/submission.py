@@ -46,6 +46,11 @@ class Submission(ABC):
 
     @property
     @abstractmethod
+    def is_one_gang(self) -> bool:
+        """Whether nothing of it runs before all of it can."""
+
+    @property
+    @abstractmethod
     def place(self) -> Location:
         """Where its pool stands."""
 

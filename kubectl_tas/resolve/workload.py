@@ -159,6 +159,11 @@ class FleetWorkload(Submission):
         return sum(item.type.minimum * item.type.gpus for item in self.replicas)
 
     @property
+    def is_one_gang(self) -> bool:
+        """Whether nothing of it runs before all of it can."""
+        return self.shape.copies == 1 and all(item.type.minimum == item.type.replicas for item in self.replicas)
+
+    @property
     def is_segmented(self) -> bool:
         """Whether any of its replica types has segments."""
         return any(item.segments for item in self.replicas)

@@ -1,0 +1,278 @@
+"""A YAML text and changes to its data in, the text with only those changes out.
+
+The text is cut at the parser's marks, so comments, blank lines, quotes and indentation elsewhere survive. What
+comes out is parsed again: where anything but the intended value has changed (an anchor that others use), the
+edit is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.compose import compose
+from kubectl_tas.load.document import parse
+from kubectl_tas.model.repository import KeyPath
+
+BOM = "\ufeff"
+_BREAK = re.compile(r"\r\n|\r|\n")
+_REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
+"""What may stand behind an entry of a flow mapping that has its line to itself: a comma and a comment."""
+_BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
+Value = str | int | bool | Mapping[str, "Value"]
+"""What can be written: a scalar, or a mapping of such."""
+FIRST = ""
+"""In place of the key to add behind: before all others."""
+Entry = tuple[KeyPath, Value, str | None]
+"""A value, where it belongs, and the key it is added behind."""
+
+
+def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: str | None = None) -> str:
+    """``text`` with ``value`` at ``path`` of its ``document``-th document (0-based, empty ones not counted).
+
+    A value that is there is replaced; a key that is not is added behind the key ``after``, else at the end of
+    its mapping; mappings on the way there are added too. Raises TasError where the text cannot be edited without
+    changing anything else.
+    """
+    return set_values(text, document, [(path, value, after)])
+
+
+def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
+    """The same for several values, one after the other."""
+    mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
+    edited = body
+    for path, value, after in entries:
+        edited = _Editor(edited).set(_roots(edited)[document], path, value, after)
+    _verify(body, edited, document, entries)
+    return mark + edited
+
+
+def _roots(text: str) -> list[Any]:
+    """The root nodes that the loader counts as documents."""
+    return [
+        node
+        for node, _ in compose(text)
+        if node is not None and (type(node) is not ScalarNode or node.value or node.style)
+    ]
+
+
+class _Editor:
+    """Makes one edit in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def set(self, root: Any, path: KeyPath, value: Value, after: str | None) -> str:
+        """The edited text."""
+        node = root
+        for depth, step in enumerate(path):
+            found = _own_child(node, step)
+            if found is None:
+                return self._add(node, path[depth:], value, after)
+            key, child = found
+            if depth == len(path) - 1:
+                return self._replace(path, key, child, value)
+            if key is not None and self._is_elsewhere(key, child):
+                raise _refusal(path)
+            node = child
+        raise _refusal(path)
+
+    def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> str:
+        is_alias = key is not None and self._is_elsewhere(key, child)
+        if isinstance(value, Mapping) or (type(child) is not ScalarNode and not is_alias):
+            raise _refusal(path)
+        if is_alias:
+            start = self._text.index("*", key.end_mark.index)
+            end = self._end_of_word(start)
+            new = scalar(value)
+        else:
+            start, end = self._scalar_span(child)
+            new = scalar(value, child.style or "")
+            if child.style in ("|", ">"):
+                header = _BLOCK_HEADER.match(self._text, start)
+                new += (header[1] or "") if header else ""
+            elif start == end and self._text[start - 1] == ":":  # an empty value
+                new = f" {new}"
+        return self._text[:start] + new + self._text[end:]
+
+    def _scalar_span(self, node: Any) -> tuple[int, int]:
+        """Where a scalar stands: without the anchor in front of it, and the blank lines behind a block scalar."""
+        start, end = node.start_mark.index, node.end_mark.index
+        if self._text[start : start + 1] == "&":
+            start = self._end_of_word(start)
+            while start < end and self._text[start] in " \t\r\n":
+                start += 1
+        return start, start + len(self._text[start:end].rstrip(" \t\r\n"))
+
+    def _end_of_word(self, place: int) -> int:
+        """Where an anchor or an alias ends."""
+        while place < len(self._text) and self._text[place] not in " \t\r\n,]}":
+            place += 1
+        return place
+
+    def _break(self, place: int) -> str:
+        """The line break that is in use around ``place``."""
+        found = _BREAK.search(self._text, place) or _BREAK.search(self._text)
+        return found[0] if found else "\n"
+
+    @staticmethod
+    def _is_elsewhere(key: Any, child: Any) -> bool:
+        """Whether a key's value is an alias: its node then stands where the anchor is."""
+        return key is not None and child.start_mark.index < key.end_mark.index
+
+    def _add(self, node: Any, path: KeyPath, value: Value, after: str | None) -> str:
+        """Adds the key ``path[0]`` to the mapping ``node``, with mappings for the rest of the path."""
+        for step in reversed(path[1:]):
+            value = {str(step): value}
+        if type(node) is not MappingNode:
+            raise _refusal(path)
+        quoted = bool(node.value) and all(key.style == '"' for key, _ in node.value)
+        if node.flow_style:
+            return self._add_flow(node, str(path[0]), value, after, quoted=quoted)
+        return self._add_block(node, str(path[0]), value, after)
+
+    def _add_flow(self, node: Any, key: str, value: Value, after: str | None, *, quoted: bool) -> str:
+        entry = f"{scalar(key, chr(34) if quoted else '')}: {_flow(value, quoted=quoted)}"
+        if not node.value:
+            place = self._text.index("{", node.start_mark.index) + 1
+            return self._text[:place] + entry + self._text[place:]
+        before, child = _entry_before(node, after)
+        place = self._end(before, child)
+        indent = self._text[: before.start_mark.index].rpartition("\n")[2]
+        rest = _REST_OF_LINE.match(self._text, place)
+        if rest is None or indent.strip(" \t"):
+            return f"{self._text[:place]}, {entry}{self._text[place:]}"
+        line, end = f"{self._break(place)}{indent}{entry}", rest.end()
+        if rest[1]:
+            return f"{self._text[:end]}{line},{self._text[end:]}"
+        return f"{self._text[:place]},{self._text[place:end]}{line}{self._text[end:]}"
+
+    def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> str:
+        before, child = _entry_before(node, after)
+        indent = " " * node.value[0][0].start_mark.column
+        top = self._top(node) if after == FIRST else None
+        place = self._end(before, child) if top is None else top
+        newline = self._break(place)
+        lines = newline.join(_block(key, value, indent))
+        if top is not None:
+            return f"{self._text[:top]}{lines}{newline}{self._text[top:]}"
+        if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
+            return f"{self._text[:place]}{lines}{newline}{self._text[place:]}"
+        while place < len(self._text) and self._text[place] not in "\r\n":
+            place += 1
+        return f"{self._text[:place]}{newline}{lines}{self._text[place:]}"
+
+    def _top(self, node: Any) -> int | None:
+        """The line at which a block mapping begins, with the comments above its first key; None where it begins
+        within a line.
+        """
+        mark = node.value[0][0].start_mark
+        place = int(mark.index) - int(mark.column)
+        if self._text[place : mark.index].strip():
+            return None
+        while place > 0:
+            above = self._text.rfind("\n", 0, place - 1) + 1
+            line = self._text[above:place].strip()
+            if line and not line.startswith("#"):
+                break
+            place = above
+        return place
+
+    def _end(self, key: Any, child: Any) -> int:
+        """Where the text of an entry ends, comments behind it not counted."""
+        if self._is_elsewhere(key, child):
+            return self._end_of_word(self._text.index("*", key.end_mark.index))
+        if type(child) is ScalarNode or child.flow_style or not child.value:
+            return int(child.end_mark.index)
+        last = child.value[-1]
+        return self._end(*last) if type(child) is MappingNode else self._end(None, last)
+
+
+def _own_child(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    """The key and value nodes one step below ``node``; what a merge key brings in is not its own."""
+    if type(node) is SequenceNode and isinstance(step, int) and step < len(node.value):
+        return None, node.value[step]
+    if type(node) is MappingNode:
+        return next(((key, value) for key, value in node.value if key.value == step), None)
+    return None
+
+
+def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:
+    """The entry that a new one is put behind: that of the key ``after``, else the last."""
+    named = ((key, value) for key, value in node.value if key.value == after)
+    found: tuple[Any, Any] = next(named, node.value[-1])
+    return found
+
+
+def scalar(value: str | int, style: str = "") -> str:
+    """A scalar as YAML text, in the quotes of the one it replaces where that has any."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if style == "'":
+        return "'" + value.replace("'", "''") + "'"
+    if style == '"' or not _is_plain(value):
+        return json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a word needs no quotes under any YAML version."""
+    safe = value.isascii() and value.replace("-", "").replace("/", "").replace(".", "").replace("_", "").isalnum()
+    words = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+    return safe and value[0].isalpha() and value.lower() not in words
+
+
+def _flow(value: Value, *, quoted: bool) -> str:
+    quote = '"' if quoted else ""
+    if not isinstance(value, Mapping):
+        return scalar(value, quote)
+    entries = (f"{scalar(key, quote)}: {_flow(item, quoted=quoted)}" for key, item in value.items())
+    return "{" + ", ".join(entries) + "}"
+
+
+def _block(key: str, value: Value, indent: str) -> list[str]:
+    """The lines of an entry in block style."""
+    if not isinstance(value, Mapping):
+        return [f"{indent}{scalar(key)}: {scalar(value)}"]
+    if not value:
+        return [f"{indent}{scalar(key)}: {{}}"]
+    lines = [f"{indent}{scalar(key)}:"]
+    for name, item in value.items():
+        lines += _block(name, item, f"{indent}  ")
+    return lines
+
+
+def _verify(before: str, after: str, document: int, entries: Sequence[Entry]) -> None:
+    """Raises TasError unless the data of both texts differ in the values of ``entries`` alone."""
+    old, _ = parse("", before)
+    new, problems = parse("", after)
+    if problems or len(old) != len(new):
+        raise _refusal(entries[0][0])
+    expected = [deepcopy(item.data) for item in old]
+    for path, value, _ in entries:
+        target: Any = expected[document]
+        for step in path[:-1]:
+            target = target[step] if isinstance(step, int) else target.setdefault(step, {})
+        target[path[-1]] = _plain(value)
+    if [item.data for item in new] != expected:
+        raise _refusal(entries[0][0])
+
+
+def _plain(value: Value) -> Any:
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def _refusal(path: KeyPath) -> TasError:
+    name = ".".join(str(step) for step in path)
+    return TasError(
+        f"cannot set {name} without changing anything else in the file",
+        hint="An anchor, an alias or a list stands there; edit the file by hand.",
+    )

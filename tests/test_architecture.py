@@ -1,0 +1,154 @@
+"""The map of rooms holds: a module imports from its own room and from floors below, and keeps to its trade."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.golden import ROOT
+
+PACKAGE = "kubectl_tas"
+FLOORS = {
+    "cli": 6,
+    "draw": 5,
+    "compile": 4,
+    "check": 4,
+    "edit": 4,
+    "compare": 4,
+    "place": 4,
+    "resolve": 3,
+    "load": 3,
+    "emit": 3,
+    "live": 3,
+    "model": 2,
+    "report": 2,
+    "": 1,
+}
+"""The floor of every room; modules outside rooms are the ground floor."""
+MAX_LINES = 350
+MODULES = sorted((ROOT / PACKAGE).rglob("*.py"))
+
+
+def room(module: str) -> str:
+    """The room of a module such as ``kubectl_tas.load.source``; empty on the ground floor."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and (ROOT / PACKAGE / parts[1]).is_dir() else ""
+
+
+def dotted(path: Path) -> str:
+    """The name of the module in a file."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Every module that a file imports, wherever in it, with the line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} is a relative import"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield (whole if is_module(whole) else str(node.module)), node.lineno
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def climbs(module: str, imported: str) -> bool:
+    """Whether one module may not import another: it lies in another room that is no floor below."""
+    if imported.split(".")[0] != PACKAGE:
+        return False
+    return room(module) != room(imported) and FLOORS[room(imported)] >= FLOORS[room(module)]
+
+
+def test_every_room_has_a_floor() -> None:
+    rooms = {path.parent.name for path in (ROOT / PACKAGE).glob("*/__init__.py")}
+    assert rooms <= FLOORS.keys()
+    assert len(rooms) > 8
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_imports_lead_downstairs(path: Path) -> None:
+    module = dotted(path)
+    entry = f"{PACKAGE}.__main__"  # only starts the command line
+    wrong = [f"{path.name}:{line} imports {name}" for name, line in imports(path) if climbs(module, name)]
+    assert module == entry or wrong == []
+
+
+def test_floors_are_told_apart() -> None:
+    """The test above can fail."""
+    assert climbs("kubectl_tas.check.quota", "kubectl_tas.compile.tree")
+    assert climbs("kubectl_tas.load.source", "kubectl_tas.emit.write")
+    assert climbs("kubectl_tas.model.pool", "kubectl_tas.report.text")
+    assert climbs("kubectl_tas.kai", "kubectl_tas.model.pool")
+    assert climbs("kubectl_tas.resolve.fleet", "kubectl_tas.cli.session")
+    assert not climbs("kubectl_tas.compile.pods", "kubectl_tas.compile.tree")
+    assert not climbs("kubectl_tas.cli.render", "kubectl_tas.emit.plan")
+    assert not climbs("kubectl_tas.model.config", "kubectl_tas.kai")
+    assert not climbs("kubectl_tas.model.config", "pydantic")
+    assert dict(imports(ROOT / PACKAGE / "compile/pods.py"))["kubectl_tas.resolve.names"] > 1
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_only_the_command_line_talks_and_exits(path: Path) -> None:
+    if room(dotted(path)) == "cli":
+        return
+    assert "click" not in {name.split(".")[0] for name, _ in imports(path)}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            forbidden = {
+                "print",
+                "input",
+                "exit",
+                "quit",
+                "sys.exit",
+                "os._exit",
+                "sys.stdout.write",
+                "sys.stderr.write",
+            }
+            assert called not in forbidden, f"{path.name}:{node.lineno} calls {called}"
+
+
+@pytest.mark.parametrize("room_name", ["model", "report", "draw", "check", "compile", "resolve", "place"])
+def test_pure_rooms_touch_nothing(room_name: str) -> None:
+    """Data in, data out: no files, no processes, no clock, no chance."""
+    for path in (ROOT / PACKAGE / room_name).rglob("*.py"):
+        forbidden = {"subprocess", "shutil", "tempfile", "random", "time", "socket", "urllib", "os", "secrets", "uuid"}
+        used = {name.split(".")[0] for name, _ in imports(path)}
+        assert not used & forbidden, f"{dotted(path)} imports {sorted(used & forbidden)}"
+
+
+def test_processes_are_started_in_one_place() -> None:
+    starters = {dotted(path) for path in MODULES if "subprocess" in {name for name, _ in imports(path)}}
+    assert starters <= {f"{PACKAGE}.process"}
+
+
+def test_no_copy_of_a_crd() -> None:
+    """CRDs belong to KAI; only tests read them, from beside the repository."""
+    here = Path(__file__)
+    for path in sorted(ROOT.rglob("*")):
+        if path.is_file() and path.suffix in {".yaml", ".yml", ".json", ".py", ".j2"} and path != here:
+            if any(part.startswith(".") or part in {"build", "dist"} for part in path.relative_to(ROOT).parts):
+                continue
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert "kind: CustomResourceDefinition" not in text, path
+            assert '"openAPIV3Schema":' not in text, path
+            assert "tests" in path.parts or "shared/crds" not in text, path
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_files_are_short(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= MAX_LINES, f"{dotted(path)} has {lines} lines"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_every_module_opens_with_what_it_is_for(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))

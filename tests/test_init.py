@@ -1,0 +1,135 @@
+"""``init`` writes a repository that works, or nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_tas.emit import write as emit_write
+from tests.support.cli import kubectl_tas, write
+
+FILES = {
+    ".github/workflows/manifests.yaml",
+    ".pre-commit-config.yaml",
+    "pools/team.yaml",
+    "subpools/team--research.yaml",
+    "tas.yaml",
+    "workflows/train.yaml",
+}
+
+
+def files(root: Path) -> dict[str, str]:
+    """The text of every file below ``root``."""
+    return {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*") if path.is_file()}
+
+
+def test_what_it_writes(repository: Path) -> None:
+    result = kubectl_tas("init", cwd=repository)
+    assert result.code == 0
+    assert result.out == "".join(f"wrote {name}\n" for name in sorted(FILES))
+    assert result.err == "Next: kubectl tas validate && kubectl tas render\n"
+    assert files(repository).keys() == FILES
+
+
+def test_it_works(repository: Path) -> None:
+    kubectl_tas("init", cwd=repository)
+    validated = kubectl_tas("validate", "--strict", cwd=repository)
+    assert (validated.code, validated.out) == (0, "No problems found in 4 files.\n")
+    assert kubectl_tas("render", cwd=repository).code == 0
+    assert kubectl_tas("check", cwd=repository).code == 0
+    assert kubectl_tas("render", "--fail-on-change", cwd=repository).code == 0
+    assert kubectl_tas("workflow", "explain", "train", cwd=repository).code == 0
+
+
+def test_the_hooks_are_those_of_the_project(repository: Path) -> None:
+    """The local hooks of the pre-commit file run the same commands as the ones that the project offers."""
+    kubectl_tas("init", cwd=repository)
+    local = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    offered = yaml.safe_load((Path(__file__).parents[1] / ".pre-commit-hooks.yaml").read_text())
+    assert [{key: hook[key] for key in hook if key not in ("language", "description")} for hook in offered] == [
+        {key: hook[key] for key in hook if key != "language"} for hook in local
+    ]
+
+
+def test_its_job_runs_commands_that_exist(repository: Path) -> None:
+    kubectl_tas("init", cwd=repository)
+    kubectl_tas("render", cwd=repository)
+    job = yaml.safe_load((repository / ".github/workflows/manifests.yaml").read_text())["jobs"]["manifests"]
+    commands = [step["run"].split() for step in job["steps"] if step.get("run", "").startswith("kubectl-tas ")]
+    assert [command[1] for command in commands] == ["validate", "check"]
+    assert all(kubectl_tas(*command[1:], cwd=repository).code == 0 for command in commands)
+
+
+class TestWhere:
+    def test_folder_that_is_made(self, tmp_path: Path) -> None:
+        result = kubectl_tas("init", "new/place", cwd=tmp_path)
+        assert result.err == "Next: kubectl tas validate -C new/place && kubectl tas render -C new/place\n"
+        assert files(tmp_path / "new/place").keys() == FILES
+
+    def test_directory_before_the_command(self, tmp_path: Path) -> None:
+        assert kubectl_tas("-C", tmp_path / "a", "init").code == 0
+        assert kubectl_tas("-C", tmp_path / "a", "init", "b").code == 0
+        assert files(tmp_path / "a/b").keys() == FILES
+
+    def test_name_with_a_space(self, tmp_path: Path) -> None:
+        assert "validate -C 'my repository' &&" in kubectl_tas("init", "my repository", cwd=tmp_path).err
+
+
+class TestRefusals:
+    def refused(self, root: Path, message: str) -> None:
+        before = files(root)
+        result = kubectl_tas("init", root)
+        assert (result.code, result.out) == (3, "")
+        assert result.err.startswith(f"error: {message}")
+        assert files(root) == before
+        assert not (root / "workflows/train.yaml").exists()
+
+    def test_file_that_is_there(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": "mine\n"})
+        self.refused(repository, "tas.yaml already exists; nothing was written\n")
+
+    def test_files_that_are_there(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": "mine\n", "pools/team.yaml": "mine\n"})
+        self.refused(repository, "pools/team.yaml, tas.yaml already exist; nothing was written\n")
+
+    def test_link_that_leads_nowhere(self, repository: Path, tmp_path: Path) -> None:
+        (repository / "tas.yaml").symlink_to(tmp_path / "elsewhere")
+        self.refused(repository, "tas.yaml already exists")
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_file_where_a_folder_must_be(self, repository: Path) -> None:
+        write(repository, {"pools": "mine\n"})
+        self.refused(repository, "pools already exists")
+
+    def test_folder_that_is_a_link(self, repository: Path, tmp_path: Path) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        (repository / "workflows").symlink_to(tmp_path / "elsewhere")
+        self.refused(repository, "workflows already exists")
+        assert not list((tmp_path / "elsewhere").iterdir())
+
+    def test_target_is_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        result = kubectl_tas("init", "file", cwd=tmp_path)
+        assert (result.code, result.out) == (2, "")
+
+    def test_full_disk(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(source: str, target: str) -> None:
+            if target.endswith("train.yaml"):
+                raise OSError(28, "No space left on device", source, None, target)
+            real(source, target)
+
+        real = os.replace
+        monkeypatch.setattr(emit_write.os, "replace", full)
+        write(repository, {"notes.txt": "mine\n"})
+        train = repository / "workflows/train.yaml"
+        self.refused(repository, f"cannot write {train}: No space left on device; nothing was written\n")
+
+
+def test_files_of_others_stay(repository: Path) -> None:
+    write(repository, {"README.md": "mine\n", "pools/own.yaml": "mine\n"})
+    assert kubectl_tas("init", repository).code == 0
+    assert files(repository).keys() == FILES | {"README.md", "pools/own.yaml"}
+    assert (repository / "pools/own.yaml").read_text() == "mine\n"

@@ -1,0 +1,67 @@
+"""What each command imports: nothing that it does not need, so that it answers at once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.process import call
+
+MODELS = {"pydantic", "pydantic_core"}
+YAML = {"ruamel.yaml", "_ruamel_yaml"}
+SCHEMAS = {"jsonschema"}
+TEMPLATES = {"jinja2"}
+ALL = MODELS | YAML | SCHEMAS | TEMPLATES
+
+_PROGRAM = """
+import sys
+from kubectl_tas.cli.main import run
+code = run(sys.argv[1:], "kubectl tas")
+print("imported:", *sys.modules)
+sys.exit(code)
+"""
+
+
+def imported(*arguments: str | Path) -> set[str]:
+    """The heavy libraries that a command imports."""
+    result = call(sys.executable, "-c", _PROGRAM, *arguments)
+    assert result.code == 0, result.err
+    return ALL & set(result.out.rpartition("imported:")[2].split())
+
+
+@pytest.fixture
+def clean(repository: Path) -> Path:
+    """A rendered repository without problems, with an example of every kind."""
+    assert kubectl_tas("init", repository).code == 0
+    topology = """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata: {name: h100}
+spec: {levels: [{domain: rack, key: example.com/rack}]}
+"""
+    write(repository, {"subpools/b.yaml": subpool("b", 3), "pools/other.yaml": pool("other")})
+    write(repository, {"topologies/h100.yaml": topology})
+    assert kubectl_tas("render", "-C", repository).code == 0
+    return repository
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help", "validate --help", "render --help", "pool list --help"])
+def test_asking_for_help_imports_nothing(arguments: str) -> None:
+    assert imported(*arguments.split()) == set()
+
+
+@pytest.mark.parametrize("arguments", ["schema", "schema pool"])
+def test_printing_a_schema_imports_nothing(arguments: str) -> None:
+    assert imported(*arguments.split()) == set()
+
+
+@pytest.mark.parametrize("arguments", ["validate", "validate -o json", "topology list"])
+def test_reading_a_clean_repository_imports_neither_schemas_nor_templates(clean: Path, arguments: str) -> None:
+    assert imported("-C", clean, *arguments.split()) == MODELS | YAML
+
+
+def test_rendering_imports_templates(clean: Path) -> None:
+    assert imported("-C", clean, "check") == MODELS | YAML | TEMPLATES
