@@ -46,8 +46,8 @@ class GroveState:
 
 def from_cluster(access: Access) -> GroveState:
     """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
-    sets = kubectl.get(access, SETS, all_namespaces=True)
-    cliques = kubectl.get(access, CLIQUES, all_namespaces=True)
+    sets = kubectl.get(access, SETS, namespaced=True)
+    cliques = kubectl.get(access, CLIQUES, namespaced=True)
     return _state([*sets, *cliques, *_topologies(access)])
 
 

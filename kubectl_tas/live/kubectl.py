@@ -31,7 +31,10 @@ class Access:
 
 
 def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
-    """All objects of a resource, in the namespace of ``access`` where they have one. Raises TasError where the cluster does not answer with them."""
+    """All objects of a resource, in the namespace of ``access`` where they have one.
+
+    Raises TasError where the cluster does not answer with them.
+    """
     program = os.environ.get("KUBECTL_PATH") or "kubectl"
     scope = (["-n", access.namespace] if access.namespace else ["-A"]) if namespaced else []
     done = run([program, *access.flags(), "get", resource, *scope, "-o", "json"])

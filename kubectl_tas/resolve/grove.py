@@ -184,6 +184,13 @@ class SubmittedSet(Submission):
         grouped = sum(group.spec.replicas * sum(map(_gpus, group.cliques)) for group in self.set.groups)
         return self.set.replicas * (alone + grouped)
 
+    @property
+    def is_one_gang(self) -> bool:
+        """Whether nothing of it runs before all of it can."""
+        groups = all(group.spec.minAvailable == group.spec.replicas for group in self.set.groups)
+        cliques = all(clique.minimum == clique.spec.spec.replicas for clique in self.set.cliques)
+        return self.set.replicas == 1 and groups and cliques
+
     @cached_property
     def largest_gang(self) -> int:
         """GPUs that the largest of its gangs needs before any pod starts."""
