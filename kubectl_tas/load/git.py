@@ -21,6 +21,8 @@ from kubectl_tas.load.source import (
 )
 
 _LINK, _SUBMODULE = "120000", "160000"
+_OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_INDEX_FILE")
+"""Variables that git sets for its hooks: paths relative to a folder that need not be the root."""
 _MAX_LINKS = 40
 """Links that are followed one after another before a chain counts as a loop."""
 
@@ -32,7 +34,6 @@ class _Blob:
     mode: str
     name: str
     """Its object name."""
-    size: int
 
 
 class GitSource:
@@ -96,11 +97,12 @@ class GitSource:
         blob = self._blobs.get(real)
         if blob is None or blob.mode in (_LINK, _SUBMODULE):
             return self._problem(path, FILE_NOT_REGULAR, "not a plain file", "Replace it by a plain file.")
-        if blob.size > MAX_BYTES:
-            size = blob.size / (1024 * 1024)
+        content = self._content(blob)
+        if len(content) > MAX_BYTES:
+            size = len(content) / (1024 * 1024)
             message = f"the file has {size:.0f} MiB; at most 4 MiB are read"
             return self._problem(path, FILE_TOO_LARGE, message, "Split the file.")
-        return RawFile(path, self._content(blob))
+        return RawFile(path, content)
 
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
@@ -129,7 +131,7 @@ class GitSource:
         """Reads all these files with one call of git."""
         real = (self._resolved(path) for path in paths)
         blobs = [self._blobs[path] for path in real if path is not None and path in self._blobs]
-        names = [b.name for b in blobs if b.size <= MAX_BYTES and b.mode != _SUBMODULE and b.name not in self._contents]
+        names = [blob.name for blob in blobs if blob.mode != _SUBMODULE and blob.name not in self._contents]
         if not names:
             return
         out = self._git("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()).out
@@ -153,13 +155,13 @@ class GitSource:
     def _tree(self) -> dict[str, _Blob]:
         """Every file below the root, by path relative to it, sorted."""
         prefix = _line(self._git("rev-parse", "--show-prefix"))
-        out = self._git("ls-tree", "-r", "-z", "--long", "--full-tree", self.commit, "--", prefix or ".").out
+        out = self._git("ls-tree", "-r", "-z", "--full-tree", self.commit, "--", prefix or ".").out
         blobs: dict[str, _Blob] = {}
         for entry in out.split(b"\0"):
             if entry:
                 head, _, path = entry.decode("utf-8", "surrogateescape").partition("\t")
-                mode, _, name, size = head.split()
-                blobs[path.removeprefix(prefix)] = _Blob(mode, name, 0 if size == "-" else int(size))
+                mode, _, name = head.split()
+                blobs[path.removeprefix(prefix)] = _Blob(mode, name)
         return dict(sorted(blobs.items()))
 
     def _commit(self, revision: str) -> str:
@@ -186,7 +188,8 @@ class GitSource:
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
         # Optional locks would let git refresh the index, which is the user's.
-        return process.run(["git", "--no-optional-locks", "-C", str(self.root), *arguments], stdin=stdin)
+        command = ["git", "--no-optional-locks", "-C", str(self.root), *arguments]
+        return process.run(command, stdin=stdin, without=_OF_HOOKS)
 
 
 def _line(done: process.Finished) -> str:
