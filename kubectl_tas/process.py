@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +20,16 @@ class Finished:
     err: str
 
 
-def run(command: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b"") -> Finished:
-    """Runs a program to its end, without a shell. Raises TasError where it cannot be started."""
+def run(
+    command: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b"", without: Collection[str] = ()
+) -> Finished:
+    """Runs a program to its end, without a shell and without these variables of the environment.
+
+    Raises TasError where it cannot be started.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in without}
     try:
-        done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False)
+        done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)
     except OSError as error:
         hint = f"Install {command[0]}, or put it on the PATH."
         raise TasError(f"cannot run {command[0]}: {error.strerror}", hint=hint) from error

@@ -9,8 +9,8 @@ import pytest
 
 from kubectl_tas.cli.rule import all_rules
 from kubectl_tas.report.rules import document
-from tests.support.cli import kubectl_tas
-from tests.support.golden import ROOT, at, case_input, cases
+from tests.support.golden import ROOT, at, cases
+from tests.support.history import validate_case
 
 RULES = {rule.code: rule for rule in all_rules()}
 GENERATED = {
@@ -25,16 +25,16 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("case", cases("rules"), ids=lambda case: case.name)
-def test_rule_fires(case: Path, snapshot: Any) -> None:
-    result = kubectl_tas("validate", "-C", case_input(case / "fires"))
+def test_rule_fires(case: Path, snapshot: Any, tmp_path: Path) -> None:
+    result = validate_case(case / "fires", tmp_path)
     assert f"[{case.name}]" in result.out
     assert result.code == (1 if RULES[case.name].severity.value == "error" else 0)
     assert result.out == snapshot(extension_class=at(case / "fires/output.txt"))
 
 
 @pytest.mark.parametrize("case", cases("rules"), ids=lambda case: case.name)
-def test_rule_is_silent(case: Path) -> None:
-    result = kubectl_tas("validate", "-C", case_input(case / "silent"))
+def test_rule_is_silent(case: Path, tmp_path: Path) -> None:
+    result = validate_case(case / "silent", tmp_path)
     assert result.out.startswith("No problems found in ")
     assert result.code == 0
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubectl_tas.check.admission import check_admission
+from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.config import check_config
 from kubectl_tas.check.gangs import check_gangs
+from kubectl_tas.check.grove import check_grove
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.placement import check_placement
 from kubectl_tas.check.podgroup import check_pod_groups
@@ -34,6 +36,8 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_segments,
     check_gangs,
     check_pod_groups,
+    check_grove,
+    check_cliques,
     check_versions,
     check_admission,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from kubectl_tas.check.grove import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Dangling, Fleet
@@ -56,6 +57,7 @@ _RULES = {
     "pool": POOL_UNKNOWN,
     "subpool": POOL_UNKNOWN,
     "topology": TOPOLOGY_UNKNOWN,
+    "topology of a set": SET_TOPOLOGY_UNKNOWN,
     "resource": RESOURCE_UNKNOWN,
     "topology key": TOPOLOGY_KEY_UNKNOWN,
 }
@@ -89,6 +91,9 @@ def _words(item: Dangling) -> tuple[str, str]:
                 return f'"{item.name}" is not a subpool', f"To use what the pool shares, name the pool: {pool}."
             has = f"has {known}" if known else "has no subpools"
             return f'the subpool "{item.name}" does not exist: {item.context} {has}', hint or f"Name the pool: {pool}."
+        case "topology of a set":
+            fallback = f"Defined are: {known}." if known else "Declare a ClusterTopology of that name."
+            return f'rule 3: the cluster topology "{item.name}" does not exist', hint or fallback
         case _:
             fallback = f"Defined are: {known}." if known else f"No {_plural(item.what)} are defined."
             return f'the {_noun(item.what)} "{item.name}" does not exist', hint or fallback

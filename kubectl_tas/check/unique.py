@@ -49,6 +49,10 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     )
     yield from _repeated("subpool", subpools)
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
+    operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
+    yield from _repeated("document", operators)
+    sets = (_Named(f"{s.namespace}/{s.name}", s.declared) for s in fleet.pod_clique_sets)
+    yield from _repeated("PodCliqueSet", sets)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
     for workflow in repository.workflows:
@@ -128,8 +132,9 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
     kai_backends = [backend for backend in fleet.backends if backend.is_kai]
     for topology in fleet.topologies:
         for backend in [topology.backend] if topology.backend else kai_backends:
-            item = _Named(topology.name, topology.declared)
-            yield ("Topology", backend.name, topology.name), id(topology.declared), item
+            if topology.is_created_on(backend):
+                item = _Named(topology.name, topology.declared)
+                yield ("Topology", backend.name, topology.name), id(topology.declared), item
     for pod_group in fleet.pod_groups:
         item = _Named(pod_group.declared.spec.metadata.name, pod_group.declared)
         where = (pod_group.backend.name, pod_group.namespace)

@@ -7,12 +7,14 @@ from difflib import get_close_matches
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model import labels
-from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.repository import Declared, KeyPath, Origin
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.demands import Demand, Mode, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.replicas import whole_number
+from kubectl_tas.resolve.setdemands import set_demands
 from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
 
 WORKLOAD_POOL = Rule(
@@ -63,17 +65,25 @@ WORKLOAD_SCHEDULER = Rule(
     "The pods of a TrainJob are made from the runtime that it names. Set schedulerName and priorityClassName "
     "there; the queue is set on the TrainJob, and on all that is made from it.",
 )
+_Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)
+_READ_OF_SETS = (labels.POOL, labels.PRIORITY)
+"""Grove makes the gangs of a PodCliqueSet."""
 
 
 def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload, whether its pool exists or not."""
     for declared in fleet.repository.workloads:
         yield from _pool(declared)
-        yield from _labels(declared)
+        yield from _labels(declared, _READ)
+    for item in fleet.repository.pod_clique_sets:
+        yield from _pool(item)
+        yield from _labels(item, _READ_OF_SETS)
+    for submitted in fleet.submitted_sets:
+        yield from _demands(submitted.declared.origin, set_demands(fleet, submitted))
     topologies = {topology.name for topology in fleet.topologies}
     for workload in fleet.workloads:
-        yield from _demands(workload, demands(fleet, workload))
+        yield from _demands(workload.declared.origin, demands(fleet, workload))
         yield from _minimum(workload)
         yield from _topologies(workload, topologies)
         if workload.kind == "TrainJob" and workload.pool.backend.is_kai:
@@ -82,7 +92,7 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
 
 
-def _pool(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     if not declared.spec.metadata.labels.get(labels.POOL):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
@@ -90,15 +100,15 @@ def _pool(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
 
 
-def _labels(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+def _labels(declared: _Sent, read: tuple[str, ...]) -> Iterator[Diagnostic]:
     metadata = declared.spec.metadata
     for name in metadata.annotations:
-        if name in _READ:
+        if name in read:
             yield _label(declared, "annotations", name, f"{name} is read as a label, not as an annotation")
     for name, value in metadata.labels.items():
-        if name.startswith(labels.OWN_PREFIX) and name not in _READ:
-            close = get_close_matches(name, _READ, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Read are {', '.join(_READ)}."
+        if name.startswith(labels.OWN_PREFIX) and name not in read:
+            close = get_close_matches(name, read, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Read are {', '.join(read)}."
             yield _label(declared, "labels", name, f'the label "{name}" is not read', hint)
         elif name == labels.PRIORITY and value not in PRIORITIES:
             near = value.upper() if value.upper() in PRIORITIES else ""
@@ -112,14 +122,14 @@ def _labels(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
             yield _label(declared, "labels", name, message, 'Use lower-case letters, digits and "-".')
 
 
-def _label(declared: Declared[AnyWorkload], where: str, name: str, message: str, hint: str = "") -> Diagnostic:
+def _label(declared: _Sent, where: str, name: str, message: str, hint: str = "") -> Diagnostic:
     place = declared.origin.locate(("metadata", where, name), key=where == "annotations" or name not in _READ)
     return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
 
 
-def _demands(workload: FleetWorkload, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
+def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
     """Values that contradict a demand, and places where a line cannot be added."""
-    origin, obstacles = workload.declared.origin, set()
+    obstacles = set()
     for demand in wanted:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode in (Mode.ADD, Mode.AGREE):
@@ -130,11 +140,10 @@ def _demands(workload: FleetWorkload, wanted: tuple[Demand, ...]) -> Iterator[Di
             obstacle = origin.obstacle(demand.path)
             if obstacle is not None and obstacle not in obstacles:
                 obstacles.add(obstacle)
-                yield _obstacle(workload, obstacle, demand)
+                yield _obstacle(origin, obstacle, demand)
 
 
-def _obstacle(workload: FleetWorkload, path: KeyPath, demand: Demand) -> Diagnostic:
-    origin = workload.declared.origin
+def _obstacle(origin: Origin, path: KeyPath, demand: Demand) -> Diagnostic:
     place = origin.locate(path, key=True)
     if origin.value(path) is None:
         message = f"{_name(path)} has no value, so {_name(demand.path)} cannot be added to it"

@@ -33,8 +33,12 @@ MODULES = (
     "kubectl_tas.check.segments",
     "kubectl_tas.check.gangs",
     "kubectl_tas.check.podgroup",
+    "kubectl_tas.check.grove",
+    "kubectl_tas.check.cliques",
     "kubectl_tas.check.versions",
     "kubectl_tas.check.admission",
+    "kubectl_tas.check.drift",
+    "kubectl_tas.check.transitions",
     "kubectl_tas.edit.subpools",
 )
 """The modules that declare rules, in the order in which they run."""

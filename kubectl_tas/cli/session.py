@@ -31,6 +31,8 @@ class Session:
     fleet: Fleet
     diagnostics: tuple[Diagnostic, ...]
     """All findings, in order."""
+    complete: bool = True
+    """False where a document could not be read: what seems to be missing may stand in it."""
 
     @property
     def files(self) -> int:
@@ -96,7 +98,7 @@ def check_source(root: Path, source: Source) -> Session:
         loaded = load_repository(source, progress.tick)
     fleet = resolve(loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return Session(root, fleet, in_order(found))
+    return Session(root, fleet, in_order(found), loaded.complete)
 
 
 def find_root(directory: str | None) -> Path:

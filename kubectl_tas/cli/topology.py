@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.cli.cluster import cluster_options
 from kubectl_tas.cli.session import open_session, repository_option, tell_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kubectl_tas.live.grove import GroveState, Levels
+    from kubectl_tas.model.grove import PodCliqueSet
+    from kubectl_tas.report.usage import Use
     from kubectl_tas.resolve.fleet import Fleet
 
 
 @click.group()
 def topology() -> None:
-    """Show topologies."""
+    """Show topologies, and who uses them."""
 
 
 @topology.command("list")
@@ -55,3 +61,70 @@ def _topologies(fleet: Fleet) -> list[dict[str, Any]]:
         }
         for topology in fleet.topologies
     ]
+
+
+@topology.command()
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--check", is_flag=True, help="Show whether all levels are available; exit 1 where some are not.")
+@click.option("--live", is_flag=True, help="Show the PodCliqueSets and topologies of the cluster.")
+@cluster_options
+@repository_option
+def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: str | None) -> int:
+    """List the PodCliqueSets by the cluster topology that they use.
+
+    The default topology is marked where a set does not name it. The sets are those of the repository, or with
+    --live, --context, --kubeconfig or --cluster-state those of the cluster. With --check each has the condition
+    TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that differ from the files follow.
+    """
+    from kubectl_tas.check.drift import declared_levels, drifts
+    from kubectl_tas.report import json, usage
+    from kubectl_tas.report.usage import Difference
+
+    session = open_session(directory)
+    if live or any(cluster.values()):
+        from kubectl_tas.cli.history import read_grove
+
+        state: GroveState | None = read_grove(cluster)
+    else:
+        state = None
+    if state is None:
+        declared = session.fleet.pod_clique_sets
+        sets = {(item.namespace, item.name): item.spec for item in declared}
+        uses, differences = _uses(sets, declared_levels(session.fleet)), None
+    else:
+        uses = _uses(state.sets, state.topologies)
+        differences = [Difference(d.name, d.declared, d.live) for d in drifts(session.fleet, state)]
+    if output == "json":
+        source = "repository" if state is None else "cluster"
+        click.echo(json.dump(usage.data(uses, source, differences)), nl=False)
+    elif not uses:
+        click.echo(f"{'This repository' if state is None else 'The cluster'} has no PodCliqueSets.", err=True)
+    else:
+        click.echo(usage.render_conditions(uses) if check else usage.render(uses), nl=False)
+    if check and differences and output != "json":
+        click.echo("\n" + usage.render_differences(differences), nl=False)
+    unavailable = any(use.status in ("True", "Unknown") for use in uses)
+    failed = tell_errors(session)
+    return 1 if failed or (check and (unavailable or differences)) else 0
+
+
+def _uses(sets: Mapping[tuple[str, str], PodCliqueSet], levels: Mapping[str, Levels]) -> list[Use]:
+    """What each set uses, judged by the levels of the topologies that there are."""
+    from kubectl_tas.check.drift import condition, domains
+    from kubectl_tas.report.usage import Use
+
+    known, found = domains(levels), []
+    for (namespace, name), item in sets.items():
+        state = condition(item, known)
+        found.append(
+            Use(
+                namespace=namespace,
+                name=name,
+                topology=item.topology_name,
+                is_default=item.topology_name is not None and not item.named,
+                status=state.status if state else None,
+                reason=state.reason if state else "",
+                missing=state.missing if state else (),
+            )
+        )
+    return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from kubectl_tas.cli.cluster import cluster_options
 from kubectl_tas.cli.session import Session, open_session, report, repository_option
 
 if TYPE_CHECKING:
@@ -17,16 +19,36 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
+@click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
+@click.option("--live", is_flag=True, help="Also compare with the cluster.")
+@cluster_options
 @repository_option
-def validate(paths: tuple[str, ...], output: str, strict: bool, directory: str | None) -> int:
+def validate(
+    paths: tuple[str, ...],
+    output: str,
+    strict: bool,
+    base: str | None,
+    live: bool,
+    directory: str | None,
+    **cluster: str | None,
+) -> int:
     """Check every document of the repository, and all of them against each other.
 
     The whole repository is read in any case. With PATHS, only what is found in those files and folders is
     reported.
+
+    With --base, changes that must not be made are found too: topologies that are removed or change while they are
+    used, constraints of PodCliqueSets that change, and steps that a subpool may not take. With --live, --context,
+    --kubeconfig or --cluster-state the topologies and PodCliqueSets of the cluster are compared too, and what
+    runs there decides what may change.
     """
     session = open_session(directory)
+    if base is not None or live or any(cluster.values()):
+        from kubectl_tas.cli.history import with_changes
+
+        session = with_changes(session, base, cluster if live or any(cluster.values()) else None)
     if paths:
-        session = Session(session.root, session.fleet, _below(session, paths))
+        session = replace(session, diagnostics=_below(session, paths))
     if output == "json":
         from kubectl_tas.report import json
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kubectl_tas.compile.grove import compile_gang_previews
 from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.owned import compile_owned
 from kubectl_tas.compile.podgroups import compile_pod_groups, pass_pod_groups
@@ -12,7 +13,7 @@ from kubectl_tas.compile.previews import compile_previews
 from kubectl_tas.compile.priorityclasses import compile_priority_classes
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
-from kubectl_tas.compile.workloads import compile_workloads
+from kubectl_tas.compile.workloads import compile_sets, compile_workloads
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -26,7 +27,9 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_owned,
     compile_pods,
     compile_workloads,
+    compile_sets,
     compile_previews,
+    compile_gang_previews,
 )
 
 

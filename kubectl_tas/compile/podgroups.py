@@ -11,7 +11,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetTopology, FleetWorkflow
+from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetPool, FleetWorkflow
 
 FOLDER = "workflows"
 
@@ -54,8 +54,8 @@ def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Arti
         priorityClassName=getattr(fleet.config.priorityClasses, workflow.priority),
         preemptibility=preemptibility if backend.has(Feature.PREEMPTIBILITY) else None,
         minMember=built.members,
-        topologyConstraint=_constraint(built.constraint, workflow.pool.topology),
-        subGroups=tuple(_sub_group(node, workflow.pool.topology) for node in built.nodes),
+        topologyConstraint=_constraint(built.constraint, workflow.pool),
+        subGroups=tuple(_sub_group(node, workflow.pool) for node in built.nodes),
     )
     manifest = PodGroup(
         metadata=metadata(
@@ -71,22 +71,23 @@ def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Arti
     return Artifact(backend.name, Phase.POD_GROUP, folder, file, manifest, workflow.declared.origin.path)
 
 
-def _sub_group(node: tree.Node, topology: FleetTopology | None) -> SubGroup:
+def _sub_group(node: tree.Node, pool: FleetPool) -> SubGroup:
     return SubGroup(
         name=node.name,
         parent=node.parent,
         minMember=node.members,
-        topologyConstraint=_constraint(node.constraint, topology),
+        topologyConstraint=_constraint(node.constraint, pool),
     )
 
 
-def _constraint(constraint: tree.Constraint | None, topology: FleetTopology | None) -> TopologyConstraint | None:
+def _constraint(constraint: tree.Constraint | None, pool: FleetPool) -> TopologyConstraint | None:
     """Levels by their node labels, which every KAI release understands."""
+    topology = pool.topology
     if constraint is None or topology is None:
         return None
     required, preferred = constraint.required, constraint.preferred
     return TopologyConstraint(
-        topology=topology.name,
+        topology=topology.name_on(pool.backend),
         requiredTopologyLevel=None if required is None else topology.levels[required].label,
         preferredTopologyLevel=None if preferred is None else topology.levels[preferred].label,
     )

@@ -15,7 +15,7 @@ def compile_topologies(fleet: Fleet) -> Iterator[Artifact]:
     """Each topology on each backend that it is for."""
     for topology in fleet.topologies:
         for backend in (topology.backend,) if topology.backend else fleet.backends:
-            if backend.has(Feature.TOPOLOGY):
+            if backend.has(Feature.TOPOLOGY) and topology.is_created_on(backend):
                 yield _topology(fleet, topology, backend)
 
 

@@ -13,9 +13,10 @@ from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve.demands import Demand, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.setdemands import set_demands
 
 FOLDER = "workloads"
-_PLACES = {"namespace": "name", "metadata": FIRST, "schedulerName": FIRST, "priorityClassName": FIRST}
+_PLACES = {"namespace": "name", "labels": "name", "metadata": FIRST, "schedulerName": FIRST, "priorityClassName": FIRST}
 """What a new key is put behind; at the end of its mapping otherwise."""
 
 
@@ -31,6 +32,20 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
         )
         source = workload.declared.origin.path
         yield Artifact(backend.name, Phase.POD, FOLDER, f"{workload.file_name}.yaml", manifest, source)
+
+
+def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
+    """Every PodCliqueSet whose pool is known."""
+    for submitted in fleet.submitted_sets:
+        backend, declared = submitted.pool.backend, submitted.declared
+        manifest = PassThrough(
+            apiVersion=declared.spec.apiVersion,
+            kind=declared.spec.kind,
+            metadata=Metadata(name=submitted.name, namespace=backend.namespace),
+            text=with_demands(declared.origin, set_demands(fleet, submitted)),
+        )
+        file = f"podcliqueset-{submitted.name}.yaml"
+        yield Artifact(backend.name, Phase.POD, FOLDER, file, manifest, declared.origin.path)
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:

@@ -65,7 +65,7 @@ def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
         preemptible=workflow.priority == "LOW",
         gpus=workflow.gpus,
         verdict=admit(workflow, used[workflow.queue] - counted(workflow), used),
-        topology=workflow.pool.topology.name if workflow.pool.topology else None,
+        topology=workflow.pool.topology.name_on(workflow.pool.backend) if workflow.pool.topology else None,
         pod_groups=tuple(_pod_group(workflow, group) for group in workflow.groups),
     )
 

@@ -78,7 +78,8 @@ def _explain(resource: str, message: str) -> str:
     if "forbidden" in lowered:
         return f"the cluster forbids reading {resource}: {last}"
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
-        return f"the cluster has no {resource}: KAI Scheduler's CustomResourceDefinitions are not installed"
+        owner = "Grove" if resource.endswith(".grove.io") else "KAI Scheduler"
+        return f"the cluster has no {resource}: {owner}'s CustomResourceDefinitions are not installed"
     if "context" in lowered and ("does not exist" in lowered or "not found" in lowered):
         return f"kubectl knows no such context: {last}"
     return f"the cluster cannot be reached: {last}"

@@ -13,6 +13,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -74,6 +75,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("ClusterTopology", GROVE, ClusterTopology, _without_nulls),
     Kind("ClusterTopologyBinding", GROVE, ClusterTopology, _without_nulls),
     Kind("PodGroup", "scheduling.run.ai/v2alpha2", PodGroup, _pod_group),
+    Kind("PodCliqueSet", GROVE, PodCliqueSet, _without_nulls),
+    Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, _without_nulls),
     *(
         Kind(model.__name__, version, model, _without_nulls)
         for model in WORKLOADS

@@ -95,6 +95,8 @@ class _Loader:
             topologies=(*found["ClusterTopology"], *found["ClusterTopologyBinding"]),
             workflows=tuple(found["Workflow"]),
             pod_groups=tuple(found["PodGroup"]),
+            pod_clique_sets=tuple(found["PodCliqueSet"]),
+            operators=tuple(found["OperatorConfiguration"]),
             workloads=tuple(item for model in WORKLOADS for item in found[model.__name__]),
             files=self.files,
         )

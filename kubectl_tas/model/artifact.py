@@ -8,6 +8,7 @@ from enum import IntEnum
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import Metadata, Pod, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.podgang import PodGang
 
 
 class PassThrough(Model):
@@ -31,6 +32,7 @@ Manifest = (
     | ValidatingAdmissionPolicyBinding
     | PodGroup
     | Pod
+    | PodGang
     | PassThrough
 )
 """Anything that is emitted."""

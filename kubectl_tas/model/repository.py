@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -69,6 +70,9 @@ class Repository:
     topologies: tuple[Declared[ClusterTopology], ...] = ()
     workflows: tuple[Declared[Workflow], ...] = ()
     pod_groups: tuple[Declared[PodGroup], ...] = ()
+    pod_clique_sets: tuple[Declared[PodCliqueSet], ...] = ()
+    operators: tuple[Declared[OperatorConfiguration], ...] = ()
+    """Of Grove's operator; the first one counts."""
     workloads: tuple[Declared[AnyWorkload], ...] = ()
     """By kind."""
     files: int = 0
@@ -78,4 +82,4 @@ class Repository:
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
-        return not any(declared)
+        return not any((*declared, self.pod_clique_sets, self.operators))

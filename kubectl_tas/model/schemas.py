@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import Pod, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.podgang import PodGang
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
@@ -23,7 +25,10 @@ from kubectl_tas.model.workload import WORKLOADS
 MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
     Config,
+    OperatorConfiguration,
     Pod,
+    PodCliqueSet,
+    PodGang,
     PodGroup,
     Pool,
     PriorityClass,

@@ -15,7 +15,6 @@ Domain = Literal["region", "zone", "datacenter", "block", "rack", "host", "numa"
 NodeLabelKey = Annotated[
     str,
     StringConstraints(
-        min_length=1,
         max_length=63,
         pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$",
     ),

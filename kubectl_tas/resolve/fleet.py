@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import Backend, ConfigSpec
+from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
-from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.topology import ClusterTopology, SchedulerTopologyBinding
 from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
 from kubectl_tas.resolve.names import SEPARATOR
 from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
 from kubectl_tas.resolve.submission import Submission
 
 if TYPE_CHECKING:
+    from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove, SubmittedSet
     from kubectl_tas.resolve.workload import FleetWorkload
 
 
@@ -93,16 +95,33 @@ class FleetTopology:
     name: str
     levels: tuple[Level, ...]
     """From the coarsest to the finest."""
-    declared: Declared[Pool] | Declared[ClusterTopology]
+    declared: Declared[Pool] | Declared[ClusterTopology] | Declared[OperatorConfiguration]
     backend: FleetBackend | None
     """None: on every KAI backend."""
     path: KeyPath
     """Where the levels stand."""
+    bindings: tuple[SchedulerTopologyBinding, ...] = ()
+    """Existing topologies to use instead of creating one."""
+    is_created: bool = True
+    """Whether a Topology object is made from it where it has no binding."""
 
     @property
     def pool(self) -> str | None:
         """The pool whose own it is."""
         return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
+
+    def binding(self, backend: FleetBackend) -> str | None:
+        """The existing topology of that backend's scheduler to use instead."""
+        wanted = backend.scheduler_name
+        return next((item.topologyReference for item in self.bindings if item.schedulerName == wanted), None)
+
+    def name_on(self, backend: FleetBackend) -> str:
+        """What its Topology object is called there."""
+        return self.binding(backend) or self.name
+
+    def is_created_on(self, backend: FleetBackend) -> bool:
+        """Whether a Topology object is made from it there."""
+        return self.is_created and self.binding(backend) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +322,10 @@ class Fleet:
     """Sorted by name."""
     pod_groups: tuple[FleetPodGroup, ...] = ()
     """Sorted by namespace and name."""
+    grove: Grove | None = None
+    """Grove's configuration."""
+    pod_clique_sets: tuple[FleetPodCliqueSet, ...] = ()
+    """Sorted by namespace and name."""
     workloads: tuple[FleetWorkload, ...] = ()
     """Sorted by name and kind."""
     dangling: tuple[Dangling, ...] = field(default=())
@@ -316,7 +339,13 @@ class Fleet:
     @property
     def submissions(self) -> tuple[Submission, ...]:
         """All that is sent to a queue."""
-        return (*self.workflows, *self.workloads)
+        return (*self.workflows, *self.workloads, *self.submitted_sets)
+
+    @cached_property
+    def submitted_sets(self) -> tuple[SubmittedSet, ...]:
+        """The PodCliqueSets whose pool is known."""
+        found = (item.submitted for item in self.pod_clique_sets)
+        return tuple(item for item in found if item is not None)
 
     @cached_property
     def pool_by_name(self) -> dict[str, FleetPool]:

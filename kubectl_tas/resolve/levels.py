@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetTopology, Level
+from kubectl_tas.resolve.grove import Grove
 
 
-def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...]) -> dict[str, FleetTopology]:
-    """Cluster topologies by name, sorted."""
+def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: Grove) -> dict[str, FleetTopology]:
+    """Cluster topologies by name, sorted; Grove's own comes from the configuration of its operator."""
+    created = grove.creates_topologies
     found: dict[str, FleetTopology] = {}
     for item in sorted(declared, key=lambda item: (item.spec.metadata.name, item.origin.path)):
         levels = tuple(Level(level.domain, level.key) for level in item.spec.spec.levels)
         name = item.spec.metadata.name
-        found.setdefault(name, FleetTopology(name, levels, item, None, ("spec", "levels")))
+        where, bindings = ("spec", "levels"), item.spec.spec.schedulerTopologyBindings
+        found.setdefault(name, FleetTopology(name, levels, item, None, where, bindings, created))
+    if grove.operator is not None and not grove.is_disabled:
+        levels = tuple(Level(level.domain, level.key) for level in grove.operator.spec.topologyAwareScheduling.levels)
+        path = ("topologyAwareScheduling", "levels")
+        own = FleetTopology(DEFAULT_TOPOLOGY, levels, grove.operator, None, path, (), created)
+        found = dict(sorted({**found, **({DEFAULT_TOPOLOGY: own} if levels else {})}.items()))
     return found
 
 

@@ -18,6 +18,7 @@ from kubectl_tas.resolve.fleet import (
     FleetSubpool,
     FleetTopology,
 )
+from kubectl_tas.resolve.grove import resolve_grove, resolve_sets
 from kubectl_tas.resolve.levels import cluster_topologies, pool_topology
 from kubectl_tas.resolve.queues import asked_quota
 from kubectl_tas.resolve.workflows import resolve_workflow
@@ -31,11 +32,13 @@ def resolve(repository: Repository) -> Fleet:
     config = repository.config.spec.spec if repository.config else ConfigSpec()
     backends = tuple(_backend(spec, index) for index, spec in enumerate(config.backends))
     dangling: list[Dangling] = []
-    topologies = cluster_topologies(repository.topologies)
+    grove = resolve_grove(repository)
+    topologies = cluster_topologies(repository.topologies, grove)
     pools = _pools(repository, config, backends, topologies, dangling)
     declared_pools = _names(repository.pools)
     workflows = [resolve_workflow(item, pools, declared_pools, dangling) for item in repository.workflows]
     pod_groups = [_pod_group(item, backends, pools, dangling) for item in repository.pod_groups]
+    sets = resolve_sets(repository, grove, backends, pools, topologies, dangling)
     own = tuple(pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)
     every = {**topologies, **{topology.name: topology for topology in own}}
     workloads = [resolve_workload(item, pools, declared_pools, every, dangling) for item in repository.workloads]
@@ -47,6 +50,8 @@ def resolve(repository: Repository) -> Fleet:
         pools=tuple(pools.values()),
         workflows=tuple(sorted(filter(None, workflows), key=lambda workflow: workflow.name)),
         pod_groups=tuple(sorted(filter(None, pod_groups), key=lambda p: (p.namespace, p.declared.spec.metadata.name))),
+        grove=grove,
+        pod_clique_sets=sets,
         workloads=tuple(sorted(filter(None, workloads), key=lambda workload: (workload.name, workload.kind))),
         dangling=tuple(dangling),
     )

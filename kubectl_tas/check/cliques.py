@@ -1,0 +1,196 @@
+"""Cliques and scaling groups of PodCliqueSets fit together, by what Grove's own webhook demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from kubectl_tas import kai
+from kubectl_tas.check.names import NAME_INVALID
+from kubectl_tas.check.versions import VERSION_UNSUPPORTED
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.grove import FleetPodCliqueSet
+
+MAX_NAME = 45
+"""Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
+
+CLIQUE_DUPLICATE = Rule(
+    "clique-duplicate",
+    Severity.ERROR,
+    "Two cliques or two scaling groups of a PodCliqueSet share a name, or a clique is scaled twice.",
+    "Pods are named after their clique and its one scaling group. Rename one, or take the clique out of one group.",
+)
+CLIQUE_UNKNOWN = Rule(
+    "clique-unknown",
+    Severity.ERROR,
+    "A scaling group names a clique that its PodCliqueSet does not have.",
+    "Grove's webhook refuses the set. Correct the name, or add the clique.",
+)
+CLIQUE_MINIMUM = Rule(
+    "clique-minimum",
+    Severity.ERROR,
+    "minAvailable of a clique or scaling group is 0 or more than its replicas.",
+    "A gang that waits for pods that there will never be does not start. Use a number from 1 to replicas.",
+)
+CLIQUE_NAME_LENGTH = Rule(
+    "clique-name-length",
+    Severity.ERROR,
+    "The names of a PodCliqueSet, a scaling group and a clique have more than 45 characters together.",
+    "Grove joins them and adds indices and a random part, and the name of a pod has at most 63 characters; its "
+    "webhook refuses the set. Shorten one of the names.",
+)
+SET_REPLICAS = Rule(
+    "set-replicas",
+    Severity.WARNING,
+    "A PodCliqueSet does not say how many replicas it has.",
+    "Grove takes an absent number for 0 and starts nothing. Write replicas, 0 too where that is meant.",
+)
+SET_FIELD = Rule(
+    "set-field",
+    Severity.WARNING,
+    "A field of a PodCliqueSet looks like one that is read, but is spelled differently or stands elsewhere.",
+    "An API server drops a field that it does not know without a word. Correct the spelling or the indentation.",
+)
+
+
+def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every PodCliqueSet by itself, and against the release of its backend."""
+    for item in fleet.pod_clique_sets:
+        yield from _replicas(item)
+        yield from _names(item)
+        yield from _members(item)
+        yield from _minimums(item)
+        yield from _fields(item)
+        yield from _versions(item)
+
+
+def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    if "replicas" not in item.declared.spec.spec.model_fields_set:
+        place = item.declared.origin.locate(("spec",), key=True)
+        yield Diagnostic(SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", place, hint="Add replicas.")
+
+
+def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    found: list[tuple[str, str, KeyPath]] = [("PodCliqueSet", item.name, ("metadata",))]
+    found += [("scaling group", group.name, group.path) for group in item.groups]
+    found += [("clique", clique.name, clique.path) for clique in item.cliques]
+    first: dict[tuple[str, str], KeyPath] = {}
+    for what, name, path in found:
+        place = item.declared.at(*path, "name")
+        if not names.is_label(name):
+            message = f'the {what} name "{name}" must be lower-case letters, digits and "-", not "-" at either end'
+            suggestion = names.fold(name).strip("-")
+            hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
+            yield Diagnostic(NAME_INVALID, message, place, hint=hint)
+        earlier = first.setdefault((what, name), path)
+        if earlier != path:
+            yield _duplicate(item, f'the {what} "{name}" is there twice', place, item.declared.at(*earlier, "name"))
+    for clique in item.cliques:
+        group = item.group_of(clique)
+        parts = [item.name, *([group.name] if group else []), clique.name]
+        length = sum(map(len, parts))
+        if length > MAX_NAME:
+            message = f"the names {', '.join(parts)} have {length} characters together; Grove accepts {MAX_NAME}"
+            place = item.declared.at(*clique.path, "name")
+            hint = f"Cut {length - MAX_NAME} from one of them."
+            yield Diagnostic(CLIQUE_NAME_LENGTH, message, place, hint=hint)
+
+
+def _duplicate(item: FleetPodCliqueSet, message: str, place: Location, first: Location) -> Diagnostic:
+    return Diagnostic(CLIQUE_DUPLICATE, message, place, (Related("first here", first),), hint="Keep one of the two.")
+
+
+def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    known = [clique.name for clique in item.cliques]
+    first: dict[str, KeyPath] = {}
+    for group in item.groups:
+        for index, name in enumerate(group.spec.cliqueNames):
+            path = (*group.path, "cliqueNames", index)
+            place = item.declared.at(*path)
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                hint = f'Did you mean "{close[0]}"?' if close else f"Cliques here: {', '.join(known)}."
+                message = f'the scaling group "{group.name}" names the clique "{name}", which the set does not have'
+                yield Diagnostic(CLIQUE_UNKNOWN, message, place, hint=hint)
+            earlier = first.setdefault(name, path)
+            if earlier != path:
+                yield _duplicate(item, f'the clique "{name}" is scaled twice', place, item.declared.at(*earlier))
+
+
+def _minimums(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    for clique in item.cliques:
+        spec, path = clique.spec.spec, (*clique.path, "spec")
+        yield from _minimum(item, f'the clique "{clique.name}"', spec.minAvailable, spec.replicas, path)
+    for group in item.groups:
+        what = f'the scaling group "{group.name}"'
+        yield from _minimum(item, what, group.spec.minAvailable, group.spec.replicas, group.path)
+
+
+def _minimum(
+    item: FleetPodCliqueSet, what: str, minimum: int | None, replicas: int, path: KeyPath
+) -> Iterator[Diagnostic]:
+    if minimum is None or 1 <= minimum <= replicas:
+        return
+    message = f"{what} needs minAvailable {minimum} of {replicas} replicas"
+    hint = f"Use a number from 1 to {replicas}." if replicas else "Raise replicas, or leave the part out."
+    yield Diagnostic(CLIQUE_MINIMUM, message, item.declared.at(*path, "minAvailable"), hint=hint)
+
+
+_READ = {
+    "spec": frozenset(SetSpec.model_fields),
+    "template": frozenset(SetTemplate.model_fields),
+    "scaling group": frozenset(ScalingGroup.model_fields),
+    "clique": frozenset(Clique.model_fields),
+    "clique spec": frozenset(CliqueSpec.model_fields),
+}
+_GROVE_ONLY = {
+    "spec": {"updateStrategy"},
+    "template": {"cliqueStartupType", "headlessServiceConfig", "terminationDelay"},
+    "scaling group": {"scaleConfig"},
+    "clique": set[str](),
+    "clique spec": {"autoScalingConfig", "scaleConfig", "startsAfter"},
+}
+"""Fields that Grove has besides those that are read."""
+
+
+def _fields(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    """Unknown fields that look like a slip: nearly a field that is read, or one that belongs elsewhere."""
+    parts: list[tuple[str, KeyPath]] = [("spec", ("spec",)), ("template", TEMPLATE)]
+    parts += [("scaling group", group.path) for group in item.groups]
+    for clique in item.cliques:
+        parts += [("clique", clique.path), ("clique spec", (*clique.path, "spec"))]
+    elsewhere = frozenset[str]().union(*_READ.values())
+    for what, path in parts:
+        written = item.declared.origin.value(path)
+        for field in written if isinstance(written, dict) else ():
+            if field in _READ[what] or field in _GROVE_ONLY[what]:
+                continue
+            close = get_close_matches(field.casefold(), {name.casefold(): name for name in _READ[what]}, 1, 0.85)
+            original = [name for name in sorted(_READ[what]) if close and name.casefold() == close[0]]
+            if original or field in elsewhere:
+                place = item.declared.origin.locate((*path, field), key=True)
+                message = f'Grove has no field "{field}" in the {what} of a PodCliqueSet, and drops it'
+                hint = f'Did you mean "{original[0]}"?' if original else "Move it to where it belongs."
+                yield Diagnostic(SET_FIELD, message, place, hint=hint)
+
+
+def _versions(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    backend = item.backend
+    if backend is None or backend.release is None:
+        return
+    for constraint, path in item.constraints:
+        feature = Feature.TOPOLOGY if path == (*TEMPLATE, "topologyConstraint") else Feature.SUBGROUP_TREE
+        if constraint.asks and not backend.has(feature):
+            first = kai.first_with(feature)
+            message = (
+                f"a topologyConstraint here needs KAI {first} or later; "
+                f"backend {backend.name} runs {backend.release.version}"
+            )
+            place = item.declared.origin.locate(path, key=True)
+            hint = f"Update KAI there to {first} or later, or leave it out."
+            yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

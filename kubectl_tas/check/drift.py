@@ -1,0 +1,119 @@
+"""Topologies that have moved away from the sets that use them, in the repository or in a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.live.grove import GroveState, Levels
+from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+
+CONDITION = "TopologyLevelsUnavailable"
+"""The condition that Grove sets on a PodCliqueSet."""
+
+SET_LEVELS_UNAVAILABLE = Rule(
+    "set-levels-unavailable",
+    Severity.WARNING,
+    "A PodCliqueSet of the cluster asks for levels that its cluster topology there lacks, or the topology is gone.",
+    "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so that pods of "
+    "the set may be placed anywhere. Bring the topology back, or deploy the set anew with domains that exist.",
+)
+TOPOLOGY_DRIFT = Rule(
+    "topology-drift",
+    Severity.WARNING,
+    "A cluster topology has other levels in the cluster than in the repository.",
+    "Domains that are valid here may not be there. Apply the file, or take over what the cluster has; the levels "
+    "of grove-topology change when Grove's operator is restarted with its new configuration.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What Grove reports about the levels that a set uses."""
+
+    status: Literal["True", "False", "Unknown"]
+    """True: levels are unavailable."""
+    reason: str
+    missing: tuple[str, ...] = ()
+    """The domains that are asked for and not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A cluster topology whose levels differ."""
+
+    name: str
+    declared: Levels | None
+    """None: no file has it."""
+    live: Levels | None
+    """None: the cluster does not have it."""
+    topology: FleetTopology | None
+
+
+def condition(item: PodCliqueSet, topologies: Mapping[str, Collection[str]]) -> Condition | None:
+    """The condition of a set, where ``topologies`` are the domains by name; None where no topology applies to it."""
+    name = item.topology_name
+    if name is None:
+        return None
+    if name not in topologies:
+        return Condition("Unknown", "ClusterTopologyNotFound")
+    missing = tuple(domain for domain in item.domains if domain not in topologies[name])
+    if missing:
+        return Condition("True", "ClusterTopologyLevelsUnavailable", missing)
+    return Condition("False", "AllClusterTopologyLevelsAvailable")
+
+
+def declared_levels(fleet: Fleet) -> dict[str, Levels]:
+    """The levels of every cluster topology of the repository."""
+    cluster = (topology for topology in fleet.topologies if topology.pool is None)
+    return {topology.name: tuple((level.key, level.label) for level in topology.levels) for topology in cluster}
+
+
+def domains(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
+    """The domains of every topology."""
+    return {name: tuple(domain for domain, _ in found) for name, found in levels.items()}
+
+
+def drifts(fleet: Fleet, state: GroveState) -> tuple[Drift, ...]:
+    """Cluster topologies that are not the same in the repository and in the cluster, sorted by name."""
+    declared = declared_levels(fleet)
+    topologies = {topology.name: topology for topology in fleet.topologies}
+    return tuple(
+        Drift(name, declared.get(name), state.topologies.get(name), topologies.get(name))
+        for name in sorted({*declared, *state.topologies})
+        if declared.get(name) != state.topologies.get(name)
+    )
+
+
+def check_drift(fleet: Fleet, state: GroveState) -> Iterator[Diagnostic]:
+    """The sets of the cluster whose levels are unavailable there, and topologies with other levels there."""
+    places = {(item.namespace, item.name): item.declared for item in fleet.pod_clique_sets}
+    live = domains(state.topologies)
+    for (namespace, name), item in state.sets.items():
+        found = condition(item, live)
+        if found is None or found.status == "False":
+            continue
+        lacks = f"it lacks {', '.join(found.missing)}" if found.missing else "it is gone"
+        message = (
+            f"{CONDITION} is {found.status} for the set {namespace}/{name} of the cluster ({found.reason}): "
+            f'it uses the cluster topology "{item.topology_name}", and {lacks}'
+        )
+        declared = places.get((namespace, name))
+        place = declared.at("metadata", "name") if declared else None
+        hint = "Bring the levels back, or deploy the set anew."
+        yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, place, hint=hint)
+    for drift in drifts(fleet, state):
+        if drift.topology is not None and drift.live is not None and drift.declared is not None:
+            message = (
+                f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, '
+                f"but {_text(drift.live)} in the cluster"
+            )
+            place = drift.topology.declared.origin.locate(drift.topology.path, key=True)
+            yield Diagnostic(TOPOLOGY_DRIFT, message, place, hint="Apply the file, or take over the cluster's levels.")
+
+
+def _text(levels: Levels) -> str:
+    return " > ".join(f"{domain} ({key})" for domain, key in levels)

@@ -1,0 +1,285 @@
+"""Placement of PodCliqueSets: the three rules that Grove's webhook checks, and the operator's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubectl_tas.check.podgroup import CONSTRAINT_ORDER
+from kubectl_tas.check.topology import HOSTNAME, TOPOLOGY_SCHEDULER
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.topology import DOMAINS
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove
+
+OPERATOR_LEVELS = Rule(
+    "operator-levels",
+    Severity.ERROR,
+    "Grove's operator is to place by topology, but its configuration has no levels.",
+    "The operator ends at its start when topologyAwareScheduling is enabled without a level. List the levels, "
+    "or set enabled to false.",
+)
+HOST_LABEL = Rule(
+    "host-label",
+    Severity.ERROR,
+    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
+    "The kubelet sets that label on every node; no other names a single host on every provider.",
+)
+PACK_DOMAIN_UNKNOWN = Rule(
+    "pack-domain-unknown",
+    Severity.ERROR,
+    "A PodCliqueSet asks for a domain that its cluster topology lacks (rule 1, domain existence).",
+    "Grove's webhook refuses such a set; of one that is deployed already Grove drops the constraint and sets the "
+    "condition TopologyLevelsUnavailable. Ask for a domain of the topology, or name another topology.",
+)
+PACK_HIERARCHY = Rule(
+    "pack-hierarchy",
+    Severity.ERROR,
+    "A child of a PodCliqueSet asks for a broader domain than its parent (rule 2, hierarchy).",
+    "From the set over its scaling groups to its cliques a domain may only stay equal or become narrower: what "
+    "runs within one rack cannot be asked to run within one zone. Grove's webhook refuses such a set.",
+)
+PACK_EMPTY = Rule(
+    "pack-empty",
+    Severity.ERROR,
+    "A topologyConstraint names no domain, or names one in both spellings.",
+    "packDomain and pack.required are the first and the later spelling of one thing. Write one of them; to ask for "
+    "nothing, leave topologyConstraint out.",
+)
+SET_TOPOLOGY_UNKNOWN = Rule(
+    "set-topology-unknown",
+    Severity.ERROR,
+    "A PodCliqueSet names a cluster topology that does not exist (rule 3, topology reference).",
+    "Grove's webhook refuses such a set; of one that is deployed already the condition TopologyLevelsUnavailable "
+    "becomes Unknown. Correct the name, or declare the ClusterTopology.",
+)
+SET_TOPOLOGY_UNUSED = Rule(
+    "set-topology-unused",
+    Severity.ERROR,
+    "A PodCliqueSet names a cluster topology but asks for no domain (rule 3, topology reference).",
+    "Without a constraint at the set, a scaling group or a clique the topology means nothing, and Grove's webhook "
+    "refuses the set. Add a constraint, or remove the name.",
+)
+SET_TOPOLOGY_MIXED = Rule(
+    "set-topology-mixed",
+    Severity.ERROR,
+    "A PodCliqueSet names two cluster topologies.",
+    "A gang is placed within one hierarchy, so a set has one topology. Name it once, at the set.",
+)
+SET_TOPOLOGY_DEFAULT = Rule(
+    "set-topology-default",
+    Severity.WARNING,
+    "A PodCliqueSet uses grove-topology, but this repository has no OperatorConfiguration.",
+    "Grove makes grove-topology from the configuration of its operator; without it the domains cannot be checked "
+    "and no preview is written. Put the OperatorConfiguration into the repository, or name a cluster topology.",
+)
+TAS_DISABLED = Rule(
+    "tas-disabled",
+    Severity.ERROR,
+    "A PodCliqueSet asks for placement, but Grove's operator has it disabled (rule 3, topology reference).",
+    "With topologyAwareScheduling.enabled false Grove's webhook refuses every set that names a cluster topology or "
+    "has a constraint. Enable it in the OperatorConfiguration, or remove what the message names.",
+)
+
+
+def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
+    """The operator's configuration, and the placement of every set."""
+    grove = fleet.grove
+    if grove is None:
+        return
+    yield from _operator(grove)
+    for item in fleet.pod_clique_sets:
+        yield from _spelling(item)
+        if grove.is_disabled:
+            yield from _disabled(item, grove)
+            continue
+        yield from _reference(item, grove)
+        yield from _domains(item)
+        yield from _hierarchy(item)
+        yield from _scheduler(item)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One domain that is asked for."""
+
+    owner: str
+    """What asks, in words."""
+    kind: str
+    """required or preferred."""
+    domain: str
+    path: KeyPath
+
+
+def _asks(owner: str, constraint: PackConstraint | None, path: KeyPath) -> tuple[_Ask, ...]:
+    """The domains of the constraint of what stands at ``path``."""
+    if constraint is None:
+        return ()
+    base = (*path, "topologyConstraint")
+    required = (*base, *constraint.required_at)
+    found = (
+        ("required", constraint.required, required),
+        ("preferred", constraint.preferred, (*base, "pack", "preferred")),
+    )
+    return tuple(_Ask(owner, kind, domain, place) for kind, domain, place in found if domain is not None)
+
+
+def _set_asks(item: FleetPodCliqueSet) -> tuple[_Ask, ...]:
+    return _asks("the PodCliqueSet", item.declared.spec.spec.template.topologyConstraint, TEMPLATE)
+
+
+def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple[tuple[_Ask, ...], ...]]]:
+    """What each part of a set asks for, with what its parents ask for, the nearest parent first."""
+    top = _set_asks(item)
+    yield top, ()
+    for scaled in item.groups:
+        yield _asks(f'the scaling group "{scaled.name}"', scaled.spec.topologyConstraint, scaled.path), (top,)
+    for clique in item.cliques:
+        group = item.group_of(clique)
+        own = _asks(f'the clique "{clique.name}"', clique.spec.topologyConstraint, clique.path)
+        if group is None:
+            yield own, (top,)
+        else:
+            above = _asks(f'its scaling group "{group.name}"', group.spec.topologyConstraint, group.path)
+            yield own, (above, top)
+
+
+def _operator(grove: Grove) -> Iterator[Diagnostic]:
+    if grove.operator is None or grove.is_disabled:
+        return
+    levels = grove.operator.spec.topologyAwareScheduling.levels
+    path: KeyPath = ("topologyAwareScheduling",)
+    if not levels:
+        message = "topologyAwareScheduling is enabled without any level"
+        place = grove.operator.at(*path, "enabled")
+        yield Diagnostic(OPERATOR_LEVELS, message, place, hint="Add levels, or set enabled to false.")
+    for index, level in enumerate(levels):
+        if level.domain == "host" and level.key != HOSTNAME:
+            message = f'the host level must have the node label {HOSTNAME}, not "{level.key}"'
+            place = grove.operator.at(*path, "levels", index, "key")
+            yield Diagnostic(HOST_LABEL, message, place, hint=f"Write key: {HOSTNAME}.")
+
+
+def _spelling(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    for constraint, path in item.constraints:
+        if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
+            message = "packDomain and pack.required are two spellings of one thing; write one of them"
+            place = item.declared.origin.locate((*path, "packDomain"), key=True)
+            yield Diagnostic(PACK_EMPTY, message, place, hint="Remove packDomain or pack.required.")
+        elif not constraint.asks and (constraint.topologyName is None or constraint.pack is not None):
+            place = item.declared.origin.locate(path, key=True)
+            hint = f"Add packDomain with one of {', '.join(DOMAINS)}, or remove topologyConstraint."
+            yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", place, hint=hint)
+
+
+def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
+    assert grove.operator is not None
+    switch = grove.operator.at("topologyAwareScheduling", "enabled")
+    related = (Related("disabled here", switch),)
+    hint = "Set topologyAwareScheduling.enabled to true in the OperatorConfiguration, or remove it."
+    for name, path in item.named:
+        message = (
+            f'rule 3: the PodCliqueSet names the cluster topology "{name}", but topology-aware scheduling is disabled'
+        )
+        yield Diagnostic(TAS_DISABLED, message, item.declared.at(*path), related, hint=hint)
+    for own, _ in _all_asks(item):
+        for ask in own:
+            message = f"rule 3: {ask.owner} asks for one {ask.domain}, but topology-aware scheduling is disabled"
+            yield Diagnostic(TAS_DISABLED, message, item.declared.at(*ask.path), related, hint=hint)
+
+
+def _reference(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
+    declared = item.declared
+    if item.named and not item.asks:
+        name, path = item.named[0]
+        message = (
+            f'rule 3: the PodCliqueSet names the cluster topology "{name}", but neither it nor a scaling group or '
+            "clique asks for a domain"
+        )
+        hint = "Add a topologyConstraint, or remove the name."
+        yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
+    for name, path in item.named[1:]:
+        first, where = item.named[0]
+        if name != first:
+            message = f'one set has one cluster topology: this one names "{first}" and "{name}"'
+            related = (Related("the other name", declared.at(*where)),)
+            hint = "Name it once, at the set; scaling groups and cliques inherit it."
+            yield Diagnostic(SET_TOPOLOGY_MIXED, message, declared.at(*path), related, hint=hint)
+    if item.topology_name == DEFAULT_TOPOLOGY and grove.operator is None and item.asks:
+        path = item.named[0][1] if item.named else item.constraints[0][1]
+        message = (
+            f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
+        )
+        place = declared.at(*path) if item.named else declared.origin.locate(path, key=True)
+        hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
+        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, place, hint=hint)
+
+
+def _domains(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    """Rule 1."""
+    if item.topology is None:
+        return
+    known = [level.key for level in item.topology.levels]
+    for own, _ in _all_asks(item):
+        for ask in own:
+            if ask.domain not in known:
+                message = (
+                    f'rule 1: {ask.owner} asks for one {ask.domain}, but the cluster topology "{item.topology.name}" '
+                    f"has only {' > '.join(known)}"
+                )
+                hint = f"Use one of {', '.join(known)}, or name a cluster topology with {ask.domain}."
+                yield Diagnostic(PACK_DOMAIN_UNKNOWN, message, item.declared.at(*ask.path), hint=hint)
+
+
+def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    """Rule 2: for each domain the nearest parent that it is broader than. And the two domains of one constraint."""
+    order = _order(item)
+    for own, parents in _all_asks(item):
+        for ask in own:
+            above = (parent for asks in parents for parent in asks if _binds(parent, ask))
+            wider = next((parent for parent in above if order.index(ask.domain) < order.index(parent.domain)), None)
+            if wider is not None:
+                yield _broader(item, ask, wider, order)
+        if len(own) == 2 and order.index(own[1].domain) <= order.index(own[0].domain):
+            message = f"prefers {own[1].domain}, which is not narrower than the required {own[0].domain}"
+            hint = "Prefer a narrower domain, or leave it out."
+            yield Diagnostic(CONSTRAINT_ORDER, message, item.declared.at(*own[1].path), hint=hint)
+
+
+def _binds(parent: _Ask, child: _Ask) -> bool:
+    """What a parent requires binds all that its children ask for, what it prefers only what they prefer."""
+    return parent.kind == "required" or child.kind == "preferred"
+
+
+def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...]) -> Diagnostic:
+    own = {ask.domain, parent.domain, *([level.key for level in item.topology.levels] if item.topology else DOMAINS)}
+    shown = [domain for domain in order if domain in own]
+    between = shown[shown.index(ask.domain) : shown.index(parent.domain) + 1]
+    message = (
+        f"rule 2: {ask.owner} asks for one {ask.domain}, but {parent.owner} for one {parent.domain}, "
+        f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
+    )
+    related = (Related(f"{parent.owner} asks for {parent.domain}", item.declared.at(*parent.path)),)
+    narrower = shown[shown.index(parent.domain) :]
+    hint = f"Ask for {' or '.join(narrower)} here, or for a broader domain above."
+    return Diagnostic(PACK_HIERARCHY, message, item.declared.at(*ask.path), related, hint=hint)
+
+
+def _order(item: FleetPodCliqueSet) -> tuple[str, ...]:
+    """All domains from the broadest to the narrowest: Grove's order, with the topology's own domains in its own."""
+    own = [level.key for level in item.topology.levels] if item.topology else []
+    waiting = iter(dict.fromkeys(own))
+    return tuple(next(waiting) if domain in own else domain for domain in DOMAINS)
+
+
+def _scheduler(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    if item.backend is not None and not item.backend.is_kai and item.asks:
+        scheduler = item.backend.spec.scheduler.type
+        message = (
+            f'topologyConstraint needs KAI Scheduler, but backend {item.backend.name} has scheduler type "{scheduler}"'
+        )
+        place = item.declared.origin.locate(item.constraints[0][1], key=True)
+        hint = "Remove the constraints, or use a pool of another backend."
+        yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)

@@ -1,0 +1,301 @@
+"""Every row of Grove's validation: of the operator's configuration, of cluster topologies and of PodCliqueSets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.model.topology import DOMAINS
+from tests.support.cli import kubectl_tas
+from tests.support.grove import (
+    ALL,
+    clique,
+    clique_set,
+    declare,
+    findings,
+    live_clique,
+    live_set,
+    live_topology,
+    operator,
+    rules,
+    scaling_group,
+    state,
+    topology,
+)
+from tests.support.history import commit
+
+TABLE = [
+    ("rack", "host", True),
+    ("rack", "rack", True),
+    ("rack", "numa", True),
+    ("host", "rack", False),
+    ("zone", "block", True),
+]
+"""The example table of rule 2: parent, child, valid."""
+LEVELS = {
+    "set-scaling-group": ("set", "group"),
+    "set-clique": ("set", "clique"),
+    "scaling-group-clique": ("group", "clique"),
+    "set-clique-of-scaling-group": ("set", "clique-of-group"),
+}
+
+
+def chain(parts: tuple[str, str], parent: str, child: str) -> str:
+    """A set in which two parts ask for a domain."""
+    asked = dict(zip(parts, (parent, child), strict=True))
+    own = asked.get("clique") or asked.get("clique-of-group")
+    groups = "" if parts == ("set", "clique") else scaling_group("workers", "server", asked.get("group"))
+    return clique_set(asked.get("set"), clique("server", own), groups, named="all")
+
+
+class TestRule1DomainExistence:
+    @pytest.mark.parametrize("part", ["set", "scaling group", "clique"])
+    @pytest.mark.parametrize("named", ["racks", None], ids=["referenced-topology", "default-topology"])
+    @pytest.mark.parametrize("asked", ["{}", "{{pack: {{required: {}}}}}", "{{pack: {{preferred: {}}}}}"])
+    def test_domains_must_be_levels_of_the_topology(
+        self, repository: Path, part: str, named: str | None, asked: str
+    ) -> None:
+        def declared(domain: str) -> str:
+            ask = {part: asked.format(domain)}
+            group = scaling_group("workers", "server", ask.get("scaling group"))
+            return clique_set(ask.get("set"), clique("server", ask.get("clique")), group, named=named)
+
+        documents = (topology("racks", "zone rack host"), operator("zone rack host"))
+        ((rule, message),) = findings(declare(repository, declared("block"), *documents))
+        assert rule == "pack-domain-unknown"
+        assert "rule 1" in message
+        assert "block" in message
+        assert "zone > rack > host" in message
+        assert rules(declare(repository, declared("rack"), *documents)) == []
+
+    @pytest.mark.parametrize("before", ["rack", None])
+    def test_domains_of_a_deployed_set_cannot_be_changed(self, repository: Path, before: str | None) -> None:
+        root = declare(repository, topology(), clique_set(before, clique("server", "host"), named="racks"))
+        commit(root)
+        assert rules(root, "--base", "HEAD") == []
+        declare(root, topology(), clique_set("zone", clique("server", "host"), named="racks"))
+        ((rule, message),) = findings(root, "--base", "HEAD")
+        assert rule == "set-constraint-changed"
+        assert f"from {before or 'none'} to zone" in message
+
+    def test_the_other_spelling_is_no_change(self, repository: Path) -> None:
+        root = declare(repository, topology(), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), clique_set("{topologyName: racks, pack: {required: rack}}"))
+        assert rules(root, "--base", "HEAD") == []
+
+    def test_a_set_that_the_cluster_does_not_have_may_change(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology(), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), clique_set("zone", named="racks"))
+        absent = state(tmp_path, live_topology())
+        assert rules(root, "--base", "HEAD", "--cluster-state", absent) == []
+        present = state(tmp_path, live_topology(), live_set())
+        assert rules(root, "--base", "HEAD", "--cluster-state", present) == ["set-constraint-changed"]
+
+
+class TestRule2HierarchicalStrictness:
+    @pytest.mark.parametrize(("parent", "child", "valid"), TABLE, ids=lambda value: str(value))
+    @pytest.mark.parametrize("parts", LEVELS.values(), ids=LEVELS)
+    @pytest.mark.parametrize("spelling", ["{}", "{{pack: {{required: {}}}}}"], ids=["packDomain", "pack.required"])
+    def test_the_table(
+        self, repository: Path, parts: tuple[str, str], spelling: str, parent: str, child: str, valid: bool
+    ) -> None:
+        declared = chain(parts, spelling.format(parent), spelling.format(child))
+        found = findings(declare(repository, topology("all", f"{ALL} numa"), declared))
+        # KAI takes no level below a host, which is another matter than the hierarchy.
+        found = [item for item in found if item[0] != "hostname-not-last"]
+        assert [rule for rule, _ in found] == ([] if valid else ["pack-hierarchy"])
+        for _, message in found:
+            assert "rule 2" in message
+            assert f"one {child}" in message
+            assert f"one {parent}" in message
+            assert "rack > host" in message
+
+    def test_the_nearest_parent_is_named(self, repository: Path) -> None:
+        declared = clique_set("block", clique("server", "zone"), scaling_group("workers", "server", "rack"))
+        result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
+        assert result.out.count("[pack-hierarchy]") == 1
+        assert 'but its scaling group "workers" for one rack' in result.out
+        assert "workflows/1.yaml:12:40" in result.out
+
+    def test_the_order_of_the_topology_counts(self, repository: Path) -> None:
+        declared = clique_set("rack", clique("server", "block"), named="odd")
+        root = declare(repository, topology("odd", "rack block host"), declared)
+        assert rules(root) == ["domain-order"]
+        declare(root, topology("odd", "rack block host"), clique_set("block", clique("server", "rack"), named="odd"))
+        assert sorted(rules(root)) == ["domain-order", "pack-hierarchy"]
+
+    def test_what_is_preferred_binds_only_what_is_preferred(self, repository: Path) -> None:
+        declared = clique_set(
+            "{pack: {required: zone, preferred: rack}}",
+            clique("a", "{pack: {required: block}}") + clique("b", "{pack: {preferred: block}}"),
+        )
+        ((rule, message),) = findings(declare(repository, operator(), declared))
+        assert rule == "pack-hierarchy"
+        assert 'clique "b"' in message
+
+    @pytest.mark.parametrize(
+        ("preferred", "found"), [("host", []), ("rack", ["constraint-order"]), ("zone", ["constraint-order"])]
+    )
+    def test_preferred_is_narrower_than_required(self, repository: Path, preferred: str, found: list[str]) -> None:
+        declared = clique_set(f"{{pack: {{required: rack, preferred: {preferred}}}}}")
+        assert rules(declare(repository, operator(), declared)) == found
+
+    @given(
+        top=st.sampled_from([None, *DOMAINS[:-1]]),
+        middle=st.sampled_from([None, *DOMAINS[:-1]]),
+        low=st.sampled_from([None, *DOMAINS[:-1]]),
+    )
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_any_chain(self, tmp_path: Path, top: str | None, middle: str | None, low: str | None) -> None:
+        declared = clique_set(top, clique("server", low), scaling_group("workers", "server", middle))
+        found = rules(declare(tmp_path / "repository", operator(), declared))
+        chain = [DOMAINS.index(domain) for domain in (top, middle, low) if domain is not None]
+        assert (found == []) == (chain == sorted(chain))
+        assert set(found) <= {"pack-hierarchy"}
+
+
+class TestRule3TopologyReference:
+    def test_on_create_the_topology_must_exist(self, repository: Path) -> None:
+        root = declare(repository, topology("racks"), clique_set("rack", named="rack"))
+        ((rule, message),) = findings(root)
+        assert rule == "set-topology-unknown"
+        assert "rule 3" in message
+        assert rules(declare(root, topology("racks"), clique_set("rack", named="racks"))) == []
+
+    def test_on_update_the_new_topology_must_exist(self, repository: Path) -> None:
+        root = declare(repository, topology("racks"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology("racks"), clique_set("rack", named="other"))
+        assert set(rules(root, "--base", "HEAD")) == {"set-topology-unknown", "set-reference-changed"}
+
+    @pytest.mark.parametrize(
+        ("pods", "found"),
+        [(None, ["set-reference-changed"]), (0, []), (1, ["set-reference-locked"])],
+        ids=["unknown", "none", "some"],
+    )
+    def test_on_update_no_pod_may_be_scheduled(
+        self, repository: Path, tmp_path: Path, pods: int | None, found: list[str]
+    ) -> None:
+        two = (topology("racks"), topology("other"))
+        root = declare(repository, *two, clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, *two, clique_set("rack", named="other"))
+        cliques = [] if pods is None else [live_clique(pods), live_clique(0)]
+        file = state(tmp_path, live_set(), live_topology("racks"), live_topology("other"), *cliques)
+        assert rules(root, "--base", "HEAD", "--cluster-state", file) == found
+
+    @pytest.mark.parametrize("part", ["set", "scaling group", "clique", None])
+    def test_a_named_topology_needs_a_constraint(self, repository: Path, part: str | None) -> None:
+        asked = {part: "rack"}
+        group = scaling_group("workers", "server", asked.get("scaling group"))
+        declared = clique_set(asked.get("set"), clique("server", asked.get("clique")), group, named="racks")
+        found = rules(declare(repository, topology(), declared))
+        assert found == ([] if part else ["set-topology-unused"])
+
+    def test_a_topology_named_in_the_later_spelling_needs_a_constraint(self, repository: Path) -> None:
+        root = declare(repository, topology(), clique_set("{topologyName: racks}"))
+        assert rules(root) == ["set-topology-unused"]
+        declare(root, topology(), clique_set("{topologyName: racks}", clique("server", "{pack: {required: rack}}")))
+        assert rules(root) == []
+
+    @pytest.mark.parametrize(("enabled", "found"), [(False, {"tas-disabled"}), (True, {"set-topology-unused"})])
+    def test_a_named_topology_needs_scheduling_by_topology(
+        self, repository: Path, enabled: bool, found: set[str]
+    ) -> None:
+        documents = (operator(enabled=enabled), topology(), clique_set(named="racks"))
+        assert set(rules(declare(repository, *documents))) == found
+
+    @pytest.mark.parametrize("part", ["set", "scaling group", "clique"])
+    def test_a_constraint_needs_scheduling_by_topology(self, repository: Path, part: str) -> None:
+        asked = {part: "rack"}
+        group = scaling_group("workers", "server", asked.get("scaling group"))
+        declared = clique_set(asked.get("set"), clique("server", asked.get("clique")), group)
+        ((rule, message),) = findings(declare(repository, operator(enabled=False), declared))
+        assert rule == "tas-disabled"
+        assert "rule 3" in message
+        assert rules(declare(repository, operator(enabled=True), declared)) == []
+
+    def test_a_set_without_constraints_needs_nothing(self, repository: Path) -> None:
+        assert rules(declare(repository, operator(enabled=False), clique_set())) == []
+
+    def test_one_topology_in_one_set(self, repository: Path) -> None:
+        two = (topology("racks"), topology("other"))
+        inside = clique("server", "{topologyName: other, pack: {required: rack}}")
+        assert rules(declare(repository, *two, clique_set("zone", inside, named="racks"))) == ["set-topology-mixed"]
+        assert rules(declare(repository, *two, clique_set("zone", inside, named="other"))) == []
+
+    def test_the_default_topology_comes_from_the_operator(self, repository: Path) -> None:
+        assert rules(declare(repository, clique_set("rack"))) == ["set-topology-default"]
+        assert rules(declare(repository, clique_set("rack"), operator())) == []
+
+
+class TestOperatorConfiguration:
+    def test_enabled_needs_a_level(self, repository: Path) -> None:
+        assert rules(declare(repository, operator(""))) == ["operator-levels"]
+        assert rules(declare(repository, operator("zone"))) == []
+
+    def test_domains_are_supported_ones(self, repository: Path) -> None:
+        root = declare(repository, operator("zone").replace("domain: zone", "domain: row"))
+        assert rules(root) == ["invalid-value"]
+
+    @pytest.mark.parametrize("what", ["domain", "key"])
+    def test_levels_are_unique(self, repository: Path, what: str) -> None:
+        value = "zone" if what == "domain" else "topology.kubernetes.io/zone"
+        other = "block" if what == "domain" else "example.com/block"
+        root = declare(repository, operator("zone block").replace(f"{what}: {other}", f"{what}: {value}"))
+        assert rules(root) == ["level-duplicate"]
+
+    def test_the_host_has_the_label_that_the_kubelet_sets(self, repository: Path) -> None:
+        text = operator("zone host")
+        assert rules(declare(repository, text)) == []
+        assert rules(declare(repository, text.replace("kubernetes.io/hostname", "a/node"))) == ["host-label"]
+
+    def test_disabled_is_not_checked(self, repository: Path) -> None:
+        assert rules(declare(repository, operator("", enabled=False))) == []
+        assert rules(declare(repository, operator("zone zone", enabled=False))) == []
+
+    def test_left_out_means_disabled(self, repository: Path) -> None:
+        text = "apiVersion: operator.config.grove.io/v1alpha1\nkind: OperatorConfiguration\nlogLevel: info\n"
+        assert rules(declare(repository, text, clique_set("rack"))) == ["tas-disabled"]
+
+    def test_there_is_one(self, repository: Path) -> None:
+        assert rules(declare(repository, operator(), operator())) == ["name-duplicate"]
+
+
+class TestClusterTopology:
+    @pytest.mark.parametrize(
+        ("before", "after", "found"),
+        [
+            ("name: racks", "name: grove-topology", ["name-reserved"]),
+            ("domain: zone", "domain: row", ["invalid-value"]),
+            ("domain: rack", "domain: zone", ["level-duplicate"]),
+            ("key: example.com/rack", "key: topology.kubernetes.io/zone", ["level-duplicate"]),
+            ("key: example.com/rack", "key: ''", ["invalid-value"]),
+            ("key: example.com/rack", f"key: {'r' * 64}", ["invalid-value"]),
+            ("key: example.com/rack", f"key: {'r' * 63}", []),
+            ("key: example.com/rack", "key: a/b/c", ["invalid-value"]),
+            ("key: example.com/rack", "key: -rack", ["invalid-value"]),
+            ("domain: rack, key: example.com/rack", "domain: rack", ["missing-field"]),
+        ],
+    )
+    def test_the_rules_of_its_definition(self, repository: Path, before: str, after: str, found: list[str]) -> None:
+        text = topology("racks", "zone rack host")
+        assert rules(declare(repository, text)) == []
+        assert before in text
+        assert rules(declare(repository, text.replace(before, after))) == found
+
+    def test_it_has_a_level(self, repository: Path) -> None:
+        assert rules(declare(repository, topology("racks", ""))) == ["invalid-value"]
+
+    def test_it_has_at_most_seven(self, repository: Path) -> None:
+        text = topology("racks", ALL + " host host")
+        assert rules(declare(repository, text))[0] == "invalid-value"
+
+    def test_its_later_name(self, repository: Path) -> None:
+        text = topology().replace("kind: ClusterTopology", "kind: ClusterTopologyBinding")
+        assert rules(declare(repository, text, clique_set("rack", named="racks"))) == []

@@ -1,0 +1,311 @@
+"""What PodCliqueSets become: gangs of every replica, their constraints, and the Topologies they refer to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.compile.grove import gangs
+from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.source import FolderSource
+from kubectl_tas.resolve.grove import SubmittedSet
+from kubectl_tas.resolve.resolver import resolve
+from tests.support.cli import kubectl_tas, write
+from tests.support.grove import KEYS, clique, clique_set, declare, operator, rules, scaling_group, topology
+
+WORKERS = scaling_group("workers", "server", replicas=3, minimum=1)
+
+
+def rendered(root: Path, config: str = "") -> dict[str, Any]:
+    """What is rendered, by kind and name."""
+    if config:
+        spec = f"spec: {{backends: [{{name: default, scheduler: {config}}}]}}"
+        write(root, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n"})
+    result = kubectl_tas("render", "-C", root)
+    assert result.code == 0, result.err
+    files = sorted((root / "manifests").rglob("*.yaml"))
+    objects = [yaml.safe_load(path.read_text()) for path in files if path.name != "kustomization.yaml"]
+    return {f"{item['kind']} {item['metadata']['name']}": item for item in objects}
+
+
+def packed(*domains: str) -> dict[str, Any]:
+    """A constraint of a PodGang."""
+    return {"packConstraint": dict(zip(("required", "preferred"), map(KEYS.get, domains), strict=False))}
+
+
+def required(domain: str, name: str = "grove-topology") -> dict[str, Any]:
+    """A constraint of a PodGroup."""
+    return {"topology": name, "requiredTopologyLevel": KEYS[domain]}
+
+
+class TestGangs:
+    def test_base_and_scaled_gangs_of_every_replica(self, repository: Path) -> None:
+        groups = WORKERS + scaling_group("routers", "router", replicas=2, minimum=2)
+        cliques = clique("server") + clique("router") + clique("alone", replicas=2)
+        found = rendered(declare(repository, clique_set(None, cliques, groups, replicas=2)))
+        assert [name for name in found if name.startswith("PodGang")] == [
+            *("PodGang chat-0-workers-0", "PodGang chat-0-workers-1", "PodGang chat-0"),
+            *("PodGang chat-1-workers-0", "PodGang chat-1-workers-1", "PodGang chat-1"),
+        ]
+        assert [member["name"] for member in found["PodGang chat-1"]["spec"]["podgroups"]] == [
+            "chat-1-alone",
+            "chat-1-workers-0-server",
+            "chat-1-routers-0-router",
+            "chat-1-routers-1-router",
+        ]
+        assert [member["name"] for member in found["PodGang chat-1-workers-1"]["spec"]["podgroups"]] == [
+            "chat-1-workers-2-server"
+        ]
+        assert {name.replace("PodGroup pg-", "PodGang ") for name in found if name.startswith("PodGroup")} == {
+            name for name in found if name.startswith("PodGang")
+        }
+
+    def test_no_replicas_make_no_gang(self, repository: Path) -> None:
+        assert not any("PodG" in name for name in rendered(declare(repository, clique_set(replicas=0))))
+
+    def test_a_member_needs_its_minimum(self, repository: Path) -> None:
+        cliques = clique("all", replicas=3) + clique("some", replicas=3, minimum=2)
+        found = rendered(declare(repository, clique_set(None, cliques)))
+        assert [m["minReplicas"] for m in found["PodGang chat-0"]["spec"]["podgroups"]] == [3, 2]
+        assert [g["minMember"] for g in found["PodGroup pg-chat-0"]["spec"]["subGroups"]] == [3, 2]
+        assert "minMember" not in found["PodGroup pg-chat-0"]["spec"]
+
+
+class TestConstraints:
+    def test_of_the_base_gang(self, repository: Path) -> None:
+        cliques = clique("server", "host") + clique("alone", "rack")
+        group = scaling_group("workers", "server", "rack", replicas=2)
+        found = rendered(declare(repository, operator(), clique_set("zone", cliques, group)))
+        gang, pod_group = found["PodGang chat-0"], found["PodGroup pg-chat-0"]
+        assert gang["metadata"]["annotations"]["grove.io/topology-name"] == "grove-topology"
+        assert gang["spec"]["topologyConstraint"] == packed("zone")
+        assert gang["spec"]["topologyConstraintGroupConfigs"] == [
+            {
+                "name": "chat-0-workers-0",
+                "podGroupNames": ["chat-0-workers-0-server"],
+                "topologyConstraint": packed("rack"),
+            }
+        ]
+        assert [member["topologyConstraint"] for member in gang["spec"]["podgroups"]] == [
+            packed("rack"),
+            packed("host"),
+        ]
+        assert pod_group["spec"]["topologyConstraint"] == required("zone")
+        assert pod_group["spec"]["subGroups"] == [
+            {"name": "chat-0-alone", "minMember": 1, "topologyConstraint": required("rack")},
+            {"name": "chat-0-workers-0", "minSubGroup": 1, "topologyConstraint": required("rack")},
+            {
+                "name": "chat-0-workers-0-server",
+                "parent": "chat-0-workers-0",
+                "minMember": 1,
+                "topologyConstraint": required("host"),
+            },
+        ]
+
+    def test_of_a_scaled_gang(self, repository: Path) -> None:
+        group = scaling_group("workers", "server", "rack", replicas=2)
+        declared = clique_set("zone", clique("server", "host"), group)
+        found = rendered(declare(repository, operator(), declared))
+        spec = found["PodGang chat-0-workers-0"]["spec"]
+        assert spec["topologyConstraint"] == packed("rack")
+        assert "topologyConstraintGroupConfigs" not in spec
+        assert spec["podgroups"][0]["topologyConstraint"] == packed("host")
+        assert found["PodGroup pg-chat-0-workers-0"]["spec"]["topologyConstraint"] == required("rack")
+
+    def test_a_scaled_gang_inherits_from_the_set(self, repository: Path) -> None:
+        found = rendered(declare(repository, operator(), clique_set("zone", "", WORKERS)))
+        assert found["PodGang chat-0-workers-1"]["spec"]["topologyConstraint"] == packed("zone")
+        assert found["PodGroup pg-chat-0-workers-1"]["spec"]["topologyConstraint"] == required("zone")
+
+    def test_cliques_of_a_group_without_constraint_stand_alone(self, repository: Path) -> None:
+        found = rendered(declare(repository, operator(), clique_set("zone", "", WORKERS)))
+        assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+
+    def test_required_and_preferred(self, repository: Path) -> None:
+        declared = clique_set("{topologyName: racks, pack: {required: zone, preferred: rack}}")
+        found = rendered(declare(repository, topology(), declared))
+        assert found["PodGang chat-0"]["spec"]["topologyConstraint"] == packed("zone", "rack")
+        constraint = {**required("zone", "racks"), "preferredTopologyLevel": KEYS["rack"]}
+        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == constraint
+
+    def test_without_any_no_topology_applies(self, repository: Path) -> None:
+        gang = rendered(declare(repository, operator(), clique_set()))["PodGang chat-0"]
+        assert "grove.io/topology-name" not in gang["metadata"]["annotations"]
+        assert "topologyConstraint" not in gang["spec"]
+
+    def test_with_one_and_no_name_the_default_applies(self, repository: Path) -> None:
+        gang = rendered(declare(repository, operator(), topology(), clique_set("zone")))["PodGang chat-0"]
+        assert gang["metadata"]["annotations"]["grove.io/topology-name"] == "grove-topology"
+
+    def test_with_a_name_that_topology_applies(self, repository: Path) -> None:
+        gang = rendered(declare(repository, operator(), topology(), clique_set("zone", named="racks")))[
+            "PodGang chat-0"
+        ]
+        assert gang["metadata"]["annotations"]["grove.io/topology-name"] == "racks"
+
+    def test_what_is_not_known_is_not_previewed(self, repository: Path) -> None:
+        found = rendered(declare(repository, clique_set("zone")))
+        assert "PodCliqueSet chat" in found
+        assert "PodGang chat-0" not in found
+
+
+class TestTopologies:
+    PROFILE = "scheduler:\n  profiles:\n  - name: kai-scheduler\n    config: {}\n    default: true\n"
+
+    @pytest.mark.parametrize("value", ["{}", "{createTopologyResources: true}"])
+    def test_one_for_each_cluster_topology(self, repository: Path, value: str) -> None:
+        more = self.PROFILE.replace("{}", value)
+        found = rendered(declare(repository, operator("zone host", more=more), topology()))
+        assert [name for name in found if name.startswith("Topology")] == ["Topology grove-topology", "Topology racks"]
+        assert [level["nodeLabel"] for level in found["Topology grove-topology"]["spec"]["levels"]] == [
+            KEYS["zone"],
+            KEYS["host"],
+        ]
+
+    def test_none_where_the_operator_creates_none(self, repository: Path) -> None:
+        more = self.PROFILE.replace("{}", "{createTopologyResources: false}")
+        declared = (operator("zone host", more=more), topology(), clique_set("zone", named="racks"))
+        found = rendered(declare(repository, *declared))
+        assert not any(name.startswith("Topology") for name in found)
+        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
+
+    def test_only_those_of_users_where_the_operator_is_disabled(self, repository: Path) -> None:
+        found = rendered(declare(repository, operator("zone host", enabled=False), topology()))
+        assert [name for name in found if name.startswith("Topology")] == ["Topology racks"]
+
+    def test_a_binding_names_an_existing_one(self, repository: Path) -> None:
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
+        declare(repository, topology(spec=bound), clique_set("zone", named="racks"))
+        found = rendered(repository)
+        assert not any(name.startswith("Topology") for name in found)
+        assert found["PodGang chat-0"]["metadata"]["annotations"]["grove.io/topology-name"] == "by-hand"
+        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "by-hand")
+
+    def test_a_binding_of_another_scheduler_does_not_count(self, repository: Path) -> None:
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: volcano, topologyReference: other}\n"
+        found = rendered(declare(repository, topology(spec=bound), clique_set("zone", named="racks")))
+        assert "Topology racks" in found
+        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
+
+    @pytest.mark.parametrize("name", ["racks", "grove-topology"])
+    def test_pools_may_name_them(self, repository: Path, name: str) -> None:
+        workflow = """
+workflow:
+  name: train
+  pool: team
+  tasks: [{name: t, image: busybox, resource: r}]
+  resources: {r: {gpu: 1, topology: [{key: rack, group: g}]}}
+"""
+        declare(repository, operator(), topology(), workflow)
+        with (repository / "pools/team.yaml").open("a") as file:
+            file.write(f"  topology: {name}\n")
+        found = rendered(repository)
+        (pod_group,) = [item for key, item in found.items() if key.startswith("PodGroup")]
+        assert pod_group["spec"]["topologyConstraint"] == required("rack", name)
+
+
+class TestEmission:
+    def test_queue_scheduler_and_priority_reach_the_cliques(self, repository: Path) -> None:
+        labels = "{kubectl-tas/pool: team, kubectl-tas/priority: HIGH}"
+        declared = clique_set(None, clique("a") + clique("b"), labels=labels)
+        found = rendered(declare(repository, declared))
+        item, queue = found["PodCliqueSet chat"], "osmo-pool-default-team--shared"
+        assert item["metadata"]["labels"]["kai.scheduler/queue"] == queue
+        assert item["spec"]["template"]["priorityClassName"] == "osmo-high"
+        for part in item["spec"]["template"]["cliques"]:
+            assert part["labels"] == {"kai.scheduler/queue": queue}
+            assert part["spec"]["podSpec"]["schedulerName"] == "kai-scheduler"
+            assert part["spec"]["podSpec"]["priorityClassName"] == "osmo-high"
+        assert found["PodGang chat-0"]["spec"]["priorityClassName"] == "osmo-high"
+        assert found["PodGroup pg-chat-0"]["spec"]["queue"] == queue
+        assert found["PodGroup pg-chat-0"]["spec"]["priorityClassName"] == "osmo-high"
+
+    def test_what_contradicts_the_pool_is_refused(self, repository: Path) -> None:
+        declared = clique_set().replace("podSpec: {", "podSpec: {schedulerName: default-scheduler, ")
+        assert rules(declare(repository, declared)) == ["workload-conflict"]
+
+    def test_a_set_needs_a_pool(self, repository: Path) -> None:
+        assert rules(declare(repository, clique_set(labels="{team: a}"))) == ["workload-pool"]
+        assert rules(declare(repository, clique_set(labels="{kubectl-tas/pool: other}"))) == ["pool-unknown"]
+
+    def test_previews_are_not_applied(self, repository: Path) -> None:
+        found = rendered(declare(repository, clique_set()))
+        assert "PodGang chat-0" in found
+        listed = yaml.safe_load((repository / "manifests/kustomization.yaml").read_text())["resources"]
+        assert "workloads/podcliqueset-chat.yaml" in listed
+        assert not any(path.startswith("preview/") for path in listed)
+        stream = kubectl_tas("render", "-C", repository, "-o", "-").out
+        assert "kind: PodCliqueSet" in stream
+        assert "kind: PodGang" not in stream
+        assert "kind: PodGroup" not in stream
+
+
+class TestVersions:
+    @pytest.mark.parametrize(("version", "counted"), [("0.14", False), ("0.15", True)])
+    def test_parts_are_counted_from_0_15(self, repository: Path, version: str, counted: bool) -> None:
+        declared = clique_set("zone", "", scaling_group("workers", "server", "rack"))
+        found = rendered(declare(repository, operator(), declared), f'{{type: kai, version: "{version}"}}')
+        assert ("minSubGroup" in found["PodGroup pg-chat-0"]["spec"]["subGroups"][0]) == counted
+
+    @pytest.mark.parametrize(
+        ("asked", "version", "found"),
+        [("set", "0.8", ["version-unsupported"]), ("set", "0.9", []), ("clique", "0.9", ["version-unsupported"])],
+    )
+    def test_what_a_release_lacks_is_refused(
+        self, repository: Path, asked: str, version: str, found: list[str]
+    ) -> None:
+        declared = clique_set("zone" if asked == "set" else None, clique("server", "zone" if asked != "set" else None))
+        spec = f'spec: {{backends: [{{name: a, scheduler: {{type: kai, version: "{version}"}}}}]}}'
+        write(repository, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n"})
+        assert rules(declare(repository, operator(), declared)) == found
+
+    def test_a_scheduler_that_is_not_kai(self, repository: Path) -> None:
+        spec = "spec: {backends: [{name: a, scheduler: {type: default}}]}"
+        write(repository, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n"})
+        assert rules(declare(repository, operator(), clique_set("zone"))) == ["topology-scheduler"]
+        assert rules(declare(repository, operator(), clique_set())) == []
+
+
+class TestGpus:
+    def test_cliques_times_replicas_scaling_groups_included(self, repository: Path) -> None:
+        cliques = clique("a", replicas=2, gpus=3) + clique("b", replicas=1, gpus=5) + clique("c", replicas=4, gpus=1)
+        group = scaling_group("g", "a, b", replicas=7, minimum=2)
+        submitted = _submitted(declare(repository, clique_set(None, cliques, group, replicas=2)))
+        assert submitted.gpus == 2 * (7 * (2 * 3 + 5) + 4)
+        assert submitted.largest_gang == 2 * (2 * 3 + 5) + 4
+
+    def test_they_count_in_admission_and_in_the_table(self, repository: Path) -> None:
+        declared = clique_set(None, clique(replicas=3, gpus=8), replicas=2)
+        root = declare(repository, declared, guarantee=40)
+        assert rules(root) == ["quota-shared"]
+        row = kubectl_tas("pool", "list", "-C", root).out.splitlines()[-1]
+        assert row.split() == ["team", "ONLINE", "-", "40", "48", "-8"]
+        assert rules(declare(repository, declared, guarantee=16)) == ["over-quota"]
+        assert rules(declare(repository, declared, guarantee=48)) == []
+
+    @given(data=st.data())
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_the_gangs_hold_every_pod_once(self, tmp_path: Path, data: st.DataObject) -> None:
+        few = st.integers(1, 3)
+        names = [f"c{index}" for index in range(data.draw(few))]
+        cliques = "".join(clique(name, replicas=data.draw(few), gpus=data.draw(st.integers(0, 8))) for name in names)
+        grouped = names[: data.draw(st.integers(0, len(names)))]
+        copies = data.draw(few)
+        group = scaling_group("g", ", ".join(grouped), replicas=copies, minimum=data.draw(st.integers(1, copies)))
+        declared = clique_set(None, cliques, group if grouped else "", replicas=data.draw(st.integers(0, 2)))
+        submitted = _submitted(declare(tmp_path / "repository", declared))
+        members = [member for gang in gangs(submitted.set) for member in gang.members]
+        assert len({member.name for member in members}) == len(members)
+        assert submitted.gpus == sum(m.clique.gpus * m.clique.spec.spec.replicas for m in members)
+        sizes = [sum(m.clique.gpus * m.clique.minimum for m in gang.members) for gang in gangs(submitted.set)]
+        assert submitted.largest_gang == max(sizes, default=0)
+
+
+def _submitted(root: Path) -> SubmittedSet:
+    (found,) = resolve(load_repository(FolderSource(root)).repository).submitted_sets
+    return found

@@ -1,0 +1,154 @@
+"""Grove's documents for tests, and what is found in a repository of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.support.cli import kubectl_tas, pool, write
+
+KEYS = {
+    "region": "topology.kubernetes.io/region",
+    "zone": "topology.kubernetes.io/zone",
+    "datacenter": "example.com/datacenter",
+    "block": "example.com/block",
+    "rack": "example.com/rack",
+    "host": "kubernetes.io/hostname",
+    "numa": "example.com/numa",
+}
+ALL = "region zone datacenter block rack host"
+"""Every domain that KAI can have above or at a host."""
+
+
+def levels(domains: str) -> str:
+    """The levels of the domains, as a flow sequence."""
+    return "[" + ", ".join(f"{{domain: {domain}, key: {KEYS[domain]}}}" for domain in domains.split()) + "]"
+
+
+def topology(name: str = "racks", domains: str = "zone rack host", spec: str = "") -> str:
+    """A ClusterTopology; ``spec`` is YAML for further fields, indented by two spaces."""
+    return f"""\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata:
+  name: {name}
+spec:
+  levels: {levels(domains)}
+{spec}"""
+
+
+def operator(domains: str = ALL, *, enabled: bool = True, more: str = "") -> str:
+    """An OperatorConfiguration."""
+    return f"""\
+apiVersion: operator.config.grove.io/v1alpha1
+kind: OperatorConfiguration
+topologyAwareScheduling:
+  enabled: {str(enabled).lower()}
+  levels: {levels(domains)}
+{more}"""
+
+
+def constraint(asked: str | None, indent: str) -> str:
+    """A line with a topologyConstraint: a domain, or a flow mapping in the later spelling; nothing for None."""
+    if asked is None:
+        return ""
+    value = asked if asked.startswith("{") else f"{{packDomain: {asked}}}"
+    return f"{indent}topologyConstraint: {value}\n"
+
+
+def clique(name: str = "server", asked: str | None = None, replicas: int = 1, gpus: int = 0, minimum: int = 0) -> str:
+    """A clique of a set; ``minimum`` 0 leaves minAvailable out."""
+    resources = f"resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}" if gpus else "image: busybox"
+    counts = f"replicas: {replicas}" + (f", minAvailable: {minimum}" if minimum else "")
+    return (
+        f"    - name: {name}\n{constraint(asked, '      ')}"
+        f"      spec: {{{counts}, podSpec: {{containers: [{{name: main, {resources}}}]}}}}\n"
+    )
+
+
+def scaling_group(name: str, cliques: str, asked: str | None = None, replicas: int = 1, minimum: int = 1) -> str:
+    """A scaling group of a set."""
+    return (
+        f"    - name: {name}\n{constraint(asked, '      ')}"
+        f"      cliqueNames: [{cliques}]\n      replicas: {replicas}\n      minAvailable: {minimum}\n"
+    )
+
+
+def clique_set(
+    asked: str | None = None,
+    cliques: str = "",
+    groups: str = "",
+    *,
+    name: str = "chat",
+    named: str | None = None,
+    replicas: int = 1,
+    labels: str = "{kubectl-tas/pool: team}",
+) -> str:
+    """A PodCliqueSet."""
+    lines = [
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\n",
+        f"metadata:\n  name: {name}\n  labels: {labels}\n",
+        f"spec:\n  replicas: {replicas}\n  template:\n",
+        f"    clusterTopologyName: {named}\n" if named else "",
+        constraint(asked, "    "),
+        f"    cliques:\n{cliques or clique()}",
+        f"    podCliqueScalingGroups:\n{groups}" if groups else "",
+    ]
+    return "".join(lines)
+
+
+def declare(root: Path, *documents: str, guarantee: int = 1000) -> Path:
+    """Writes a repository of one pool, team, and these documents; nothing is left of earlier ones."""
+    shutil.rmtree(root / "workflows", ignore_errors=True)
+    files = {f"workflows/{index}.yaml": document for index, document in enumerate(documents)}
+    return write(root, {"pools/team.yaml": pool(guarantee=guarantee), **files})
+
+
+def findings(root: Path, *arguments: str | Path) -> list[tuple[str, str]]:
+    """What ``validate`` finds, as rules with their messages."""
+    result = kubectl_tas("validate", "-C", root, "-o", "json", *arguments)
+    assert result.err == ""
+    return [(item["rule"], item["message"]) for item in json.loads(result.out)["diagnostics"]]
+
+
+def rules(root: Path, *arguments: str | Path) -> list[str]:
+    """The rules that ``validate`` finds broken."""
+    return [rule for rule, _ in findings(root, *arguments)]
+
+
+def live_topology(name: str = "racks", domains: str = "zone rack host") -> dict[str, Any]:
+    """A ClusterTopology as a cluster returns it."""
+    found = [{"domain": domain, "key": KEYS[domain]} for domain in domains.split()]
+    return _live("ClusterTopology", {"name": name}, {"levels": found})
+
+
+def live_set(
+    name: str = "chat", asked: str | None = "rack", named: str | None = "racks", namespace: str = "default"
+) -> dict[str, Any]:
+    """A PodCliqueSet as a cluster returns it."""
+    template: dict[str, Any] = {"cliques": [{"name": "server", "spec": {"roleName": "server", "replicas": 1}}]}
+    if named is not None:
+        template["clusterTopologyName"] = named
+    if asked is not None:
+        template["topologyConstraint"] = {"packDomain": asked}
+    return _live("PodCliqueSet", {"name": name, "namespace": namespace}, {"replicas": 1, "template": template})
+
+
+def live_clique(scheduled: int, of: str = "chat") -> dict[str, Any]:
+    """A PodClique as a cluster returns it."""
+    metadata = {"name": f"{of}-0-server", "namespace": "default", "labels": {"app.kubernetes.io/part-of": of}}
+    return {**_live("PodClique", metadata, {"replicas": 2}), "status": {"scheduledReplicas": scheduled}}
+
+
+def _live(kind: str, metadata: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    written = {"uid": "0", "resourceVersion": "1", "creationTimestamp": None, **metadata}
+    return {"apiVersion": "grove.io/v1alpha1", "kind": kind, "metadata": written, "spec": spec}
+
+
+def state(folder: Path, *items: dict[str, Any]) -> Path:
+    """A file with the JSON of ``kubectl get``."""
+    path = folder / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
+    return path

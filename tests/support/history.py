@@ -1,0 +1,45 @@
+"""Repositories with a past: an earlier state that is committed, and what the files are now."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.support.cli import Result, kubectl_tas
+from tests.support.golden import case_input
+
+_AS = ("-c", "user.name=tester", "-c", "user.email=tester@example.com", "-c", "commit.gpgsign=false")
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git prints in the folder ``root``."""
+    done = subprocess.run(["git", *_AS, *arguments], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(root: Path, message: str = "state") -> None:
+    """Commits all that lies in ``root``, which becomes a git repository where it is none."""
+    if not (root / ".git").exists():
+        git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", message)
+
+
+def validate_case(case: Path, folder: Path) -> Result:
+    """``validate`` on a case. Where it has a folder ``base``, that is the state before, which lies in git; where it
+    has a ``cluster.json``, that is the state of the cluster.
+    """
+    arguments: list[str | Path] = []
+    root = case_input(case)
+    if (case / "base").is_dir():
+        shutil.copytree(case / "base", folder / "repository")
+        commit(folder / "repository")
+        for item in (folder / "repository").iterdir():
+            if item.name != ".git":
+                shutil.rmtree(item) if item.is_dir() else item.unlink()
+        root = Path(shutil.copytree(root, folder / "repository", dirs_exist_ok=True))
+        arguments += ["--base", "HEAD"]
+    if (case / "cluster.json").is_file():
+        arguments += ["--cluster-state", case / "cluster.json"]
+    return kubectl_tas("validate", "-C", root, *arguments)
