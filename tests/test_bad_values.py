@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from kubectl_tas.cli.session import Session, check_source
+from kubectl_tas.emit.plan import layout
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
+from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.repository import KeyPath
-from tests.support.cli import kubectl_tas, write
-from tests.support.golden import GOLDEN
+from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.report import text as report
+from tests.support.golden import EXAMPLES, GOLDEN
 
 VALUES = (
-    *("null", "true", "0", "1", "-1", "1.5", "1e999", ".nan", "99999999999999999999999", "999999999999999999"),
-    *('""', '" "', '"x"', '"X_x"', '"a\\0b"', '"a\\nb"', "2001-01-01", f'"{"x" * 400}"'),
-    *("[]", "[null]", "[1]", '["x", "x"]', "[[]]", "[{}]", "{}", '{"x": null}', '{"x": {}}', '{"": 1}'),
+    *("null", "true", "0", "-1", "1.5", "1e999", "99999999999999999999999", "999999999999999999"),
+    *('""', '"x"', '"X_ x"', '"a\\0b"', f'"{"x" * 400}"', "[]", '["x", null]', "[[]]", "{}", '{"x": {}}'),
 )
 """What is put in place of every value, as it is written in YAML."""
 PLACEHOLDER = "@value@"
-SOURCES = {kind.schema: kind for kind in reversed((*KINDS, WORKFLOW))}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _raise_internal_errors() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KUBECTL_TAS_DEBUG", "1")
-        yield
+SOURCES = {kind.schema: kind for kind in reversed((*KINDS, WORKFLOW)) if kind.model not in WORKLOADS}
+"""The tool's own kinds; workloads have a test of their own."""
 
 
 def coherent() -> dict[str, Any]:
@@ -38,19 +38,25 @@ def coherent() -> dict[str, Any]:
     found = {name: yaml.safe_load((GOLDEN / f"documents/{name}.yaml").read_text()) for name in SOURCES}
     del found["pool"]["spec"]["topology"]
     found["config"]["spec"]["sources"] = ["pools"]
-    found["config"]["spec"]["output"] = "manifests"
     tasks = found["workflow"]["workflow"].pop("tasks")
     found["workflow"]["workflow"]["groups"].append({"name": "second", "tasks": tasks})
     found["workflow"]["resources"]["default"] = {"gpu": 1, "topology": [{"key": "zone"}, {"key": "rack"}]}
-    group = found["podgroup"]
-    group["metadata"]["namespace"] = "ml"
-    group["spec"]["queue"] = "osmo-pool-ml-team--a"
+    found["podgroup"]["metadata"]["namespace"] = "ml"
+    spec = found["podgroup"]["spec"]
+    spec["queue"] = "osmo-pool-ml-team--a"
+    spec["topologyConstraint"]["preferredTopologyLevel"] = "kubernetes.io/hostname"
+    spec["subGroups"][1]["topologyConstraint"]["requiredTopologyLevel"] = "kubernetes.io/hostname"
+    for name in ("minMember", "backoffLimit", "completions", "parallelism"):
+        del spec[name]
     return found
 
 
-def texts(documents: dict[str, Any]) -> dict[str, str]:
+def files(documents: dict[str, Any]) -> dict[str, bytes]:
     """The files of a repository; JSON is YAML."""
-    return {"tas.yaml" if name == "config" else f"pools/{name}.yaml": json.dumps(documents[name]) for name in documents}
+    return {
+        "tas.yaml" if name == "config" else f"pools/{name}.yaml": json.dumps(document).encode()
+        for name, document in documents.items()
+    }
 
 
 def places(data: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
@@ -73,41 +79,78 @@ def with_placeholder(data: Any, path: KeyPath) -> Any:
     return result
 
 
-def assert_handled(root: Path) -> None:
-    """The repository is refused with places in its files, or it renders."""
-    result = kubectl_tas("validate", "-C", root, "-o", "json")
-    report = json.loads(result.out)
-    assert result.code == (1 if report["summary"]["error"] else 0)
-    for found in report["diagnostics"]:
-        place = found["location"]
-        assert place is not None, found
-        lines = (root / place["path"]).read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
-        line = [*lines.splitlines(), ""][place["line"] - 1]
-        assert 1 <= place["column"] <= len(line) + 1, found
-    text = kubectl_tas("validate", "-C", root)
-    assert text.code == result.code
-    rendered = kubectl_tas("render", "-C", root, "-o", "-", "--allow-empty", "--backend", "prod")
-    assert rendered.code == result.code or (rendered.code == 2 and 'no backend "prod"' in rendered.err)
-    if rendered.code == 0:
-        assert all(item["kind"] for item in yaml.safe_load_all(rendered.out))
+def handled(root: Path, texts: dict[str, bytes]) -> Session:
+    """What is found in a repository: whatever stands in it, all errors have places in it, or it renders."""
+    session = check_source(root, OverlaySource(FolderSource(root), texts))
+    for found in session.diagnostics:
+        assert found.location is not None, found
+        for place in (found.location, *(related.location for related in found.related if related.location)):
+            lines = re.split("\r\n|\r|\n", texts[place.path].decode("utf-8", "replace").removeprefix("\ufeff"))
+            assert 1 <= place.column <= len(lines[place.line - 1]) + 1, found
+    assert report.render(session.diagnostics, session.files)
+    if not session.failed():
+        artifacts = session.artifacts()
+        assert layout(artifacts, session.fleet.config.output, session.fleet.settings) or not artifacts
+    return session
 
 
 def test_the_repository_renders(repository: Path) -> None:
-    write(repository, texts(coherent()))
-    result = kubectl_tas("validate", "-C", repository)
-    assert result.code == 0, result.out
+    session = handled(repository, files(coherent()))
+    assert not session.failed(), report.render(session.diagnostics, session.files)
+    assert len(session.artifacts()) > 15
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_value_of_every_field(repository: Path, name: str) -> None:
     documents = coherent()
-    write(repository, texts(documents))
+    texts = files(documents)
     for path in places(documents[name]):
-        (file, template), *_ = texts({name: with_placeholder(documents[name], path)}).items()
+        ((file, template),) = files({name: with_placeholder(documents[name], path)}).items()
         for value in VALUES:
-            write(repository, {file: template.replace(f'"{PLACEHOLDER}"', value)})
             try:
-                assert_handled(repository)
+                handled(repository, {**texts, file: template.replace(f'"{PLACEHOLDER}"'.encode(), value.encode())})
             except Exception as error:
                 error.add_note(f"{name}: {path} = {value}")
                 raise
+
+
+FUZZ = settings(
+    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+"""``root`` stays an empty folder: the files of an example exist in memory only."""
+TOKENS = (
+    *("\n", "\r\n", "\r", "\t", "  ", "\u0085", "\u2028", "\u00a0", "\ufeff", "\0", "\x1b", "\U0001f680", "e\u0301"),
+    *("- ", ": ", "? ", "[", "]", "{", "}", ",", "|\n", ">-\n", "#", " #", "'", '"', "\\", "%", "@", "`"),
+    *("&a ", "*a", "<<: ", "<<: *a", "!", "!!str ", "!<x> ", "---\n", "...\n", "%YAML 1.1\n---\n", "%TAG ! !\n"),
+    *("null", "~", "yes", "0", "-1", "1e999", "0x1f", "1_000", "\\ud800", "x" * 100),
+)
+"""What YAML, or its parsers, give a meaning to."""
+VALID = sorted(
+    path.read_text() for path in (*GOLDEN.glob("documents/*.yaml"), *EXAMPLES.glob("*/*/*.yaml")) if path.is_file()
+)
+
+
+@FUZZ
+@given(content=st.binary(max_size=200))
+def test_bytes(repository: Path, content: bytes) -> None:
+    handled(repository, {"workflows/x.yaml": content})
+
+
+@FUZZ
+@given(content=st.lists(st.sampled_from(TOKENS) | st.text(max_size=5), max_size=30).map("".join))
+def test_words(repository: Path, content: str) -> None:
+    handled(repository, {"workflows/x.yaml": content.encode("utf-8", "replace")})
+
+
+@FUZZ
+@given(
+    text=st.sampled_from(VALID),
+    edits=st.lists(
+        st.tuples(st.integers(0, 5000), st.integers(0, 30), st.sampled_from(TOKENS)), min_size=1, max_size=4
+    ),
+)
+def test_mangled_files(repository: Path, text: str, edits: list[tuple[int, int, str]]) -> None:
+    for place, length, token in edits:
+        start = place % (len(text) + 1)
+        text = text[:start] + token + text[start + length :]
+    handled(repository, {"workflows/x.yaml": text.encode()})

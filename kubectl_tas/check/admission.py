@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,6 +36,8 @@ QUOTA_SHARED = Rule(
     "The gangs of HIGH or NORMAL work fit their quota one by one, but not beside all others of this repository.",
     "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
 )
+MAX_SUGGESTED = 3
+"""Queues with room that a refusal names."""
 Outcome = Literal["admitted", "pending", "never", "rejected"]
 
 
@@ -114,7 +116,7 @@ def counted(workflow: Submission) -> int:
 def _instead(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
     """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
     open_ = [subpool.canonical for subpool in workflow.pool.subpools if subpool.state == "ACTIVE"]
-    return f"Use {' or '.join(_roomy(workflow, elsewhere) or [*open_, workflow.pool.name])}."
+    return f"Use {_either(_roomy(workflow, elsewhere) or [*open_, workflow.pool.name])}."
 
 
 def _ask_less(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
@@ -124,18 +126,23 @@ def _ask_less(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
 def _ways(workflow: Submission, elsewhere: Mapping[str, int], *first: str) -> str:
     """What would help: ``first``, LOW priority, or a queue with room."""
     roomy = _roomy(workflow, elsewhere)
-    ways = [*first, "use priority LOW", *([f"use {' or '.join(roomy)}"] if roomy else [])]
+    ways = [*first, "use priority LOW", *([f"use {_either(roomy)}"] if roomy else [])]
     text = ", or ".join((", ".join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways)
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _either(names: Sequence[str]) -> str:
+    """``a``, ``a or b``, ``a, b or c``; of more than three only the first."""
+    *others, last = names[:MAX_SUGGESTED]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def _roomy(workflow: Submission, elsewhere: Mapping[str, int]) -> list[str]:
-    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow asks for."""
+    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow asks for; those
+    with the most come first.
+    """
     pool = workflow.pool
     places = [(item.canonical, item.queue, item.quota) for item in pool.subpools if item.state == "ACTIVE"]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))
-    return [
-        f"{name} ({free} free)"
-        for name, queue, quota in places
-        if queue != workflow.queue and (free := quota - elsewhere.get(queue, 0)) >= workflow.gpus
-    ]
+    free = [(quota - elsewhere.get(queue, 0), name) for name, queue, quota in places if queue != workflow.queue]
+    return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= workflow.gpus]

@@ -55,8 +55,8 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f'the topology name "{name}" is reserved for Grove\'s operator'
             hint = "Choose another name, and let pools and workloads refer to that."
             yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
-        elif not all(names.is_label(part) for part in name.split(".")) or len(name) > 253:
-            yield _invalid("topology name", name, place, dots=True)
+        else:
+            yield from _subdomain("topology name", name, place)
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:
@@ -78,8 +78,7 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
     if not names.is_label(fleet.config.queuePrefix):
         yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
     for priority, name in fleet.config.priorityClasses.model_dump().items():
-        if not all(names.is_label(part) for part in name.split(".")):
-            yield _invalid("priority class", name, config.at("spec", "priorityClasses", priority), dots=True)
+        yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 
 def _label(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
@@ -99,6 +98,14 @@ def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
         yield Diagnostic(NAME_RESERVED, message, place, hint="Choose a name without the '_' in front.")
     else:
         yield from _label("subpool", name, place)
+
+
+def _subdomain(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
+    if len(name) > names.MAX_NAME:
+        message = f"the {what} has {len(name)} characters, more than the {names.MAX_NAME} of a Kubernetes name"
+        yield Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
+    elif not all(names.is_label(part) for part in name.split(".")):
+        yield _invalid(what, name, place, dots=True)
 
 
 def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Diagnostic:

@@ -49,7 +49,7 @@ CONSTRAINT_TOPOLOGY = Rule(
     Severity.ERROR,
     "A topology constraint names no topology, no level, or a level that its topology lacks.",
     "KAI cannot resolve the level without its Topology, and pods with a level that does not exist stay "
-    "Pending. Name both, with a node label of the Topology.",
+    "Pending. Name both, the level by its node label or, from KAI 0.17, by its alias.",
 )
 CONSTRAINT_ORDER = Rule(
     "constraint-order",
@@ -114,7 +114,7 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
             yield Diagnostic(SUBGROUP_DUPLICATE, message, place, related, hint="Rename one of them.")
         for field, name in (("name", sub_group.name), ("parent", sub_group.parent)):
             if name is not None and (not names.is_label(name) or len(name) > names.MAX_LABEL):
-                message = f"the SubGroup {field} \"{name}\" must be lower-case letters, digits and '-', at most 63"
+                message = f"the SubGroup {field} \"{name}\" must be at most 63 lower-case letters, digits and '-'"
                 suggestion = names.fold(name)[: names.MAX_LABEL].strip("-")
                 hint = f"For example: {suggestion}." if names.is_label(suggestion) else "Choose another name."
                 yield Diagnostic(SUBGROUP_NAME, message, item.declared.at(*path, field), hint=hint)
@@ -134,9 +134,10 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
         cycle = _cycle(sub_group.name, by_name)
         if cycle and sub_group.name == min(cycle):
             message = f"SubGroups are each other's parents: {' -> '.join((*cycle, cycle[0]))}"
+            hint = "Remove one of the parents."
             if len(cycle) == 1:
-                message = f'SubGroup "{sub_group.name}" is its own parent'
-            yield Diagnostic(SUBGROUP_CYCLE, message, place, hint="Remove one of the parents.")
+                message, hint = f'SubGroup "{sub_group.name}" is its own parent', "Remove parent."
+            yield Diagnostic(SUBGROUP_CYCLE, message, place, hint=hint)
 
 
 def _closest(name: str, known: Iterable[str]) -> str:

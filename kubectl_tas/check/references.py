@@ -16,7 +16,7 @@ BACKEND_UNKNOWN = Rule(
     "A pool names no backend although there are several, or one that the Config does not have; or nothing "
     "tells the backend of a PodGroup.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
-    "spec.backends in tas.yaml.",
+    "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace.",
 )
 PARENT_UNKNOWN = Rule(
     "parent-unknown",

@@ -44,7 +44,8 @@ LEVEL_LABEL_INVALID = Rule(
     "level-label-invalid",
     Severity.ERROR,
     "A level's node label is one that KAI's Topology refuses.",
-    "Grove accepts upper case in the part before '/', KAI does not: the Topology would be refused.",
+    "Grove accepts upper case in the part before '/', KAI does not: the Topology would be refused. No node could "
+    "carry such a label either.",
 )
 LEVEL_ALIAS_COLLISION = Rule(
     "level-alias-collision",

@@ -13,7 +13,7 @@ from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup, FleetPodG
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",
     Severity.ERROR,
-    "The backend's KAI release cannot express what a document asks for.",
+    "The backend's KAI release, or its other scheduler, does not know what a document asks for.",
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
 )
@@ -68,6 +68,11 @@ def _needs_subgroups(group: FleetGroup) -> bool:
 
 def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     declared, backend = item.declared, item.backend
+    if not backend.is_kai:
+        scheduler = backend.spec.scheduler.type
+        message = f'a PodGroup needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
+        hint = "Remove it, or set scheduler.type of the backend to kai."
+        yield Diagnostic(VERSION_UNSUPPORTED, message, declared.at("kind"), hint=hint)
     if backend.release is None:
         return
     spec = declared.spec.spec

@@ -31,6 +31,10 @@ from kubectl_tas.resolve.fleet import Fleet, FleetBackend
 PREEMPTIBILITY = "kai.scheduler/preemptibility"
 NON_PREEMPTIBLE_FROM = 100
 """KAI takes pods of at least this priority for non-preemptible."""
+MAX_ENTRIES = 500
+"""Queues in one CEL expression; with names of 63 characters these are 37,000 characters, and an API server takes
+100,000.
+"""
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
 
@@ -59,38 +63,37 @@ def _guard(fleet: Fleet, backend: FleetBackend, what: str, spec: PolicySpec) -> 
 
 def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
     """Pods that name a queue, are placed by KAI, or ask for GPUs; others are none of our business."""
-    gpus = f"object.spec.containers.map(c, {_gpus('c')}).sum()"
-    labels = "has(object.metadata.labels)"
+    queue = f"has(object.metadata.labels) && {_text(QUEUE)} in object.metadata.labels"
+    preemptibility = f"has(object.metadata.labels) && {_text(PREEMPTIBILITY)} in object.metadata.labels"
+    by_priority = f"has(object.spec.priority) && object.spec.priority >= {NON_PREEMPTIBLE_FROM}"
     guarded = (
-        f"({labels} && {_text(QUEUE)} in object.metadata.labels) || "
+        f"({queue}) || "
         f"(has(object.spec.schedulerName) && object.spec.schedulerName == {_text(backend.scheduler_name)}) || "
-        f"object.spec.containers.exists(c, {_gpus('c')} > 0)"
+        f"{_total_gpus()} > 0"
     )
-    marked = f"{labels} && {_text(PREEMPTIBILITY)} in object.metadata.labels"
     return PolicySpec(
         matchConstraints=_requests("", "v1", ("CREATE",), "pods"),
         matchConditions=(Expression(name="takes-part-in-scheduling", expression=guarded),),
         variables=(
+            Expression(name="queue", expression=f"{queue} ? string(object.metadata.labels[{_text(QUEUE)}]) : ''"),
             *_queues(fleet, backend),
+            Expression(name="gpus", expression=_total_gpus()),
             Expression(
-                name="queue",
-                expression=f"{labels} && {_text(QUEUE)} in object.metadata.labels ? "
-                f"object.metadata.labels[{_text(QUEUE)}] : ''",
+                name="preemptibility",
+                expression=f"{preemptibility} ? string(object.metadata.labels[{_text(PREEMPTIBILITY)}]) : ''",
             ),
-            Expression(name="gpus", expression=gpus),
             Expression(
                 name="nonPreemptible",
-                expression=f"{marked} ? object.metadata.labels[{_text(PREEMPTIBILITY)}] == 'non-preemptible' : "
-                f"has(object.spec.priority) && object.spec.priority >= {NON_PREEMPTIBLE_FROM}",
+                expression="variables.preemptibility == 'non-preemptible' || "
+                f"(variables.preemptibility != 'preemptible' && {by_priority})",
             ),
         ),
         validations=(
             *_leaf_only(),
             Validation(
-                expression="!variables.nonPreemptible || !(variables.queue in variables.leaves) || "
-                "variables.leaves[variables.queue] < 0 || variables.gpus <= variables.leaves[variables.queue]",
+                expression="!variables.nonPreemptible || variables.quota < 0 || variables.gpus <= variables.quota",
                 messageExpression="'the pod asks for ' + string(variables.gpus) + ' GPUs and cannot be preempted, '"
-                " + 'but queue ' + variables.queue + ' is guaranteed ' + string(variables.leaves[variables.queue])",
+                " + 'but queue ' + variables.queue + ' is guaranteed ' + string(variables.quota)",
                 reason="Forbidden",
             ),
         ),
@@ -99,18 +102,20 @@ def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
 
 def _pod_groups(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
     """PodGroups when they are created or change their queue: those of a draining queue may still be updated."""
+    queue = "has(object.spec) && has(object.spec.queue)"
     return PolicySpec(
         matchConstraints=_requests("scheduling.run.ai", "v2alpha2", ("CREATE", "UPDATE"), "podgroups"),
         matchConditions=(
             Expression(
                 name="chooses-a-queue",
-                expression="request.operation != 'UPDATE' || !has(oldObject.spec.queue) || "
-                "!has(object.spec.queue) || object.spec.queue != oldObject.spec.queue",
+                expression="request.operation != 'UPDATE' || "
+                "!has(oldObject.spec) || !has(oldObject.spec.queue) || "
+                f"!({queue}) || object.spec.queue != oldObject.spec.queue",
             ),
         ),
         variables=(
+            Expression(name="queue", expression=f"{queue} ? string(object.spec.queue) : ''"),
             *_queues(fleet, backend),
-            Expression(name="queue", expression="has(object.spec.queue) ? object.spec.queue : ''"),
         ),
         validations=_leaf_only(),
     )
@@ -123,8 +128,10 @@ def _requests(
     return MatchConstraints(resourceRules=(rule,))
 
 
-def _queues(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, Expression]:
-    """The quota of every leaf that takes work (-1: no limit), and the leaves that are being emptied."""
+def _queues(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
+    """What is known of the queue that is named: whether it is a leaf that takes work, and its quota (-1: no limit,
+    or no such leaf); and whether it is being emptied.
+    """
     leaves: dict[str, int] = {}
     draining: list[str] = []
     for pool in fleet.pools:
@@ -132,27 +139,52 @@ def _queues(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, Expression
             leaves[pool.shared_queue] = pool.shared_quota
             leaves.update((s.queue, s.quota) for s in pool.subpools if s.state == "ACTIVE")
             draining += [s.queue for s in pool.subpools if s.state == "DELETING"]
-    entries = ", ".join(f"{_text(queue)}: {quota}" for queue, quota in sorted(leaves.items()))
+    open_ = _tables("leaves", [f"{_text(queue)}: {quota}" for queue, quota in sorted(leaves.items())], "{}")
+    closed = _tables("draining", [_text(queue) for queue in sorted(draining)], "[]")
+    quota = " : ".join(f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in open_)
     return (
-        Expression(name="leaves", expression=f"{{{entries}}}"),
-        Expression(name="draining", expression=f"[{', '.join(map(_text, sorted(draining)))}]"),
+        *open_,
+        *closed,
+        Expression(name="isLeaf", expression=" || ".join(map(_holds, open_))),
+        Expression(name="isDraining", expression=" || ".join(map(_holds, closed))),
+        Expression(name="quota", expression=f"{quota} : -1"),
     )
+
+
+def _tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
+    """Entries as one CEL literal, or as several where they are many: an expression has its maximal length."""
+    parts = [", ".join(entries[start : start + MAX_ENTRIES]) for start in range(0, len(entries), MAX_ENTRIES)] or [""]
+    return tuple(
+        Expression(name=name if index == 1 else f"{name}{index}", expression=f"{brackets[0]}{part}{brackets[1]}")
+        for index, part in enumerate(parts, 1)
+    )
+
+
+def _holds(table: Expression) -> str:
+    return f"variables.queue in variables.{table.name}"
 
 
 def _leaf_only() -> tuple[Validation, Validation]:
     return (
         Validation(
-            expression="variables.queue in variables.leaves || variables.queue in variables.draining",
+            expression="variables.isLeaf || variables.isDraining",
             messageExpression="variables.queue == '' ? 'no queue is named; use a leaf queue of a declared pool' : "
             "'queue ' + variables.queue + ' is not a leaf queue of a declared pool'",
             reason="Forbidden",
         ),
         Validation(
-            expression="!(variables.queue in variables.draining)",
+            expression="!variables.isDraining",
             messageExpression="'queue ' + variables.queue + ' is DELETING and takes no new work'",
             reason="Forbidden",
         ),
     )
+
+
+def _total_gpus() -> str:
+    """CEL for the GPUs of a pod: init containers run one after another, before the others."""
+    containers = f"object.spec.containers.map(c, {_gpus('c')}).sum()"
+    first = f"has(object.spec.initContainers) ? object.spec.initContainers.map(c, {_gpus('c')}) : [0]"
+    return f"([{containers}] + ({first})).max()"
 
 
 def _gpus(container: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from kubectl_tas.emit.block import block
 from kubectl_tas.load.splice import FIRST, Entry, set_values
-from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.manifest import Metadata, PassThrough
+from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve.demands import Demand, changes, demands
 from kubectl_tas.resolve.fleet import Fleet

@@ -80,7 +80,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
             for item in by_kind["Queue"]
         }
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error
     return ClusterState(queues)
@@ -90,7 +90,7 @@ def _runs(pod_group: dict[str, Any]) -> bool:
     """Whether pods of a PodGroup run: older releases count them, newer ones report what they hold."""
     status = pod_group.get("status") or {}
     held = (status.get("resourcesStatus") or {}).get("allocated") or {}
-    return int(status.get("running") or 0) > 0 or any(_quantity(amount) > 0 for amount in held.values())
+    return _quantity(status.get("running") or 0) > 0 or any(_quantity(amount) > 0 for amount in held.values())
 
 
 def _gpus(queue: dict[str, Any], field: str) -> int:

@@ -31,7 +31,7 @@ class Access:
 
 
 def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
-    """All objects of a resource, in the namespace of ``access`` where they have one.
+    """All objects of a resource, only those in the namespace of ``access`` where it names one.
 
     Raises TasError where the cluster does not answer with them.
     """

@@ -48,7 +48,8 @@ YAML_KEY = Rule(
     "yaml-key",
     Severity.ERROR,
     "A key is a list or a mapping, or a merge key does not name a mapping.",
-    "Keys are names. Most often a stray '?', '[' or '{' made this one something else.",
+    "Keys are names. Most often a '{{ }}' placeholder without quotes, or a stray '?', '[' or '{', made this one "
+    "something else.",
 )
 YAML_DEPTH = Rule(
     "yaml-depth",
@@ -153,12 +154,14 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
             documents.append(Document(path, len(documents), node, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
-        problem = Diagnostic(YAML_DEPTH, message, lines.location(error.mark), hint="Close the brackets, or nest less.")
+        problem = Diagnostic(
+            YAML_DEPTH, message, lines.location(error.mark, error.mark), hint="Close the brackets, or nest less."
+        )
         return (), (problem,)
     except _FoundError as error:
         return (), (_found(error, lines),)
     except MarkedYAMLError as error:
-        return (), (syntax.explain(error, lines.location),)
+        return (), (syntax.explain(error, text, lines.location),)
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
     return tuple(documents), ()
@@ -298,7 +301,9 @@ def _repeated(root: Any) -> frozenset[int]:
     return frozenset(repeated)
 
 
-_INT = re.compile(r"[-+]?[0-9]{1,18}")
+MAX_DIGITS = 18
+"""A whole number with more digits may be beyond 64 bits, so it stays text."""
+_INT = re.compile(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 _OCTAL = re.compile(r"0o[0-7]{1,20}")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
@@ -322,7 +327,7 @@ def _scalar(text: str) -> str | int | float | bool | None:
         return int(text[2:], 8)
     if _HEX.fullmatch(text):
         return int(text[2:], 16)
-    if len(text) <= 40 and _FLOAT.fullmatch(text):
+    if len(text) <= 40 and not text.lstrip("+-").isdigit() and _FLOAT.fullmatch(text):
         number = float(text)
         return number if isfinite(number) else text
     return text

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 from kubectl_tas.diagnostics import Location
 
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class Lines:
     """The lines of one file, split when first asked for."""
 
-    __slots__ = ("_split", "_text", "path")
+    __slots__ = ("_starts", "_text", "path")
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self._text = text
-        self._split: list[str] | None = None
+        self._starts: list[int] | None = None
 
     @property
     def has_aliases(self) -> bool:
@@ -40,13 +42,19 @@ class Lines:
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
     def location(self, start: Any, end: Any = None) -> Location:
-        """The place of libyaml's 0-based marks, clamped to the text."""
-        if self._split is None:
-            self._split = re.split(r"\r\n|\r|\n", self._text)
-        line, column = start.line, start.column
-        while line > 0 and (line >= len(self._split) or (line == len(self._split) - 1 and not self._split[line])):
-            line -= 1
-            column = len(self._split[line])
-        source = self._split[line]
-        stop = end.column if end is not None and end.line == line else len(source.rstrip())
+        """The place of a parser's marks, clamped to the text.
+
+        Counted from the marks' offsets: YAML parsers also end a line at characters where no editor does.
+        """
+        if self._starts is None:
+            ends = (match.end() for match in _LINE_BREAK.finditer(self._text))
+            # Behind the last line break there is no line.
+            self._starts = [0, *(end for end in ends if end < len(self._text))]
+        line = bisect_right(self._starts, start.index) - 1
+        first = self._starts[line]
+        following = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._text)
+        source = self._text[first:following].rstrip("\r\n")
+        column = min(start.index - first, len(source))
+        on_line = end is not None and end.index - first <= len(source)
+        stop = end.index - first if on_line else len(source.rstrip())
         return Location(self.path, line + 1, column + 1, source, max(1, stop - column))

@@ -162,5 +162,6 @@ class _Loader:
 
 
 def _leads_out(folder: str) -> bool:
+    """Whether a path is none within the repository; one with control characters is none at all."""
     path = PurePosixPath(folder)
-    return path.is_absolute() or ".." in path.parts or "\\" in folder
+    return path.is_absolute() or ".." in path.parts or "\\" in folder or not folder.isprintable()

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.load.document import Document
+from kubectl_tas.load.document import MAX_DIGITS, Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resources import read_resource
@@ -25,8 +25,8 @@ UNKNOWN_FIELD = Rule(
     "unknown-field",
     Severity.ERROR,
     "A field is not one that its kind has.",
-    "An API server drops such a field without a word, and what it was meant to do does not happen. "
-    "Correct its spelling or its indentation, or remove it.",
+    "Nothing reads such a field, so what it was meant to do does not happen, and nobody is told. Correct its "
+    "spelling or its indentation, or remove it.",
 )
 MISSING_FIELD = Rule(
     "missing-field",
@@ -182,7 +182,10 @@ def _type_hint(value: Any, types: Sequence[str], schema: dict[str, Any]) -> str:
     if "integer" in types and isinstance(value, float):
         return f"Write {int(value)}." if value.is_integer() else "Write it without a fraction."
     if {"integer", "number"} & set(types) and isinstance(value, str) and (number := re.match(r"\s*(\d+)", value)):
-        return f"Write the number alone, without quotes or a unit: {number[1]}."
+        small = len(number[1]) <= MAX_DIGITS
+        return (
+            f"Write the number alone, without quotes or a unit: {number[1]}." if small else "The number is too large."
+        )
     if "array" in types:
         return "Write a list: a '-' before each item."
     if "object" in types:

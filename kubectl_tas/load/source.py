@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +30,8 @@ FILE_TOO_LARGE = Rule(
 FILE_NOT_REGULAR = Rule(
     "file-not-regular",
     Severity.ERROR,
-    "A name that ends like a manifest is a broken link, a pipe or a device.",
-    "Such a name cannot be read the same way on every machine. Replace it by a plain file.",
+    "A name that ends like a manifest is a broken link, a pipe or a device; or a folder that is read is a file.",
+    "Such a name cannot be read the same way on every machine. Replace it by a plain file, or by a folder.",
 )
 FILE_OUTSIDE_REPOSITORY = Rule(
     "file-outside-repository",
@@ -104,7 +105,7 @@ class FolderSource:
 
     def has_folder(self, folder: str) -> bool:
         """Whether ``folder``, relative to the root, exists."""
-        return (self.root / folder).is_dir()
+        return os.path.isdir(self.root / folder)  # noqa: PTH112 - pathlib raises for names that cannot be
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
@@ -125,7 +126,7 @@ class FolderSource:
         if not self._inside(real):
             yield folder, self._outside(folder)
             return
-        if not os.path.isdir(real):  # noqa: PTH112 - pathlib raises for links that lead in a circle
+        if not self.has_folder(folder):
             yield folder, self._problem(folder, FILE_NOT_REGULAR, "not a folder", "Replace it by a folder.")
             return
         try:
@@ -159,10 +160,9 @@ class FolderSource:
             raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
         if not stat.S_ISREG(status.st_mode):
             return self._problem(path, FILE_NOT_REGULAR, "not a plain file", "Replace it by a plain file.")
-        size = status.st_size / (1024 * 1024)
-        return self._problem(
-            path, FILE_TOO_LARGE, f"the file has {size:.0f} MiB; at most 4 MiB are read", "Split the file."
-        )
+        size = math.ceil(status.st_size / (1024 * 1024) * 10) / 10
+        message = f"the file has {size:g} MiB; at most 4 MiB are read"
+        return self._problem(path, FILE_TOO_LARGE, message, "Split the file, or move it out of the folder.")
 
     def _inside(self, real: str) -> bool:
         return real == self._real_root or real.startswith(self._real_root + os.sep)

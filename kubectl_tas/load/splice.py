@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -37,8 +36,8 @@ def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: s
     """``text`` with ``value`` at ``path`` of its ``document``-th document (0-based, empty ones not counted).
 
     A value that is there is replaced; a key that is not is added behind the key ``after``, else at the end of
-    its mapping; mappings on the way there are added too. Raises TasError where the text cannot be edited without
-    changing anything else.
+    its mapping; mappings on the way there are added too. A text that says so already is returned as it is. Raises
+    TasError where the text cannot be edited without changing anything else.
     """
     return set_values(text, document, [(path, value, after)])
 
@@ -46,10 +45,15 @@ def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: s
 def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
     """The same for several values, one after the other."""
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
+    before = [item.data for item in parse("", body)[0]]
+    expected = _with_values(before, document, entries)
+    if expected == before:
+        return text
     edited = body
     for path, value, after in entries:
         edited = _Editor(edited).set(_roots(edited)[document], path, value, after)
-    _verify(body, edited, document, entries)
+    if [item.data for item in parse("", edited)[0]] != expected:
+        raise _refusal(entries[0][0])
     return mark + edited
 
 
@@ -250,20 +254,18 @@ def _block(key: str, value: Value, indent: str) -> list[str]:
     return lines
 
 
-def _verify(before: str, after: str, document: int, entries: Sequence[Entry]) -> None:
-    """Raises TasError unless the data of both texts differ in the values of ``entries`` alone."""
-    old, _ = parse("", before)
-    new, problems = parse("", after)
-    if problems or len(old) != len(new):
-        raise _refusal(entries[0][0])
-    expected = [deepcopy(item.data) for item in old]
+def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) -> list[Any]:
+    """The data of a file with ``entries`` in one document."""
+    changed: list[Any] = json.loads(json.dumps(documents))  # a copy in which an alias shares nothing with its anchor
     for path, value, _ in entries:
-        target: Any = expected[document]
-        for step in path[:-1]:
-            target = target[step] if isinstance(step, int) else target.setdefault(step, {})
-        target[path[-1]] = _plain(value)
-    if [item.data for item in new] != expected:
-        raise _refusal(entries[0][0])
+        target = changed[document]
+        try:
+            for step in path[:-1]:
+                target = target[step] if isinstance(step, int) else target.setdefault(step, {})
+            target[path[-1]] = _plain(value)
+        except (AttributeError, IndexError, TypeError) as error:
+            raise _refusal(path) from error
+    return changed
 
 
 def _plain(value: Value) -> Any:

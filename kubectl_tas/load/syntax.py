@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,16 +90,26 @@ _PURE: dict[tuple[str, str], str] = {
     ("", "found unknown escape character"): "found unknown escape character",
 }
 """What ruamel's own parser says, by its context and the beginning of its problem, in the words of libyaml."""
-_CONFLICT = _Words(
-    "a merge conflict that is not resolved", "Keep one of the two sides and remove the markers.", whole_line=True
-)
-_CONFLICT_MARKS = ("<<<<<<<", "=======", ">>>>>>>")
+_CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
+"""How git marks the sides of a conflict."""
 
 
-def explain(error: Any, locate: Callable[[Any], Location]) -> Diagnostic:
-    """A parser's error as a diagnostic where the slip is."""
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A place as parsers have it: from 0."""
+
+    index: int
+
+
+def explain(error: Any, text: str, locate: Callable[[Any], Location]) -> Diagnostic:
+    """A parser's error about ``text`` as a diagnostic where the slip is."""
+    conflict = _CONFLICT.search(text)
+    if conflict is not None:
+        place = locate(_Mark(conflict.start()))
+        hint = "Keep one of the two sides and remove the markers."
+        return Diagnostic(YAML_SYNTAX, "a merge conflict that is not resolved", place, hint=hint)
     stopped, began = error.problem_mark or error.context_mark, error.context_mark
-    words = _choose(error, locate(stopped), locate(began) if began is not None else None)
+    words = _choose(error, locate(stopped))
     place = locate(began if words.at_start and began is not None else stopped)
     if not words.whole_line:
         place = replace(place, length=1)
@@ -111,10 +122,7 @@ def explain(error: Any, locate: Callable[[Any], Location]) -> Diagnostic:
     return Diagnostic(YAML_SYNTAX, words.message, place, related, hint=words.hint)
 
 
-def _choose(error: Any, stopped: Location, began: Location | None) -> _Words:
-    for place in (began, stopped):
-        if place is not None and place.source.startswith(_CONFLICT_MARKS):
-            return replace(_CONFLICT, at_start=place is began)
+def _choose(error: Any, stopped: Location) -> _Words:
     problem = (error.problem or error.context or "not valid YAML").strip()
     if "cannot start any token" in problem or problem.startswith("found a tab character"):
         return _bad_start(stopped)

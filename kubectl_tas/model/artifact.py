@@ -5,9 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import PassThrough, Pod, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import Metadata, Pod, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.podgang import PodGang
+
+
+class PassThrough(Model):
+    """An object in the words of its author, with lines added."""
+
+    apiVersion: Text
+    """As it was written."""
+    kind: Text
+    """As it was written."""
+    metadata: Metadata
+    """Its name and namespace; labels and annotations are in the text alone."""
+    text: Text
+    """YAML, without the mark of a document's start."""
+
 
 Manifest = (
     PriorityClass

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology import Domain, DomainLevel
-from kubectl_tas.model.workload import Open, PodSpec, Workload
 
 
 class Pack(Model):

@@ -142,8 +142,8 @@ class SubGroup(Model):
 class PodGroupSpec(Model):
     """A gang."""
 
-    queue: Text
-    """Name of a leaf queue."""
+    queue: Annotated[LabelValue, Field(min_length=1)]
+    """Name of a leaf queue. It becomes the value of a label."""
     priorityClassName: Text | None = None
     """Name of a PriorityClass."""
     preemptibility: Literal["preemptible", "non-preemptible"] | None = None
@@ -344,16 +344,3 @@ class Pod(Model):
     """Name, namespace, queue and gang."""
     spec: PodSpec
     """How it runs."""
-
-
-class PassThrough(Model):
-    """An object in the words of its author, with lines added."""
-
-    apiVersion: Text
-    """As it was written."""
-    kind: Text
-    """As it was written."""
-    metadata: Metadata
-    """Its name and namespace; labels and annotations are in the text alone."""
-    text: Text
-    """YAML, without the mark of a document's start."""

@@ -1,93 +1,15 @@
-"""Kubernetes workloads: what is read of them. Their many other fields stay with the document and pass untouched.
-
-Field names are those of the kinds' own APIs. Unlike the tool's own kinds these models ignore what they do not know:
-the API server, not this tool, decides what else a workload may have.
-"""
+"""Kubernetes workloads: what is read of them. Field names are those of the kinds' own APIs."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text, said
-
-Gpus = Count | Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}$"), said("must be whole GPUs, such as 8")]
-"""GPUs of a container; Kubernetes takes the number with or without quotes."""
-
-
-class Open(Model):
-    """A mapping of which a part is read."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class Amounts(Open):
-    """Amounts of resources."""
-
-    gpu: Annotated[Gpus | None, Field(alias="nvidia.com/gpu")] = None
-    """Whole GPUs."""
-
-
-class Resources(Open):
-    """What a container asks for."""
-
-    limits: Amounts = Amounts()
-    """The most that it gets; GPUs are asked for here."""
-    requests: Amounts = Amounts()
-    """What is set aside; for GPUs the same as limits."""
-
-
-class Container(Open):
-    """A container of a pod template."""
-
-    resources: Resources = Resources()
-    """What it asks for."""
-    restartPolicy: str | None = None
-    """Always on an init container: a sidecar, which runs beside the containers."""
-
-
-class PodSpec(Open):
-    """How the pods of a template run."""
-
-    containers: Many[Container] = ()
-    """Run side by side."""
-    initContainers: Many[Container] = ()
-    """Run one after the other before the containers."""
-
-
-class Meta(Open):
-    """Labels and annotations."""
-
-    labels: dict[LabelKey, LabelValue] = {}
-    """Labels."""
-    annotations: dict[LabelKey, str] = {}
-    """Annotations."""
-
-
-class RootMeta(Meta):
-    """Metadata of a workload."""
-
-    name: Text
-    """Name of the object. A generateName cannot be applied twice, so it is not accepted."""
-    namespace: Text | None = None
-    """Where it runs; the namespace of the pool's backend."""
-
-
-class PodTemplate(Open):
-    """What pods are made from."""
-
-    metadata: Meta = Meta()
-    """Their labels and annotations; segments are asked for here."""
-    spec: PodSpec = PodSpec()
-    """How they run."""
-
-
-class Workload(Open):
-    """What all workloads have."""
-
-    metadata: RootMeta
-    """Its name, pool (the label kubectl-tas/pool), priority (kubectl-tas/priority) and placement."""
+from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Text
+from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
+from kubectl_tas.model.podtemplate import Meta, Open, PodTemplate, Resources, Workload
+from kubectl_tas.model.replicated import ReplicatedSpec
 
 
 class JobSpec(Open):
@@ -139,15 +61,6 @@ class CronJob(Workload):
     """CronJob"""
     spec: CronJobSpec
     """The jobs."""
-
-
-class ReplicatedSpec(Open):
-    """A number of equal pods."""
-
-    replicas: Count = 1
-    """Pods."""
-    template: PodTemplate = PodTemplate()
-    """What they are made from."""
 
 
 class Deployment(Workload):
@@ -277,130 +190,6 @@ class TrainJob(Workload):
     """TrainJob"""
     spec: TrainJobSpec
     """The training."""
-
-
-class SchedulingPolicy(Open):
-    """How a Kubeflow job is scheduled."""
-
-    minAvailable: int | None = None
-    """Pods needed before any starts."""
-
-
-class RunPolicy(Open):
-    """How a Kubeflow job runs."""
-
-    schedulingPolicy: SchedulingPolicy = SchedulingPolicy()
-    """How it is scheduled."""
-
-
-class KubeflowSpec(Open):
-    """What the specs of Kubeflow's jobs share."""
-
-    runPolicy: RunPolicy = RunPolicy()
-    """How the job runs."""
-
-
-ReplicaSpecs = Annotated[dict[str, ReplicatedSpec], Field(min_length=1)]
-"""Pods by replica type, such as Worker."""
-
-
-class ElasticPolicy(Open):
-    """How far a PyTorchJob may shrink and grow."""
-
-    minReplicas: int | None = None
-    """Pods that it can run with."""
-
-
-class PyTorchJobSpec(KubeflowSpec):
-    """A training with PyTorch."""
-
-    pytorchReplicaSpecs: ReplicaSpecs
-    """Master and Worker."""
-    elasticPolicy: ElasticPolicy = ElasticPolicy()
-    """How far it may shrink and grow."""
-
-
-class PyTorchJob(Workload):
-    """Kubeflow's PyTorchJob."""
-
-    apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
-    kind: Literal["PyTorchJob"]
-    """PyTorchJob"""
-    spec: PyTorchJobSpec
-    """The training."""
-
-
-class TFJobSpec(KubeflowSpec):
-    """A training with TensorFlow."""
-
-    tfReplicaSpecs: ReplicaSpecs
-    """Chief, Master, PS, Worker and Evaluator."""
-
-
-class TFJob(Workload):
-    """Kubeflow's TFJob."""
-
-    apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
-    kind: Literal["TFJob"]
-    """TFJob"""
-    spec: TFJobSpec
-    """The training."""
-
-
-class XGBoostJobSpec(KubeflowSpec):
-    """A training with XGBoost."""
-
-    xgbReplicaSpecs: ReplicaSpecs
-    """Master and Worker."""
-
-
-class XGBoostJob(Workload):
-    """Kubeflow's XGBoostJob."""
-
-    apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
-    kind: Literal["XGBoostJob"]
-    """XGBoostJob"""
-    spec: XGBoostJobSpec
-    """The training."""
-
-
-class JAXJobSpec(KubeflowSpec):
-    """A training with JAX."""
-
-    jaxReplicaSpecs: ReplicaSpecs
-    """Worker."""
-
-
-class JAXJob(Workload):
-    """Kubeflow's JAXJob."""
-
-    apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
-    kind: Literal["JAXJob"]
-    """JAXJob"""
-    spec: JAXJobSpec
-    """The training."""
-
-
-class MPIJobSpec(KubeflowSpec):
-    """A job of MPI ranks."""
-
-    mpiReplicaSpecs: ReplicaSpecs
-    """Launcher and Worker."""
-
-
-class MPIJob(Workload):
-    """Kubeflow's MPIJob, of the training operator (v1) or of the MPI operator (v2beta1)."""
-
-    apiVersion: Literal["kubeflow.org/v2beta1", "kubeflow.org/v1"]
-    """kubeflow.org/v2beta1 or kubeflow.org/v1"""
-    kind: Literal["MPIJob"]
-    """MPIJob"""
-    spec: MPIJobSpec
-    """The job."""
 
 
 class SubGroupPolicy(Open):

@@ -17,9 +17,9 @@ from kubectl_tas.model.grove import (
     PodCliqueSet,
     ScalingGroup,
 )
+from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority
-from kubectl_tas.model.workload import PodTemplate
 from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetPool, FleetSubpool, FleetTopology
 from kubectl_tas.resolve.replicas import pod_gpus
 from kubectl_tas.resolve.submission import Submission

@@ -7,6 +7,8 @@ import re
 
 MAX_LABEL = 63
 """Characters in an RFC 1123 label, and in the value of a Kubernetes label."""
+MAX_NAME = 253
+"""Characters in the name of a Kubernetes object."""
 SEPARATOR = "--"
 """Stands between a pool and its subpool, and so in no other name."""
 SHARED = "shared"

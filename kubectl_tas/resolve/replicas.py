@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.model import labels
+from kubectl_tas.model.kubeflow import KubeflowSpec, PyTorchJob
+from kubectl_tas.model.podtemplate import PodTemplate, Resources
+from kubectl_tas.model.replicated import ReplicatedSpec
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.workload import (
     AnyWorkload,
@@ -14,13 +17,8 @@ from kubectl_tas.model.workload import (
     Job,
     JobSet,
     JobSpec,
-    KubeflowSpec,
     LeaderWorkerSet,
-    PodTemplate,
-    PyTorchJob,
     RayJob,
-    ReplicatedSpec,
-    Resources,
     StatefulSet,
     TrainJob,
 )

@@ -1,0 +1,168 @@
+"""Random lives of subpools by the command line, against a model of what is allowed.
+
+After every step: shared + ACTIVE = pool in the rendered queues, no comment is lost, nothing but the file that a
+command is about has changed, and what the model does not allow has left every byte.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from kubectl_tas.resolve.states import TRANSITIONS
+from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.rendered import files_below
+
+POOLS = {"team": 100, "lab": 7}
+parents = st.sampled_from(sorted(POOLS))
+names = st.sampled_from(["a", "b", "c"])
+quotas = st.one_of(st.integers(0, 120), st.sampled_from(["0%", "14.3%", "33%", "50%", "100%"]))
+usage = st.sampled_from([0, 0, 3])
+
+
+class Subpools(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp())
+        write(self.root, {f"pools/{name}.yaml": pool(name, quota) for name, quota in POOLS.items()})
+        self.states: dict[tuple[str, str], str] = {}
+        self.quotas: dict[tuple[str, str], int | str] = {}
+        self.comments: dict[Path, list[str]] = {}
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.root)
+
+    @rule(parent=parents, name=names, quota=quotas)
+    def create(self, parent: str, name: str, quota: int | str) -> None:
+        key = (parent, name)
+        allowed = key not in self.states and self.fits(key, quota)
+        self.command(["create", *key, "--quota", quota], {key: "ACTIVE"} if allowed else None, quota)
+
+    @rule(parent=parents, name=names, quota=quotas)
+    def update(self, parent: str, name: str, quota: int | str) -> None:
+        key = (parent, name)
+        allowed = self.states.get(key) == "ACTIVE" and self.fits(key, quota)
+        self.command(["update", *key, "--quota", quota], {key: "ACTIVE"} if allowed else None, quota)
+
+    @rule(parent=parents, name=names, used=usage)
+    def delete(self, parent: str, name: str, used: int) -> None:
+        key = (parent, name)
+        after = {key: "DELETING" if used else "ARCHIVED"}
+        self.command(["delete", *key, "--used", used], after if self.states.get(key) == "ACTIVE" else None)
+
+    @rule(parent=parents, name=names, quota=st.none() | quotas)
+    def recreate(self, parent: str, name: str, quota: int | str | None) -> None:
+        key = (parent, name)
+        allowed = self.states.get(key) == "ARCHIVED" and self.fits(key, self.quotas[key] if quota is None else quota)
+        given = [] if quota is None else ["--quota", quota]
+        self.command(["recreate", *key, *given], {key: "ACTIVE"} if allowed else None, quota)
+
+    @rule(used=usage)
+    def drain(self, used: int) -> None:
+        drained = [key for key, state in self.states.items() if state == "DELETING" and not used]
+        self.command(["drain", "--used", used], dict.fromkeys(drained, "ARCHIVED"))
+
+    @rule()
+    def render(self) -> None:
+        result = kubectl_tas("render", "-C", self.root)
+        assert result.code == 0, result
+        assert kubectl_tas("check", "-C", self.root).code == 0
+
+    @precondition(lambda self: self.states)
+    @rule(data=st.data())
+    def comment(self, data: st.DataObject) -> None:
+        """A person writes a comment into a file, on a line of its own or behind a value."""
+        file = data.draw(st.sampled_from(sorted((self.root / "subpools").iterdir())))
+        lines = file.read_text().splitlines(keepends=True)
+        place = data.draw(st.integers(0, len(lines) - 1))
+        text = f"# {file.name} {len(self.comments.get(file, ()))} kept"
+        if data.draw(st.booleans()):
+            lines[place] = f"{lines[place].rstrip()}  {text}\n"
+        else:
+            lines.insert(place, f"{data.draw(st.sampled_from(['', '  ', '       ']))}{text}\n\n")
+        file.write_text("".join(lines))
+        self.comments.setdefault(file, []).append(text)
+
+    def fits(self, key: tuple[str, str], quota: int | str) -> bool:
+        """Whether a subpool may be ACTIVE with ``quota`` beside the other ACTIVE ones."""
+        parent = key[0]
+        others = [other for other, state in self.states.items() if state == "ACTIVE" and other != key]
+        held = sum(gpus(self.quotas[other], parent) for other in others if other[0] == parent)
+        return held + gpus(quota, parent) <= POOLS[parent]
+
+    def command(
+        self, arguments: list[Any], after: dict[tuple[str, str], str] | None, quota: int | str | None = None
+    ) -> None:
+        """Runs a command that leads to the states ``after``; None: it is refused."""
+        before = self.content()
+        dry = self.run(*arguments, "--dry-run")
+        assert self.content() == before
+        result = self.run(*arguments)
+        now = self.content()
+        if after is None:
+            assert (dry.code, result.code, result.out) == (1, 1, ""), result
+            assert "error: " in result.err
+            assert now == before
+            return
+        assert (dry.code, result.code) == (0, 0), result
+        changed = {path for path in now if now[path] != before.get(path)}
+        assert changed <= {self.root / f"subpools/{parent}--{name}.yaml" for parent, name in after}
+        assert bool(dry.out) == bool(changed)
+        for key, state in after.items():
+            old = self.states.get(key)
+            assert old in (None, state) or state in TRANSITIONS[old]  # type: ignore[index]
+            self.states[key] = state
+            if quota is not None:
+                self.quotas[key] = quota
+
+    def run(self, *arguments: Any) -> Result:
+        return kubectl_tas("subpool", *arguments, "-C", self.root)
+
+    def content(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in files_below(self.root)}
+
+    @invariant()
+    def queues_add_up(self) -> None:
+        result = kubectl_tas("render", "-o", "-", "-C", self.root)
+        assert (result.code, result.err) == (0, "")
+        objects = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Queue"]
+        found = {item["metadata"]["name"]: item["spec"]["resources"]["gpu"]["quota"] for item in objects}
+        expected: dict[str, int] = {"osmo-default-default": -1}
+        for parent, whole in POOLS.items():
+            states = {key: state for key, state in self.states.items() if key[0] == parent}
+            active = {key: gpus(self.quotas[key], parent) for key, state in states.items() if state == "ACTIVE"}
+            queue = f"osmo-pool-default-{parent}"
+            expected |= {queue: whole, f"{queue}--shared": whole - sum(active.values())}
+            live = [key for key, state in states.items() if state != "ARCHIVED"]
+            expected |= {f"{queue}--{key[1]}": active.get(key, 0) for key in live}
+        assert found == expected
+
+    @invariant()
+    def states_are_those_of_the_model(self) -> None:
+        listed = json.loads(self.run("list", "-o", "json").out)["subpools"]
+        assert {(item["pool"], item["name"]): item["state"] for item in listed} == self.states
+
+    @invariant()
+    def no_comment_is_lost(self) -> None:
+        for file, comments in self.comments.items():
+            text = file.read_text()
+            assert text.count("#") == len(comments)
+            assert all(comment in text for comment in comments)
+
+
+def gpus(quota: int | str, parent: str) -> int:
+    """Whole GPUs of a quota."""
+    return quota if isinstance(quota, int) else floor(float(quota.rstrip("%")) * POOLS[parent] / 100 + 1e-9)
+
+
+Subpools.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestSubpools = Subpools.TestCase

@@ -1,0 +1,95 @@
+"""What runs in each queue, read from the status that KAI writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.cluster import QueueUsage, from_file
+from tests.support.kubectl import pod_group, queue
+
+
+def usage(tmp_path: Path, *objects: Any) -> QueueUsage:
+    """The usage of the queue ``q``."""
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps({"kind": "List", "items": objects}))
+    return from_file(str(file)).queues["q"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "gpus"),
+    [
+        (12, 12), ("8", 8), ("0", 0), ("4500m", 5), ("500m", 1), ("1k", 1000), ("2Ki", 2048), (0.5, 1), ("1.0", 1),
+        ("1e1", 10), ("1E1", 10), ("1E", 10**18), ("1n", 1), ("100u", 1), ("+3", 3), (".5", 1), ("2.", 2),
+    ],
+)  # fmt: skip
+def test_quantities(tmp_path: Path, amount: object, gpus: int) -> None:
+    assert usage(tmp_path, queue("q", amount)) == QueueUsage(gpus, gpus, 0)
+
+
+@pytest.mark.parametrize("amount", ["", "x", "8 GPUs", "NaN", "1ee3", "--1", True, [8], {"a": 8}, "1e999999", "8٣"])
+def test_what_is_no_quantity(tmp_path: Path, amount: object) -> None:
+    with pytest.raises(TasError, match=r"^a Queue or PodGroup of the cluster cannot be read: .* is no quantity$"):
+        usage(tmp_path, queue("q", amount))
+
+
+def test_preemptible_and_not(tmp_path: Path) -> None:
+    assert usage(tmp_path, queue("q", "12", "8")) == QueueUsage(12, 8, 0)
+
+
+def test_a_queue_without_status(tmp_path: Path) -> None:
+    for status in ({}, {"status": None}, {"status": {}}, {"status": {"allocated": None}}):
+        found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, **status})
+        assert (found, found.in_use) == (QueueUsage(0, 0, 0), False)
+
+
+RUNNING: dict[str, tuple[dict[str, Any], bool]] = {
+    "pods-run": ({"running": 1, "phase": "Running"}, True),
+    "pods-wait": ({"running": 0, "pending": 4, "phase": "Pending"}, False),
+    "pods-have-ended": ({"succeeded": 4, "phase": "Succeeded"}, False),
+    "resources-are-held": ({"resourcesStatus": {"allocated": {"cpu": "100m"}}}, True),
+    "resources-are-given-back": ({"resourcesStatus": {"allocated": {"cpu": "0", "nvidia.com/gpu": 0}}}, False),
+    "resources-are-asked-for": ({"resourcesStatus": {"requested": {"nvidia.com/gpu": "8"}}}, False),
+    "nothing-is-known": ({}, False),
+}
+
+
+@pytest.mark.parametrize("name", RUNNING)
+def test_running(tmp_path: Path, name: str) -> None:
+    status, runs = RUNNING[name]
+    found = usage(tmp_path, queue("q", 0), pod_group("q", **status), pod_group("other", running=3))
+    assert (found.workflows, found.in_use) == (int(runs), runs)
+
+
+def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:
+    assert usage(tmp_path, queue("q", "500m")).in_use
+
+
+def test_what_is_neither_queue_nor_podgroup_is_left_out(tmp_path: Path) -> None:
+    assert usage(tmp_path, {"kind": "Pod"}, {}, {"kind": 7}, queue("q", 1)) == QueueUsage(1, 1, 0)
+
+
+def test_a_podgroup_without_a_queue(tmp_path: Path) -> None:
+    assert usage(tmp_path, queue("q", 0), {"kind": "PodGroup", "status": {"running": 1}}) == QueueUsage(0, 0, 0)
+
+
+BROKEN: dict[str, dict[str, Any]] = {
+    "no-metadata": {"kind": "Queue"},
+    "no-name": {"kind": "Queue", "metadata": {}},
+    "metadata-is-a-list": {"kind": "Queue", "metadata": []},
+    "status-is-a-word": {"kind": "Queue", "metadata": {"name": "q"}, "status": "fine"},
+    "allocated-is-a-list": {"kind": "Queue", "metadata": {"name": "q"}, "status": {"allocated": [8]}},
+    "running-is-a-word": pod_group("q", running="many"),
+    "running-is-a-list": pod_group("q", running=[1]),
+    "spec-is-a-list": {**pod_group("q", running=1), "spec": ["q"]},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_objects_that_are_broken(tmp_path: Path, name: str) -> None:
+    with pytest.raises(TasError, match=r"^a Queue or PodGroup of the cluster cannot be read: "):
+        usage(tmp_path, BROKEN[name])

@@ -1,0 +1,273 @@
+"""A document that breaks the schema of its kind: the place of the slip, what is wrong, how to mend it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.schema import validate
+from kubectl_tas.model.pool import Pool
+
+POOL = "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: team}\n"
+SUBPOOL = "apiVersion: tas/v1alpha1\nkind: Subpool\nmetadata: {name: a}\n"
+CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
+GANG = "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: gang}\n"
+TASK = "workflow:\n  name: w\n  pool: team\n  tasks:\n  - {name: t, image: i}\n"
+
+
+def findings(text: str) -> list[Diagnostic]:
+    """All that is wrong with the one document of ``text``."""
+    documents, problems = parse("f.yaml", text)
+    assert not problems
+    kind = recognise(documents[0])
+    if isinstance(kind, Diagnostic):
+        return [kind]
+    model, found = validate(kind, documents[0])
+    assert (model is None) == bool(found)
+    return found
+
+
+def only(text: str) -> tuple[str, str, str, str]:
+    """Place, rule, message and hint of the one finding."""
+    found = findings(text)
+    assert len(found) == 1, [diagnostic.message for diagnostic in found]
+    place = found[0].location
+    assert place is not None
+    return f"{place.line}:{place.column}", found[0].rule.code, found[0].message, found[0].hint
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        (POOL + "specs: {}\n", "4:1", 'unknown field "specs"', 'Did you mean "spec"?'),
+        (POOL + "spec: {Backend: b}\n", "4:8", 'unknown field "Backend" in spec', 'Did you mean "backend"?'),
+        (
+            SUBPOOL + "spec: {parent: team, quota: 1, cpu: 1}\n",
+            "4:32",
+            'unknown field "cpu" in spec',
+            "Fields here: parent, quota, state.",
+        ),
+        (
+            POOL + "spec:\n  topology_keys:\n  - {key: a, label: b}\n  - {key: c, label: d, alias: e}\n",
+            "7:24",
+            'unknown field "alias" in spec.topology_keys[1]',
+            "Fields here: key, label.",
+        ),
+        (
+            TASK + "resources:\n  default: {gpus: 1}\n",
+            "7:13",
+            'unknown field "gpus" in resources.default',
+            'Did you mean "gpu"?',
+        ),
+    ],
+)
+def test_unknown_field(text: str, place: str, message: str, hint: str) -> None:
+    assert only(text) == (place, "unknown-field", message, hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        (POOL.replace("{name: team}", "{}"), "3:1", 'the field "name" is missing in metadata', "Add name: "),
+        (POOL.replace("metadata: {name: team}\n", ""), "1:1", 'the field "metadata" is missing', "Add metadata: "),
+        (SUBPOOL + "spec:\n  quota: 1\n", "4:1", 'the field "parent" is missing in spec', "Add parent: The pool that"),
+        (
+            TASK.replace(", image: i", ""),
+            "5:5",
+            'the field "image" is missing in workflow.tasks[0]',
+            "Add image: Container image.",
+        ),
+    ],
+)
+def test_missing_field(text: str, place: str, message: str, hint: str) -> None:
+    """The hint says what the field means."""
+    found = only(text)
+    assert found[:3] == (place, "missing-field", message)
+    assert found[3].startswith(hint)
+
+
+def gpu(value: str) -> str:
+    return POOL + f"spec:\n  resources:\n    gpu:\n      guarantee: {value}\n"
+
+
+def version(value: str) -> str:
+    return CONFIG + f"spec:\n  backends:\n  - name: b\n    scheduler:\n      version: {value}\n"
+
+
+GUARANTEE = "spec.resources.gpu.guarantee"
+ALONE = "Write the number alone, without quotes or a unit: 8."
+EMPTY = "Write one, or remove the key."
+QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such as "33%"'
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        (gpu('"8"'), "7:18", f'{GUARANTEE} must be a whole number, not "8"', ALONE),
+        (gpu("8 GPUs"), "7:18", f'{GUARANTEE} must be a whole number, not "8 GPUs"', ALONE),
+        (gpu("9" * 20), "7:18", f'{GUARANTEE} must be a whole number, not "{"9" * 20}"', "The number is too large."),
+        (gpu("0.5"), "7:18", f"{GUARANTEE} must be a whole number, not 0.5", "Write it without a fraction."),
+        (gpu("8.0"), "7:18", f"{GUARANTEE} must be a whole number, not 8.0", "Write 8."),
+        (gpu("true"), "7:18", f"{GUARANTEE} must be a whole number, not true", ""),
+        (gpu("[8]"), "7:18", f"{GUARANTEE} must be a whole number, not a list", "Write one value, not a list."),
+        (gpu(""), "7:7", f"{GUARANTEE} has no value; it must be a whole number", EMPTY),
+        (POOL + "spec:\n", "4:1", "spec has no value; it must be a mapping", EMPTY),
+        (
+            POOL + "spec:\n  resources: 8\n",
+            "5:14",
+            "spec.resources must be a mapping, not 8",
+            "Write a mapping with gpu.",
+        ),
+        (
+            POOL + "spec: {topology_keys: zone}\n",
+            "4:23",
+            'spec.topology_keys must be a list, not "zone"',
+            "Write a list: a '-' before each item.",
+        ),
+        (
+            POOL + "spec:\n  description:\n    a: b\n",
+            "6:5",
+            "spec.description must be text, not a mapping",
+            "",
+        ),
+        (
+            version("0.10"),
+            "7:16",
+            "spec.backends[0].scheduler.version must be text, not 0.10",
+            'Put it in quotes: "0.10".',
+        ),
+        (SUBPOOL + "spec: {parent: team, quota: 1.5}\n", "4:29", f"{QUOTA}, not 1.5", "Write it without a fraction."),
+        (SUBPOOL + "spec: {parent: team, quota: }\n", "4:22", QUOTA.replace("quota", "quota has no value; it"), EMPTY),
+        (
+            TASK + "resources:\n  default: {memory: 240}\n",
+            "7:21",
+            "resources.default.memory must be text, not 240",
+            'Write it with its unit, such as "64Gi".',
+        ),
+        (
+            TASK.replace("image: i", "image: i, hostNetwork: no"),
+            "5:38",
+            'workflow.tasks[0].hostNetwork must be true or false, not "no"',
+            'YAML 1.2 reads "no" as text; write true or false.',
+        ),
+    ],
+)
+def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
+    assert only(text) == (place, "wrong-type", message, hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        (gpu("-2"), "7:18", f"{GUARANTEE} must be at least -1, not -2", ""),
+        (POOL.replace("team", "''"), "3:18", "metadata.name must not be empty", ""),
+        (
+            CONFIG + "spec:\n  gitops: ArgoCD\n",
+            "4:11",
+            'spec.gitops must be one of argocd, flux, none, not "ArgoCD"',
+            'Did you mean "argocd"?',
+        ),
+        (
+            CONFIG + "spec:\n  gitops: tekton\n",
+            "4:11",
+            'spec.gitops must be one of argocd, flux, none, not "tekton"',
+            "",
+        ),
+        (
+            CONFIG + "spec:\n  drainInterval: 15 minutes\n",
+            "4:18",
+            'spec.drainInterval must be a time such as 90s, 15m or 1h, not "15 minutes"',
+            "",
+        ),
+        (
+            version("latest"),
+            "7:16",
+            'spec.backends[0].scheduler.version must be a release such as "0.17", not "latest"',
+            "",
+        ),
+        (SUBPOOL + 'spec: {parent: team, quota: "101%"}\n', "4:29", f'{QUOTA}, not "101%"', ""),
+        (
+            TASK.replace("  tasks:", "  labels: {cost centre: a}\n  tasks:"),
+            "4:12",
+            'a key in workflow.labels must be a label such as topology.kubernetes.io/zone, not "cost centre"',
+            "",
+        ),
+        (
+            "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: a}\nspec:\n  levels:\n"
+            + "  - {domain: zone, key: a}\n" * 8,
+            "13:5",
+            "spec.levels must have at most 7 entries, not 8",
+            "Remove what is too many.",
+        ),
+        (GANG + "spec: {queue: q, minMember: 0}\n", "4:29", "spec.minMember must be at least 1, not 0", ""),
+    ],
+)
+def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
+    assert only(text) == (place, "invalid-value", message, hint)
+
+
+KNOWN = (
+    "Kinds that are read: Config, Pool, Subpool, ClusterTopology, ClusterTopologyBinding, PodGroup, and OSMO "
+    "workflows (root key workflow)."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("- a\n", "1:1", "this document is a list, not a mapping", KNOWN),
+        ("a: b\n", "1:1", "this document has neither a kind nor a workflow", KNOWN),
+        (
+            "apiVersion: tas/v1alpha1\n",
+            "1:1",
+            "this document has neither a kind nor a workflow",
+            "Add kind: Config or Pool or Subpool.",
+        ),
+        ("kind: Pool\n", "1:7", "Pool has apiVersion tas/v1alpha1, and this document has none", "Write apiVersion: "),
+        (
+            "kind: Pool\napiVersion: tas/v1\n",
+            "2:13",
+            'Pool has apiVersion tas/v1alpha1, not "tas/v1"',
+            "Write apiVersion: tas/v1alpha1.",
+        ),
+        (
+            "apiVersion: tas/v1alpha1\nkind: SubPool\n",
+            "2:7",
+            'the kind "SubPool" of tas/v1alpha1 is not read',
+            'Did you mean "Subpool"?',
+        ),
+        ("apiVersion: v1\nkind: ConfigMap\n", "2:7", 'the kind "ConfigMap" of v1 is not read', KNOWN),
+        (
+            "apiVersion: scheduling.run.ai/v2\nkind: Queue\n",
+            "2:7",
+            'the kind "Queue" of scheduling.run.ai/v2 is not read',
+            "Queues are rendered from Pool and Subpool documents; declare those instead.",
+        ),
+    ],
+)
+def test_unknown_kind(text: str, place: str, message: str, hint: str) -> None:
+    found = only(text)
+    assert found[:3] == (place, "unknown-kind", message)
+    assert found[3].startswith(hint)
+
+
+def test_all_findings_of_a_document_are_reported() -> None:
+    text = POOL + "spec:\n  garantee: 1\n  backend: 7\n  topology_keys:\n  - {key: a b}\n"
+    assert sorted((d.rule.code, str(d.location)) for d in findings(text)) == [
+        ("invalid-value", "f.yaml:8:11"),
+        ("missing-field", "f.yaml:8:5"),
+        ("unknown-field", "f.yaml:5:3"),
+        ("wrong-type", "f.yaml:6:12"),
+    ]
+
+
+def test_valid_document_becomes_its_model() -> None:
+    documents, _ = parse("f.yaml", gpu("8"))
+    kind = recognise(documents[0])
+    assert isinstance(kind, Kind)
+    model, found = validate(kind, documents[0])
+    assert isinstance(model, Pool)
+    assert model.spec.resources.gpu.guarantee == 8
+    assert not found

@@ -1,0 +1,213 @@
+"""One value set in a text: what becomes of it, case by case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.splice import scalar, set_value
+
+QUOTA, STATE = ("spec", "quota"), ("spec", "state")
+
+REPLACED = {
+    "plain": ("spec:\n  quota: 30 # c\n", "spec:\n  quota: 50 # c\n"),
+    "single-quoted": ("spec:\n  quota: '30%' # c\n", "spec:\n  quota: 50 # c\n"),
+    "double-quoted-over-lines": ('spec:\n  quota: "3\\\n    0%" # c\n', "spec:\n  quota: 50 # c\n"),
+    "on-the-next-line": ("spec:\n  quota:\n    # why\n    30 # c\n", "spec:\n  quota:\n    # why\n    50 # c\n"),
+    "in-flow": ("spec: {quota: 30, a: b}\n", "spec: {quota: 50, a: b}\n"),
+    "in-json": ('{"spec":{"quota":30}}', '{"spec":{"quota":50}}'),
+    "anchored": ("spec:\n  quota: &q 30\n", "spec:\n  quota: &q 50\n"),
+    "anchored-on-the-next-line": ("spec:\n  quota: &q\n    30\n", "spec:\n  quota: &q\n    50\n"),
+    "an-alias": ("a: &q 30\nspec:\n  quota: *q # c\n", "a: &q 30\nspec:\n  quota: 50 # c\n"),
+    "an-alias-in-flow": ("a: &q 30\nspec: {quota: *q }\n", "a: &q 30\nspec: {quota: 50 }\n"),
+    "an-alias-of-a-mapping": ("a: &q {b: c}\nspec: {quota: *q}\n", "a: &q {b: c}\nspec: {quota: 50}\n"),
+    "folded": ("spec:\n  quota: >-\n    30%\n\n  # c\n  a: b\n", "spec:\n  quota: 50\n\n  # c\n  a: b\n"),
+    "literal-with-comment": ("spec:\n  quota: |-2 # c\n    30%\n# d\n", "spec:\n  quota: 50 # c\n# d\n"),
+    "literal-at-the-end": ("spec:\n  quota: |-\n    30%", "spec:\n  quota: 50"),
+    "literal-that-keeps-lines": ("spec:\n  quota: |+\n    30%\n\n\na: b\n", "spec:\n  quota: 50\n\n\na: b\n"),
+    "empty": ("spec:\n  quota:\n  a: b\n", "spec:\n  quota: 50\n  a: b\n"),
+    "empty-with-comment": ("spec:\n  quota: # c\n", "spec:\n  quota: 50 # c\n"),
+    "empty-at-the-end": ("spec:\n  quota:", "spec:\n  quota: 50"),
+    "empty-in-flow": ("spec: {quota: , a: b}\n", "spec: {quota: 50, a: b}\n"),
+    "null": ("spec:\n  quota: ~ # c\n", "spec:\n  quota: 50 # c\n"),
+    "key-in-quotes": ("'spec':\n  \"quota\": 30\n", "'spec':\n  \"quota\": 50\n"),
+    "explicit-key": ("? spec\n: ? quota\n  : 30\n", "? spec\n: ? quota\n  : 50\n"),
+    "tab-before-comment": ("spec:\n  quota:\t30\t# c\n", "spec:\n  quota:\t50\t# c\n"),
+    "carriage-returns": ("spec:\r\n  quota: 30 # c\r\n", "spec:\r\n  quota: 50 # c\r\n"),
+    "byte-order-mark": ("\ufeffspec: {quota: 30}\n", "\ufeffspec: {quota: 50}\n"),
+    "beyond-ascii": ("# ü日🤖\nspec: {a: 🤖, quota: 30}\n", "# ü日🤖\nspec: {a: 🤖, quota: 50}\n"),
+    "what-libyaml-does-not-read": ("spec: {a: b:c, quota: 30} # d\n", "spec: {a: b:c, quota: 50} # d\n"),
+}
+
+ADDED = {
+    "behind-its-comment": ("spec:\n  quota: 1 # c\n  a: b\n", "spec:\n  quota: 1 # c\n  state: ARCHIVED\n  a: b\n"),
+    "at-the-end": ("spec:\n  a: b # c\n\n# d\n", "spec:\n  a: b # c\n  state: ARCHIVED\n\n# d\n"),
+    "without-final-newline": ("spec:\n  quota: 1 # c", "spec:\n  quota: 1 # c\n  state: ARCHIVED"),
+    "carriage-returns": ("spec:\r\n  quota: 1\r\n", "spec:\r\n  quota: 1\r\n  state: ARCHIVED\r\n"),
+    "old-carriage-returns": ("spec:\r  quota: 1 # c\r", "spec:\r  quota: 1 # c\r  state: ARCHIVED\r"),
+    "behind-a-literal": ("spec:\n  quota: |-\n    1\n# c\n", "spec:\n  quota: |-\n    1\n  state: ARCHIVED\n# c\n"),
+    "behind-an-unfinished-literal": ("spec:\n  quota: |-\n    1", "spec:\n  quota: |-\n    1\n  state: ARCHIVED"),
+    "behind-a-mapping": ("spec:\n  a:\n    b: c # d\n  # e\n", "spec:\n  a:\n    b: c # d\n  state: ARCHIVED\n  # e\n"),
+    "behind-a-list": ("spec:\n  a:\n  - b\n  - c # d\n", "spec:\n  a:\n  - b\n  - c # d\n  state: ARCHIVED\n"),
+    "behind-a-flow": ("spec:\n  quota: {a:\n    b}\n", "spec:\n  quota: {a:\n    b}\n  state: ARCHIVED\n"),
+    "behind-an-alias": ("a: &a 1\nspec:\n  quota: *a # c\n", "a: &a 1\nspec:\n  quota: *a # c\n  state: ARCHIVED\n"),
+    "behind-a-merge-key": ("spec:\n  <<: {quota: 1} # c\n", "spec:\n  <<: {quota: 1} # c\n  state: ARCHIVED\n"),
+    "as-far-in-as-its-siblings": ("spec:\n      quota: 1\n", "spec:\n      quota: 1\n      state: ARCHIVED\n"),
+    "before-the-next-document": ("spec:\n  quota: 1\n---\na: b\n", "spec:\n  quota: 1\n  state: ARCHIVED\n---\na: b\n"),
+    "before-the-end-of-the-document": ("spec:\n  quota: 1\n...\n", "spec:\n  quota: 1\n  state: ARCHIVED\n...\n"),
+    "flow": ("spec: {quota: 1, a: b}\n", "spec: {quota: 1, state: ARCHIVED, a: b}\n"),
+    "flow-with-spaces": ("spec: { a: b }\n", "spec: { a: b, state: ARCHIVED }\n"),
+    "flow-with-final-comma": ("spec: {a: b, }\n", "spec: {a: b, state: ARCHIVED, }\n"),
+    "flow-over-lines": ("spec: {a: b,\n  quota: 1 # d\n}\n", "spec: {a: b,\n  quota: 1, # d\n  state: ARCHIVED\n}\n"),
+    "flow-over-lines-with-comma": (
+        "spec: {\n  quota: 1, # c\n\n  a: b }\n",
+        "spec: {\n  quota: 1, # c\n  state: ARCHIVED,\n\n  a: b }\n",
+    ),
+    "flow-that-ends-on-the-line": ("spec: {\n  a: b }\n", "spec: {\n  a: b, state: ARCHIVED }\n"),
+    "flow-behind-an-alias": ("a: &a 1\nspec: {quota: *a}\n", "a: &a 1\nspec: {quota: *a, state: ARCHIVED}\n"),
+    "empty-flow": ("spec: &s {}\n", "spec: &s {state: ARCHIVED}\n"),
+    "json": ('{"spec": {"quota": 1}}', '{"spec": {"quota": 1, "state": "ARCHIVED"}}'),
+    "json-over-lines": (
+        '{\n  "spec": {\n    "quota": 1\n  }\n}\n',
+        '{\n  "spec": {\n    "quota": 1,\n    "state": "ARCHIVED"\n  }\n}\n',
+    ),
+    "with-its-mapping": ("a: b # c\n", "a: b # c\nspec:\n  state: ARCHIVED\n"),
+    "with-its-mapping-in-flow": ("{a: b}\n", "{a: b, spec: {state: ARCHIVED}}\n"),
+}  # fmt: skip
+
+REFUSED = {
+    "an-anchor-that-others-use": "spec:\n  quota: &q 30\na: *q\n",
+    "a-mapping-that-others-use": "spec: &s\n  quota: 30\na: *s\n",
+    "a-mapping-that-others-merge": "spec: &s {quota: 30}\na: {<<: *s}\n",
+    "an-alias-on-the-way": "a: &s {quota: 30}\nspec: *s\n",
+    "a-list": "spec:\n  quota: [30]\n",
+    "a-mapping": "spec:\n  quota: {gpu: 30}\n",
+    "a-list-on-the-way": "spec: [quota]\n",
+    "a-word-on-the-way": "spec: quota\n",
+    "nothing-on-the-way": "spec:\n",
+    "no-mapping-at-all": "- a\n",
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_replaced(name: str) -> None:
+    before, after = REPLACED[name]
+    assert set_value(before, 0, QUOTA, 50, after="parent") == after
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_added(name: str) -> None:
+    before, after = ADDED[name]
+    assert set_value(before, 0, STATE, "ARCHIVED", after="quota") == after
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    with pytest.raises(TasError, match=r"^cannot set spec\.quota without changing anything else in the file$"):
+        set_value(REFUSED[name], 0, QUOTA, 50)
+
+
+QUOTES = {
+    "plain": ("a: x\n", "a: y2\n"),
+    "single": ("a: 'x'\n", "a: 'y2'\n"),
+    "double": ('a: "x"\n', 'a: "y2"\n'),
+    "literal": ("a: |\n  x\n", "a: y2\n"),
+}
+
+
+@pytest.mark.parametrize("name", QUOTES)
+def test_quotes_stay(name: str) -> None:
+    before, after = QUOTES[name]
+    assert set_value(before, 0, ("a",), "y2") == after
+
+
+@pytest.mark.parametrize(
+    "text", ["a: 30 # c", "a: '30%'", "{a: {b: 30}}", "x: &x {a: 30}\n<<: *x\n", "a: >-\n  30%\n\n"]
+)
+def test_a_text_that_says_so_already_stays(text: str) -> None:
+    value = "30%" if "%" in text else 30
+    path = ("a", "b") if "b" in text else ("a",)
+    assert set_value(text, 0, path, value) == text
+
+
+@pytest.mark.parametrize("before", ["", "---\n# none\n---\n", "# none\n---\n"])
+def test_documents_that_are_empty_do_not_count(before: str) -> None:
+    text = f"{before}a: 1\n---\n---\na: 2 # c\n---\na: 3\n"
+    assert set_value(text, 1, ("a",), 9) == f"{before}a: 1\n---\n---\na: 9 # c\n---\na: 3\n"
+
+
+def test_a_place_within_a_list() -> None:
+    assert set_value("a:\n- b: 1\n- b: 2 # c\n", 0, ("a", 1, "b"), 3) == "a:\n- b: 1\n- b: 3 # c\n"
+    with pytest.raises(TasError):
+        set_value("a:\n- b: 1\n", 0, ("a", 1, "b"), 3)
+
+
+WORDS = [
+    "on",
+    "No",
+    "null",
+    "~",
+    "1",
+    "1.5",
+    "0x1F",
+    "1e3",
+    ".5",
+    "33%",
+    "a: b",
+    "a #b",
+    "- a",
+    "'",
+    '"',
+    "\\",
+    "",
+    " a",
+    "ü",
+]
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("style", ["", "'", '"'])
+def test_every_word_reads_back(word: str, style: str) -> None:
+    text = f"a: {scalar(word, style)}\n"
+    assert parse("", text)[0][0].data == {"a": word}
+    assert YAML(typ="safe", pure=True).load(f"%YAML 1.1\n---\n{text}") == {"a": word}
+
+
+comments = st.sampled_from(["", " # c", "  #", " # {a: b}", "\t# 'x"])
+lines = st.sampled_from(["", "\n", "# c\n", "  # far\n\n"])
+newlines = st.sampled_from(["\n", "\r\n"])
+values: st.SearchStrategy[Any] = st.sampled_from(["7", "'7%'", '"7"', "&NAME 7", "~", "[1, 2]", "{x: y}", "|-\n    7"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(lines, st.sampled_from("abcdef"), values, comments), min_size=1, unique_by=lambda x: x[1]),
+       newlines, st.booleans(), st.sampled_from("abcdefg"))  # fmt: skip
+def test_all_other_lines_stay(entries: list[tuple[str, str, str, str]], newline: str, final: bool, key: str) -> None:
+    """However the lines of a mapping look, the text minus the edited entry is the same before and after."""
+    texts = {
+        name: f"{above}  {name}: {value.replace('NAME', name)}{'' if '|' in value else comment}\n"
+        for above, name, value, comment in entries
+    }
+    body = f"spec:\n{''.join(texts.values())}"
+    before = (body if final else body.rstrip("\n")).replace("\n", newline)
+    try:
+        after = set_value(before, 0, ("spec", key), 5)
+    except TasError:
+        assert key in texts
+        assert "[" in texts[key] or "{" in texts[key]
+        return
+    rest = {name: text.replace("\n", newline).rstrip() for name, text in texts.items() if name != key}
+    assert all(text in after for text in rest.values())
+    assert parse("", after)[0][0].data["spec"][key] == 5
+    if key in texts:
+        assert after.count("#") == before.count("#")
+        assert len(after.splitlines()) == len(before.splitlines()) - texts[key].count("|")
+    else:
+        assert after.count(newline) == before.count(newline) + 1
+        assert after.endswith(newline) == before.endswith(newline)

@@ -1,0 +1,57 @@
+"""Findings as programs read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.report import json as report
+
+ERROR = Rule("some-error", Severity.ERROR, "", "")
+WARNING = Rule("some-warning", Severity.WARNING, "", "")
+PLACE = Location("pools/a.yaml", 7, 10, source="  quota: forty", length=5)
+
+
+def test_every_field() -> None:
+    found = Diagnostic(ERROR, "forty is no number", PLACE, (Related("r", PLACE), Related("s", None)), hint="Write 40.")
+    place = {"path": "pools/a.yaml", "line": 7, "column": 10}
+    assert json.loads(report.render([found], 3)) == {
+        "version": 1,
+        "summary": {"files": 3, "error": 1, "warning": 0, "info": 0},
+        "diagnostics": [
+            {
+                "rule": "some-error",
+                "severity": "error",
+                "message": "forty is no number",
+                "hint": "Write 40.",
+                "location": place,
+                "related": [{"message": "r", "location": place}, {"message": "s", "location": None}],
+            }
+        ],
+    }
+
+
+def test_every_key_is_there_even_where_nothing_is_known() -> None:
+    (found,) = json.loads(report.render([Diagnostic(WARNING, "m", None)], 0))["diagnostics"]
+    assert found == {
+        "rule": "some-warning",
+        "severity": "warning",
+        "message": "m",
+        "hint": "",
+        "location": None,
+        "related": [],
+    }
+
+
+def test_is_valid_whatever_the_names(tmp_path: Path) -> None:
+    """A name that is no text comes out as JSON's own escape once the stream escapes what it cannot encode."""
+    name = 'a\n"\x1b\udcff.yaml'
+    shown = report.render([Diagnostic(ERROR, "m", Location(name, 1, 1))], 1)
+    (tmp_path / "out.json").write_text(shown, encoding="utf-8", errors="backslashreplace")
+    read = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert read["diagnostics"][0]["location"]["path"] == name
+
+
+def test_text_is_not_escaped() -> None:
+    assert "名前" in report.render([Diagnostic(ERROR, "名前", None)], 1)

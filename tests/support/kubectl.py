@@ -1,0 +1,86 @@
+"""A kubectl for tests: it writes down how it is called, and answers what it is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GPU = "nvidia.com/gpu"
+SCRIPT = """\
+#!/bin/sh
+echo "$@" >> "{folder}/calls"
+case "$*" in
+  *"get queues.scheduling.run.ai -o json") cat "{folder}/queues" ;;
+  *"get podgroups.scheduling.run.ai -A -o json") cat "{folder}/podgroups" ;;
+  *"get podgroups.scheduling.run.ai -n "*" -o json") cat "{folder}/podgroups" ;;
+  *) echo "error: unknown command" >&2; exit 1 ;;
+esac
+"""
+FAILING = """\
+#!/bin/sh
+cat "{folder}/failure" >&2
+exit 1
+"""
+
+
+class FakeKubectl:
+    """The program in ``KUBECTL_PATH``. Every queue is idle until ``holds`` says otherwise."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.program = folder / "kubectl"
+        monkeypatch.setenv("KUBECTL_PATH", str(self.program))
+        self._install(SCRIPT)
+        self.answers([], [])
+
+    def answers(self, queues: list[dict[str, Any]], pod_groups: list[dict[str, Any]]) -> None:
+        """What the cluster holds."""
+        self.prints(_list(queues), _list(pod_groups))
+
+    def prints(self, queues: str, pod_groups: str) -> None:
+        """What is printed, whatever it is."""
+        (self.folder / "queues").write_text(queues)
+        (self.folder / "podgroups").write_text(pod_groups)
+
+    def fails(self, message: str) -> None:
+        """Prints ``message`` to stderr and exits 1."""
+        (self.folder / "failure").write_text(message)
+        self._install(FAILING)
+
+    @property
+    def calls(self) -> list[str]:
+        """The arguments of every call so far."""
+        file = self.folder / "calls"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def _install(self, script: str) -> None:
+        self.program.write_text(script.format(folder=self.folder))
+        self.program.chmod(0o755)
+
+
+def queue(name: str, allocated: object = None, non_preemptible: object = None) -> dict[str, Any]:
+    """A Queue that holds GPUs; without any its status is empty, as that of a queue is that nobody has used."""
+    held = {
+        "allocated": allocated,
+        "allocatedNonPreemptible": allocated if non_preemptible is None else non_preemptible,
+    }
+    status = {field: {"cpu": "3500m", GPU: gpus} for field, gpus in held.items() if gpus is not None}
+    return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}, "status": status}
+
+
+def pod_group(queue_name: str, **status: Any) -> dict[str, Any]:
+    """A PodGroup in a queue."""
+    return {
+        "apiVersion": "scheduling.run.ai/v2alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "group", "namespace": "default"},
+        "spec": {"queue": queue_name, "minMember": 1},
+        "status": status,
+    }
+
+
+def _list(items: list[dict[str, Any]]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}})
