@@ -86,10 +86,10 @@ def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if not item.is_previewed:
         message = (
-            f"the set makes {item.gang_count} gangs; with more than {MAX_PREVIEWED} of them, or of cliques in one, "
+            f"no preview is written: gangs of this set: {item.gang_count}, cliques of its base gang: {item.base_size}; "
+            f"at most {MAX_PREVIEWED} of either are previewed"
         )
-        place = item.declared.at("spec", "replicas")
-        yield Diagnostic(SET_PREVIEW, f"{message}no preview is written", place)
+        yield Diagnostic(SET_PREVIEW, message, item.declared.at("spec", "replicas"))
 
 
 def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

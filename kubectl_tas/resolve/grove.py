@@ -145,10 +145,14 @@ class FleetPodCliqueSet:
         return self.replicas * (1 + sum(scaled))
 
     @property
+    def base_size(self) -> int:
+        """PodCliques of a base gang."""
+        return len(self.standalone) + sum(group.spec.minAvailable * len(group.cliques) for group in self.groups)
+
+    @property
     def is_previewed(self) -> bool:
         """Whether its gangs are few and small enough for people to read."""
-        base = len(self.standalone) + sum(group.spec.minAvailable * len(group.cliques) for group in self.groups)
-        return self.gang_count <= MAX_PREVIEWED and base <= MAX_PREVIEWED
+        return self.gang_count <= MAX_PREVIEWED and self.base_size <= MAX_PREVIEWED
 
     @cached_property
     def submitted(self) -> SubmittedSet | None:
