@@ -165,7 +165,8 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     asked = whole_number(written) if isinstance(written, str) else written
     pods = sum(item.type.replicas for item in workload.replicas)
     if not isinstance(asked, int) or not 1 <= asked <= max(1, pods):
-        message = f"{_name(path)} must be a number from 1 to {pods}, the pods of this {workload.kind}, not {written}"
+        shown = f'"{written}"' if isinstance(written, str) else written
+        message = f"{_name(path)} must be a number from 1 to {pods}, the pods of this {workload.kind}, not {shown}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=f"Use at most {pods}.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kubectl_tas.compile.gangs import Part, gang_of, joint_gang
@@ -20,11 +20,11 @@ def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
     owned = [item for item in fleet.workloads if item.is_owned and item.pool.backend.is_kai]
     for workload in owned:
         if workload.gang is None:
-            yield _pod_group(fleet, workload, gang_of(workload))
+            yield _pod_group(fleet, [workload], gang_of(workload))
     joined = sorted((item for item in owned if item.gang), key=_gang)
     for (_, name), members in groupby(joined, key=_gang):
         together = list(members)
-        yield _pod_group(fleet, together[0], joint_gang(name, together))
+        yield _pod_group(fleet, together, joint_gang(name, together))
 
 
 def _gang(workload: FleetWorkload) -> tuple[str, str]:
@@ -32,8 +32,9 @@ def _gang(workload: FleetWorkload) -> tuple[str, str]:
     return workload.pool.backend.name, workload.gang or ""
 
 
-def _pod_group(fleet: Fleet, workload: FleetWorkload, gang: Part) -> Artifact:
-    """Queue and priority are those of ``workload``; all members of a gang have the same."""
+def _pod_group(fleet: Fleet, members: Sequence[FleetWorkload], gang: Part) -> Artifact:
+    """Queue and priority are those of the first member; all have the same."""
+    workload = members[0]
     backend = workload.pool.backend
     manifest = PodGroup(
         metadata=metadata(
@@ -45,5 +46,5 @@ def _pod_group(fleet: Fleet, workload: FleetWorkload, gang: Part) -> Artifact:
         ),
         spec=gang_spec(fleet, workload, gang, preemptibility=True),
     )
-    source = workload.declared.origin.path
+    source = " and ".join(dict.fromkeys(member.declared.origin.path for member in members))
     return Artifact(backend.name, Phase.POD_GROUP, FOLDER, f"podgroup-{gang.name}.yaml", manifest, source)

@@ -18,6 +18,8 @@ NOTE = "kubectl-tas/preview"
 """Annotation that says what a preview is."""
 PODS = "pods.kubectl-tas/"
 """Prefix of the annotations that say which indices a SubGroup has."""
+INDEX = "index.kubectl-tas/"
+"""Prefix of the annotations that say which label holds the indices of a replica type."""
 
 
 def compile_previews(fleet: Fleet) -> Iterator[Artifact]:
@@ -34,7 +36,7 @@ def _preview(fleet: Fleet, workload: FleetWorkload) -> Artifact:
             name=gang.name,
             namespace=backend.namespace,
             labels={QUEUE: workload.queue, MANAGED_BY: "kubectl-tas", POOL: workload.target},
-            annotations={NOTE: note(workload), **dict(_ranges(gang))},
+            annotations={NOTE: note(workload), **_index_labels(workload), **dict(_ranges(gang))},
         ),
         spec=gang_spec(fleet, workload, gang),
     )
@@ -52,6 +54,10 @@ def note(workload: FleetWorkload) -> str:
         if spec.spec.startupPolicy == "LeaderReady":
             text = f"{text}; until the leader is ready, 1 pod is enough"
     return text
+
+
+def _index_labels(workload: FleetWorkload) -> dict[str, str]:
+    return {f"{INDEX}{item.type.name}": item.segments.index_label for item in workload.replicas if item.segments}
 
 
 def _ranges(part: Part) -> Iterator[tuple[str, str]]:

@@ -54,20 +54,20 @@ def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:
     Expects that nothing there contradicts them, and that no alias stands in the way (check.workload); raises
     TasError otherwise.
     """
-    entries = [_entry(origin, demand) for demand in wanted if changes(origin, demand)]
+    made: set[KeyPath] = set()
+    entries = [_entry(origin, demand, made) for demand in wanted if changes(origin, demand)]
     if origin.path.endswith(".json"):
         return block(_merged(origin.value(()), entries))
     text = origin.text.replace("\r\n", "\n")
     return set_values(text, 0, entries) if entries else text
 
 
-def _entry(origin: Origin, demand: Demand) -> Entry:
-    """The value and its place; a key is put first where the first part of its path that is missing is."""
-    missing = next(
-        (step for depth, step in enumerate(demand.path) if origin.value(demand.path[: depth + 1]) is None),
-        demand.path[-1],
-    )
-    return demand.path, demand.value, _PLACES.get(str(missing))
+def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
+    """The value, and the place of the first part of its path that is neither written nor ``made`` before."""
+    parts = [demand.path[: depth + 1] for depth in range(len(demand.path))]
+    missing = [part for part in parts if part not in made and origin.value(part) is None]
+    made.update(missing)
+    return demand.path, demand.value, _PLACES.get(str(missing[0][-1])) if missing else None
 
 
 def _merged(data: Any, entries: Sequence[Entry]) -> Any:

@@ -37,7 +37,7 @@ class Lines:
         end = next((marker.start() for marker in markers if marker.start() > start), len(self._text))
         text = self._text[before[-1].end() if before else 0 : end]
         above = self._text[: before[0].start()].splitlines(keepends=True) if before else []
-        if all(line.startswith(("#", "%")) or not line.strip() for line in above):
+        if len(before) == 1 and all(line.startswith(("#", "%")) or not line.strip() for line in above):
             text = "".join(line for line in above if not line.startswith("%")) + text
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
