@@ -14,7 +14,7 @@ from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, 
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import FleetPodCliqueSet
+from kubectl_tas.resolve.grove import MAX_PREVIEWED, FleetPodCliqueSet
 
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
@@ -57,11 +57,19 @@ SET_FIELD = Rule(
     "An API server drops a field that it does not know without a word. Correct the spelling or the indentation.",
 )
 
+SET_PREVIEW = Rule(
+    "set-preview",
+    Severity.INFO,
+    "A PodCliqueSet makes so many gangs, or such large ones, that no preview of them is written.",
+    "A thousand files more would hide what a reviewer looks for. The set itself is rendered as always.",
+)
+
 
 def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every PodCliqueSet by itself, and against the release of its backend."""
     for item in fleet.pod_clique_sets:
         yield from _replicas(item)
+        yield from _preview(item)
         yield from _names(item)
         yield from _members(item)
         yield from _minimums(item)
@@ -73,6 +81,15 @@ def _replicas(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if "replicas" not in item.declared.spec.spec.model_fields_set:
         place = item.declared.origin.locate(("spec",), key=True)
         yield Diagnostic(SET_REPLICAS, "spec.replicas is not set, so Grove starts nothing", place, hint="Add replicas.")
+
+
+def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    if not item.is_previewed:
+        message = (
+            f"no preview is written: gangs of this set: {item.gang_count}, cliques of its base gang: {item.base_size}; "
+            f"at most {MAX_PREVIEWED} of either are previewed"
+        )
+        yield Diagnostic(SET_PREVIEW, message, item.declared.at("spec", "replicas"))
 
 
 def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -54,8 +54,8 @@ SET_REFERENCE_LOCKED = Rule(
     "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
     "deploy it anew.",
 )
-SUBPOOL_TRANSITION = Rule(
-    "subpool-transition",
+SUBPOOL_STATE_CHANGED = Rule(
+    "subpool-state-changed",
     Severity.ERROR,
     "A subpool goes from one state to another that may not follow it, or changes while it is frozen.",
     "ACTIVE goes to DELETING, or to ARCHIVED where nothing runs; DELETING is frozen until it is ARCHIVED; ARCHIVED "
@@ -272,17 +272,17 @@ def _changed_subpool(
             f"subpool {name} goes from {old.state} to {new.state} since {change.revision}; "
             f"a subpool that is {old.state} {BEHAVIOUR[old.state]}"
         )
-        yield Diagnostic(SUBPOOL_TRANSITION, message, place, hint=f"From {old.state} it goes to {allowed}.")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=f"From {old.state} it goes to {allowed}.")
     elif new.state == old.state != "ACTIVE" and new.quota != old.quota:
         message = (
             f"the quota of subpool {name} changes since {change.revision} from {old.quota} to {new.quota}; "
             f"a subpool that is {old.state} {BEHAVIOUR[old.state]}"
         )
         place = after.at("spec", "quota")
-        yield Diagnostic(SUBPOOL_TRANSITION, message, place, hint=f"Write quota: {old.quota} again.")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint=f"Write quota: {old.quota} again.")
     elif new.state == "ARCHIVED" != old.state and _queue(change.before, name) in change.busy:
         message = f"subpool {name} goes from {old.state} to ARCHIVED, but workloads still run in it"
-        yield Diagnostic(SUBPOOL_TRANSITION, message, place, hint="Write state: DELETING until it is empty.")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint="Write state: DELETING until it is empty.")
 
 
 def _queue(fleet: Fleet, canonical: str) -> str | None:

@@ -60,7 +60,7 @@ def compile_gang_previews(fleet: Fleet) -> Iterator[Artifact]:
     """PodGang and PodGroup of every gang of the sets whose pool and topology are known."""
     for submitted in fleet.submitted_sets:
         item, backend = submitted.set, submitted.pool.backend
-        if item.asks and item.topology is None:
+        if (item.asks and item.topology is None) or not item.is_previewed:
             continue
         for gang in gangs(item):
             yield _artifact(submitted, "podgang", gang, _pod_gang(fleet, submitted, gang))

@@ -25,6 +25,9 @@ from kubectl_tas.resolve.replicas import pod_gpus
 from kubectl_tas.resolve.submission import Submission
 from kubectl_tas.resolve.targets import pick_target
 
+MAX_PREVIEWED = 1000
+"""Gangs of a set, and PodCliques of a gang, up to which a preview is written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grove:
@@ -134,6 +137,22 @@ class FleetPodCliqueSet:
     def topology_name(self) -> str | None:
         """The cluster topology by name, declared or not; None: no topology applies."""
         return self.spec.topology_name
+
+    @property
+    def gang_count(self) -> int:
+        """Gangs of all replicas: a base gang and the scaled ones of each."""
+        scaled = (max(0, group.spec.replicas - group.spec.minAvailable) for group in self.groups)
+        return self.replicas * (1 + sum(scaled))
+
+    @property
+    def base_size(self) -> int:
+        """PodCliques of a base gang."""
+        return len(self.standalone) + sum(group.spec.minAvailable * len(group.cliques) for group in self.groups)
+
+    @property
+    def is_previewed(self) -> bool:
+        """Whether its gangs are few and small enough for people to read."""
+        return self.gang_count <= MAX_PREVIEWED and self.base_size <= MAX_PREVIEWED
 
     @cached_property
     def submitted(self) -> SubmittedSet | None:

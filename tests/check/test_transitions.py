@@ -188,14 +188,14 @@ class TestSubpools:
         commit(repository)
         write(repository, {"subpools/a.yaml": subpool("a", 10, state=after)})
         legal = before == after or (before, after) in LEGAL
-        assert rules(repository, "--base", "HEAD") == ([] if legal else ["subpool-transition"])
+        assert rules(repository, "--base", "HEAD") == ([] if legal else ["subpool-state-changed"])
 
     @pytest.mark.parametrize("what", STATES)
     def test_quota(self, repository: Path, what: SubpoolState) -> None:
         write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10, state=what)})
         commit(repository)
         write(repository, {"subpools/a.yaml": subpool("a", 11, state=what)})
-        assert rules(repository, "--base", "HEAD") == ([] if what == "ACTIVE" else ["subpool-transition"])
+        assert rules(repository, "--base", "HEAD") == ([] if what == "ACTIVE" else ["subpool-state-changed"])
 
     @pytest.mark.parametrize("what", STATES)
     def test_the_document_stays(self, repository: Path, what: SubpoolState) -> None:
@@ -229,7 +229,7 @@ class TestSubpools:
         file = tmp_path / "queues.json"
         file.write_text(json.dumps({"items": [queue]}))
         found = rules(repository, "--base", "HEAD", "--cluster-state", file)
-        assert found == (["subpool-transition"] if running else [])
+        assert found == (["subpool-state-changed"] if running else [])
 
 
 def test_nothing_has_changed(repository: Path) -> None:
