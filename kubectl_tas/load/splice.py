@@ -286,5 +286,5 @@ def _refusal(path: KeyPath) -> TasError:
     name = ".".join(str(step) for step in path)
     return TasError(
         f"cannot set {name} without changing anything else in the file",
-        hint="An anchor, an alias or a list stands there; edit the file by hand.",
+        hint="Its anchors, its lists or its layout stand in the way; edit the file by hand.",
     )
