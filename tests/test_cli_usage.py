@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas
 from tests.support.grove import (
+    clique,
     clique_set,
     declare,
     live_set,
@@ -225,3 +226,12 @@ class TestCluster:
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--cluster-state", file)
         assert result.code == 3
         assert "cannot be read" in result.err
+
+
+def test_admit_judges_a_set(repository: Path, tmp_path: Path) -> None:
+    root = declare(repository, guarantee=8)
+    file = tmp_path / "set.yaml"
+    file.write_text(clique_set(None, clique(replicas=2, gpus=8), labels="{kubectl-tas/pool: other}"))
+    result = kubectl_tas("admit", file, "-C", root, "--pool", "team", "-o", "json")
+    (verdict,) = json.loads(result.out)["workflows"]
+    assert (verdict["pool"], verdict["asks"], verdict["verdict"]) == ("team", 16, "never")

@@ -51,8 +51,9 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)
-    sets = (_Named(f"{s.namespace}/{s.name}", s.declared) for s in fleet.pod_clique_sets)
-    yield from _repeated("PodCliqueSet", sets)
+    for cluster in fleet.backends:
+        own = (item for item in fleet.pod_clique_sets if item.backend == cluster)
+        yield from _repeated("PodCliqueSet", (_Named(item.name, item.declared) for item in own))
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
     for workflow in repository.workflows:
@@ -147,6 +148,10 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             for task in group.tasks:
                 item = _Named(task.pod, workflow.declared, (*task.path, "name"))
                 yield ("Pod", *where, task.pod), (workflow.name, group.name, task.name), item
+    for clique_set in (item for item in fleet.pod_clique_sets if item.backend and item.is_previewed):
+        for gang in clique_set.gang_names:
+            where = (clique_set.backend.name if clique_set.backend else "", clique_set.namespace)
+            yield ("PodGang", *where, gang), clique_set.name, _Named(gang, clique_set.declared)
     for workload in fleet.workloads:
         if workload.is_owned:
             where = (workload.pool.backend.name, workload.pool.backend.namespace)

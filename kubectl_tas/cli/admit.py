@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kubectl_tas.check.admission import Verdict
     from kubectl_tas.cli.session import Session
     from kubectl_tas.live.cluster import ClusterState
+    from kubectl_tas.model.repository import Declared
     from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.submission import Submission
 
@@ -158,7 +159,8 @@ def _with_file(
         return session, []
     found = [item for item in session.fleet.submissions if item.declared.origin.path == path]
     repository = session.fleet.repository
-    declared = [item.origin.path for item in repository.workflows] + [item.origin.path for item in repository.workloads]
+    sent: tuple[Declared[Any], ...] = (*repository.workflows, *repository.workloads, *repository.pod_clique_sets)
+    declared = [item.origin.path for item in sent]
     if path not in declared:
         raise click.UsageError(f"{file} has no workflow and no workload")
     if len(found) < declared.count(path):
@@ -180,6 +182,7 @@ def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
     from kubectl_tas.load.splice import set_value
     from kubectl_tas.load.text import decode
+    from kubectl_tas.model.grove import PodCliqueSet
     from kubectl_tas.model.labels import OWN_PREFIX
     from kubectl_tas.model.workload import WORKLOADS
 
@@ -196,6 +199,6 @@ def _content(file: str, pool: str | None, priority: str | None) -> bytes:
             kind = recognise(document)
             if kind is WORKFLOW and isinstance(document.data.get("workflow"), dict):
                 text = set_value(text, document.index, ("workflow", key), str(value), after="name")
-            elif isinstance(kind, Kind) and kind.model in WORKLOADS:
+            elif isinstance(kind, Kind) and kind.model in (*WORKLOADS, PodCliqueSet):
                 text = set_value(text, document.index, ("metadata", "labels", f"{OWN_PREFIX}{key}"), str(value))
     return text.encode("utf-8")

@@ -16,6 +16,7 @@ from kubectl_tas.model.grove import PackConstraint
 from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
 from kubectl_tas.model.podgang import GangConstraint, GangMember, GangPack, GangPart, PodGang, PodGangSpec
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology
 from kubectl_tas.resolve.grove import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
 
@@ -71,10 +72,10 @@ def compile_gang_previews(fleet: Fleet) -> Iterator[Artifact]:
 def gangs(item: FleetPodCliqueSet) -> Iterator[Gang]:
     """The gangs of every replica: the base gang, then the scaled ones by scaling group."""
     for index in range(item.replicas):
-        yield _base(item, f"{item.name}-{index}")
+        yield _base(item, names.base_gang(item.name, index))
         for group in item.groups:
-            for number in range(group.spec.minAvailable, group.spec.replicas):
-                yield _scaled(item, group, f"{item.name}-{index}", number)
+            for number in range(group.spec.replicas - group.spec.minAvailable):
+                yield _scaled(item, group, index, number)
 
 
 def _base(item: FleetPodCliqueSet, name: str) -> Gang:
@@ -88,13 +89,13 @@ def _base(item: FleetPodCliqueSet, name: str) -> Gang:
     return Gang(name, _asking(item.declared.spec.spec.template.topologyConstraint), tuple(parts))
 
 
-def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, replica: str, number: int) -> Gang:
+def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
     """The gang of one replica of a scaling group. Without a constraint of its own it inherits the set's."""
     inherited = _asking(item.declared.spec.spec.template.topologyConstraint)
     constraint = _asking(group.spec.topologyConstraint) or inherited
-    members = _members(group, f"{replica}-{group.name}-{number}")
-    name = f"{replica}-{group.name}-{number - group.spec.minAvailable}"
-    return Gang(name, constraint, (Part(None, None, members),))
+    replica = f"{names.base_gang(item.name, index)}-{group.name}-{group.spec.minAvailable + number}"
+    name = names.scaled_gang(item.name, index, group.name, number)
+    return Gang(name, constraint, (Part(None, None, _members(group, replica)),))
 
 
 def _members(group: FleetScalingGroup, replica: str) -> tuple[Member, ...]:
@@ -145,8 +146,8 @@ def _gang_parts(gang: Gang, topology: FleetTopology | None) -> Iterator[GangPart
     for part in gang.parts:
         packed = _packed(part.constraint, topology)
         if part.name is not None and packed is not None:
-            names = tuple(member.name for member in part.members)
-            yield GangPart(name=part.name, podGroupNames=names, topologyConstraint=packed)
+            members = tuple(member.name for member in part.members)
+            yield GangPart(name=part.name, podGroupNames=members, topologyConstraint=packed)
 
 
 def _packed(constraint: PackConstraint | None, topology: FleetTopology | None) -> GangConstraint | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from kubectl_tas.model.grove import (
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetPool, FleetSubpool, FleetTopology
 from kubectl_tas.resolve.replicas import pod_gpus
 from kubectl_tas.resolve.submission import Submission
@@ -143,6 +144,15 @@ class FleetPodCliqueSet:
         """Gangs of all replicas: a base gang and the scaled ones of each."""
         scaled = (max(0, group.spec.replicas - group.spec.minAvailable) for group in self.groups)
         return self.replicas * (1 + sum(scaled))
+
+    @property
+    def gang_names(self) -> Iterator[str]:
+        """The names of all gangs, of every replica the base gang first."""
+        for replica in range(self.replicas):
+            yield names.base_gang(self.name, replica)
+            for group in self.groups:
+                for number in range(group.spec.replicas - group.spec.minAvailable):
+                    yield names.scaled_gang(self.name, replica, group.name, number)
 
     @property
     def base_size(self) -> int:

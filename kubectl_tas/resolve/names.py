@@ -71,6 +71,16 @@ def pod_group(workflow: str, group: str, content: str) -> str:
     return shorten(f"{workflow}-{group}-{digest(content)}")
 
 
+def base_gang(clique_set: str, replica: int) -> str:
+    """The PodGang of a replica of a PodCliqueSet, as Grove calls it."""
+    return f"{clique_set}-{replica}"
+
+
+def scaled_gang(clique_set: str, replica: int, scaling_group: str, number: int) -> str:
+    """The PodGang of a replica of a scaling group, the ``number``-th one above its minimum, as Grove calls it."""
+    return f"{base_gang(clique_set, replica)}-{scaling_group}-{number}"
+
+
 def pod(pod_group_name: str, task: str) -> str:
     """The pod of a task."""
     return shorten(f"{pod_group_name}-{task}")

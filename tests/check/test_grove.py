@@ -299,3 +299,16 @@ class TestClusterTopology:
     def test_its_later_name(self, repository: Path) -> None:
         text = topology().replace("kind: ClusterTopology", "kind: ClusterTopologyBinding")
         assert rules(declare(repository, text, clique_set("rack", named="racks"))) == []
+
+
+class TestNames:
+    def test_a_set_is_there_once(self, repository: Path) -> None:
+        assert rules(declare(repository, clique_set(), clique_set())) == ["name-duplicate"]
+
+    def test_gangs_of_two_sets_do_not_meet(self, repository: Path) -> None:
+        group = scaling_group("g", "server", replicas=2)
+        ((rule, message),) = findings(
+            declare(repository, clique_set(None, "", group, name="a"), clique_set(name="a-0-g"))
+        )
+        assert rule == "name-collision"
+        assert 'PodGang "a-0-g-0"' in message
