@@ -248,7 +248,7 @@ class TestCheckedFirst:
         assert kubectl_tas("validate", "-C", team).code == 0
 
     def test_what_cannot_be_edited_without_changing_more(self, team: Path) -> None:
-        text = subpool("a", 30).split("spec:")[0] + "spec:\n  ? parent\n  : team\n  ? quota\n  : 30\n"
+        text = subpool("a", 30).split("spec:")[0] + "spec:\n  ? # the pool\n    parent\n  : team\n  quota: 30\n"
         write(team, {"subpools/a.yaml": text})
         result = run(team, "delete team a --used 0")
         assert (result.code, result.err) == (
