@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +20,14 @@ def repository(tmp_path: Path) -> Path:
     root = tmp_path / "repository"
     root.mkdir()
     return root
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """An empty folder for a repository in a place that every user can reach."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    yield root
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o700)
+    shutil.rmtree(root)

@@ -267,7 +267,7 @@ class TestAdmissionRules:
 
     def test_more_than_a_subpool_is_guaranteed_is_never_scheduled(self, tmp_path: Path) -> None:
         answer = submit(repository(tmp_path, a=30), job(31, to="team--a"))
-        assert (answer["verdict"], answer["rule"]) == ("never", "over-quota")
+        assert (answer["verdict"], answer["rule"]) == ("unschedulable", "over-quota")
 
 
 class TestQuotaManagement:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import socket
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
 
 from kubectl_tas.cli.main import run
 from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.process import as_nobody
 
 MIB = 1024 * 1024
 
@@ -209,39 +208,23 @@ class TestFolders:
 
 
 class TestPermissions:
-    """As a user who is not root, on whom permissions have no effect."""
+    """As a user on whom permissions have an effect, unlike root."""
 
     @pytest.fixture
-    def root(self) -> Iterator[Path]:
-        """A repository in a place that every user can reach."""
-        kubectl_tas("validate", "-C", "/")  # imports everything, while this process may still read the package
-        folder = Path(tempfile.mkdtemp())
-        folder.chmod(0o777)
-        write(folder, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n", "pools/team.yaml": pool()})
-        assert kubectl_tas("render", "-C", folder).code == 0
-        for path in folder.rglob("*"):
+    def root(self, reachable: Path) -> Path:
+        """A rendered repository in which every user may do everything."""
+        write(reachable, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n", "pools/team.yaml": pool()})
+        for command in ("render", "check"):  # imports what they need while this process may still read the package
+            assert kubectl_tas(command, "-C", reachable).code == 0
+        for path in (reachable, *reachable.rglob("*")):
             path.chmod(0o777)
-        yield folder
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o700)
-        shutil.rmtree(folder)
-
-    @contextmanager
-    def nobody(self) -> Iterator[None]:
-        if os.geteuid() != 0:
-            yield
-            return
-        os.seteuid(65534)
-        try:
-            yield
-        finally:
-            os.seteuid(0)
+        return reachable
 
     @pytest.mark.parametrize("name", ["pools", "pools/team.yaml", "tas.yaml"])
     @pytest.mark.parametrize("command", ["validate", "render", "check"])
     def test_unreadable_input(self, root: Path, name: str, command: str) -> None:
         (root / name).chmod(0)
-        with self.nobody():
+        with as_nobody():
             result = kubectl_tas(command, "-C", root)
         assert (result.code, result.out) == (3, "")
         assert result.err.startswith("error: cannot read ")
@@ -251,7 +234,7 @@ class TestPermissions:
     @pytest.mark.parametrize("command", ["render", "check"])
     def test_unreadable_output(self, root: Path, name: str, command: str) -> None:
         (root / name).chmod(0)
-        with self.nobody():
+        with as_nobody():
             result = kubectl_tas(command, "-C", root)
         assert (result.code, result.out) == (3, "")
         assert result.err.startswith("error: cannot read ")
@@ -261,7 +244,7 @@ class TestPermissions:
         write(root, {"pools/other.yaml": pool("other")})
         (root / "manifests/queues").chmod(0o555)
         before = {path: path.read_text() for path in (root / "manifests").rglob("*.yaml")}
-        with self.nobody():
+        with as_nobody():
             result = kubectl_tas("render", "-C", root)
         assert result.code == 3
         assert result.err.startswith("error: cannot write manifests/queues/")
@@ -269,7 +252,7 @@ class TestPermissions:
 
     def test_unreadable_root(self, root: Path) -> None:
         root.chmod(0)
-        with self.nobody():
+        with as_nobody():
             result = kubectl_tas("validate", "-C", root)
         assert (result.code, result.out) == (3, "")
         assert "Permission denied" in result.err
@@ -283,7 +266,7 @@ class TestPermissions:
         os.chdir(root / "inner/deep")
         (root / "inner").chmod(0)
         try:
-            with self.nobody(), redirect_stderr(told):
+            with as_nobody(), redirect_stderr(told):
                 code = run(["validate"], "kubectl tas")
         finally:
             os.chdir(before)

@@ -14,7 +14,7 @@ from tests.support.golden import GOLDEN, at
 CASE = GOLDEN / "commands/pool-list"
 CLUSTER = CASE / "cluster.json"
 FROM_CLUSTER = "Used: held in the cluster by work that cannot be preempted.\n"
-FROM_FILES = "Used: declared by the HIGH and NORMAL workflows of this repository.\n"
+FROM_FILES = "Used: declared by the HIGH and NORMAL work of this repository.\n"
 
 SAMPLE = """\
 Pool            Status         Subpool State  GPU Quota        Used  Available

@@ -38,7 +38,7 @@ QUOTA_SHARED = Rule(
 )
 MAX_SUGGESTED = 3
 """Queues with room that a refusal names."""
-Outcome = Literal["admitted", "pending", "never", "rejected"]
+Outcome = Literal["admitted", "pending", "unschedulable", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verd
     if largest > workflow.pool.maximum != UNLIMITED:
         maximum, name = workflow.pool.maximum, workflow.pool.name
         text = f"a gang of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
-        return Verdict("never", OVER_QUOTA, text, 0, 0, f"Ask for {maximum} or less.")
+        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, f"Ask for {maximum} or less.")
     if quota == UNLIMITED:
         return Verdict("admitted", None, f"{asked} GPUs; the quota of {target} has no limit", asked, 0)
     if workflow.priority == "LOW":
@@ -98,7 +98,7 @@ def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verd
         return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
     if largest > quota:
         text = f"a gang of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
-        return Verdict("never", OVER_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
+        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
     if asked + used > quota:
         sum_ = f"{used} of others + {asked} asked = {used + asked}" if used else f"{asked} asked"
         what = "it stays Pending" if workflow.is_one_gang else "not all of it runs at once, the rest stays Pending"

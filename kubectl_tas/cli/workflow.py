@@ -106,8 +106,8 @@ def _seats(workloads: list[FleetWorkload], index: int, output: str) -> str:
         raise click.UsageError(f"no segment of {', '.join(item.name for item in divided)} has a pod {index}")
     if output == "tree":
         return "".join(
-            f"{item.name}: pod {index} of {seat.replica_type} is in segment {seat.segment}, pods "
-            f"{indices(seat.indices)} ({seat.index_label})\n"
+            f"{item.name}: pod {index} of {seat.replica_type} is in segment {seat.segment}, "
+            f"{'pod' if seat.indices[0] == seat.indices[1] else 'pods'} {indices(seat.indices)} ({seat.index_label})\n"
             for item, seat in found
         )
     return json.dump(

@@ -77,6 +77,7 @@ def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
         variables=(
             Expression(name="queue", expression=f"{queue} ? string(object.metadata.labels[{_text(QUEUE)}]) : ''"),
             *_queues(fleet, backend),
+            _quota(fleet, backend),
             Expression(name="gpus", expression=_total_gpus()),
             Expression(
                 name="preemptibility",
@@ -129,26 +130,36 @@ def _requests(
 
 
 def _queues(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    """What is known of the queue that is named: whether it is a leaf that takes work, and its quota (-1: no limit,
-    or no such leaf); and whether it is being emptied.
-    """
-    leaves: dict[str, int] = {}
-    draining: list[str] = []
-    for pool in fleet.pools:
-        if pool.backend == backend:
-            leaves[pool.shared_queue] = pool.shared_quota
-            leaves.update((s.queue, s.quota) for s in pool.subpools if s.state == "ACTIVE")
-            draining += [s.queue for s in pool.subpools if s.state == "DELETING"]
-    open_ = _tables("leaves", [f"{_text(queue)}: {quota}" for queue, quota in sorted(leaves.items())], "{}")
-    closed = _tables("draining", [_text(queue) for queue in sorted(draining)], "[]")
-    quota = " : ".join(f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in open_)
+    """All leaves with their quotas, and whether the queue that is named is one that takes work, or is emptied."""
+    open_, closed = _leaves(fleet, backend), _draining(fleet, backend)
     return (
         *open_,
         *closed,
         Expression(name="isLeaf", expression=" || ".join(map(_holds, open_))),
         Expression(name="isDraining", expression=" || ".join(map(_holds, closed))),
-        Expression(name="quota", expression=f"{quota} : -1"),
     )
+
+
+def _quota(fleet: Fleet, backend: FleetBackend) -> Expression:
+    """The quota of the leaf that is named; -1 where it has no limit, and for what is no leaf."""
+    found = (f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in _leaves(fleet, backend))
+    return Expression(name="quota", expression=" : ".join((*found, "-1")))
+
+
+def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
+    """The quota of every leaf that takes work; -1: no limit."""
+    quotas: dict[str, int] = {}
+    for pool in fleet.pools:
+        if pool.backend == backend:
+            quotas[pool.shared_queue] = pool.shared_quota
+            quotas.update((s.queue, s.quota) for s in pool.subpools if s.state == "ACTIVE")
+    return _tables("leaves", [f"{_text(queue)}: {quota}" for queue, quota in sorted(quotas.items())], "{}")
+
+
+def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
+    """The leaves that are being emptied."""
+    subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
+    return _tables("draining", [_text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
 
 
 def _tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:

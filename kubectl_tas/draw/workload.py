@@ -9,6 +9,7 @@ from kubectl_tas.compile.gangs import Part, gang_of, is_predicted, joint_gang
 from kubectl_tas.compile.previews import note
 from kubectl_tas.draw.picture import Branch, Picture
 from kubectl_tas.resolve.fleet import Fleet, Level
+from kubectl_tas.resolve.replicas import LEADER
 from kubectl_tas.resolve.workload import FleetWorkload, Placement
 
 
@@ -50,7 +51,9 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
     for item in workload.replicas:
         if item.segments is not None:
             parts = gang_of(workload).parts
-            if workload.kind != "LeaderWorkerSet":
+            if workload.kind == "LeaderWorkerSet":
+                parts = tuple(part for part in parts if part.name != LEADER)
+            else:
                 parts = next(part.parts for part in parts if part.name == item.type.name)
             for part in parts:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:

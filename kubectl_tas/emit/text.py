@@ -85,6 +85,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resource_root() / "templates", encoding="utf-8"),
         undefined=StrictUndefined,
+        auto_reload=False,
         autoescape=False,
         keep_trailing_newline=True,
     )

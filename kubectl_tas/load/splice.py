@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.errors import TasError
@@ -51,7 +52,10 @@ def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
         return text
     edited = body
     for path, value, after in entries:
-        edited = _Editor(edited).set(_roots(edited)[document], path, value, after)
+        try:
+            edited = _Editor(edited).set(_roots(edited)[document], path, value, after)
+        except (YAMLError, IndexError) as error:  # the value before has broken the text
+            raise _refusal(path) from error
     if [item.data for item in parse("", edited)[0]] != expected:
         raise _refusal(entries[0][0])
     return mark + edited
@@ -159,7 +163,7 @@ class _Editor:
 
     def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> str:
         before, child = _entry_before(node, after)
-        indent = " " * node.value[0][0].start_mark.column
+        indent = " " * self._column(node)
         top = self._top(node) if after == FIRST else None
         place = self._end(before, child) if top is None else top
         newline = self._break(place)
@@ -172,13 +176,19 @@ class _Editor:
             place += 1
         return f"{self._text[:place]}{newline}{lines}{self._text[place:]}"
 
+    def _column(self, node: Any) -> int:
+        """How far the keys of a block mapping are indented; a key may stand behind a '?'."""
+        mark = node.value[0][0].start_mark
+        lead = self._text[mark.index - mark.column : mark.index].rstrip()
+        return len(lead) - 1 if lead.endswith("?") else int(mark.column)
+
     def _top(self, node: Any) -> int | None:
         """The line at which a block mapping begins, with the comments above its first key; None where it begins
         within a line.
         """
         mark = node.value[0][0].start_mark
         place = int(mark.index) - int(mark.column)
-        if self._text[place : mark.index].strip():
+        if self._text[place : place + self._column(node)].strip():
             return None
         while place > 0:
             above = self._text.rfind("\n", 0, place - 1) + 1
@@ -276,5 +286,5 @@ def _refusal(path: KeyPath) -> TasError:
     name = ".".join(str(step) for step in path)
     return TasError(
         f"cannot set {name} without changing anything else in the file",
-        hint="An anchor, an alias or a list stands there; edit the file by hand.",
+        hint="Its anchors, its lists or its layout stand in the way; edit the file by hand.",
     )

@@ -82,7 +82,8 @@ def shape(workload: AnyWorkload, *, owned: bool) -> Shape:
         case CronJob():
             job = workload.spec.jobTemplate
             where: KeyPath = ("spec", "jobTemplate")
-            return _job(job.spec, job.metadata.annotations, (*where, "spec"), (*where, "metadata"))
+            run = _job(job.spec, job.metadata.annotations, (*where, "spec"), (*where, "metadata"))
+            return replace(run, types=tuple(replace(item, index_label=None) for item in run.types))
         case Deployment() | StatefulSet():
             return Shape((_pods("pod", workload.spec, ("spec",), needs_all=owned),))
         case JobSet():

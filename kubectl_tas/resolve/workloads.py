@@ -150,4 +150,4 @@ def _no_index(kind: str) -> str:
     """Why a kind without index label has no segments."""
     if kind == "Job":
         return "the pods of a Job bear an index only with completionMode: Indexed"
-    return f"the pods of a {kind} bear no index that is known"
+    return f"they are not read on a {kind}, whose pods bear no index that is known"

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource, RawFile
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.process import as_nobody
 
 
 def read(root: Path, folders: Sequence[str] = ("pools", "workflows"), exclude: str = "manifests") -> dict[str, RawFile]:
@@ -24,30 +22,6 @@ def read(root: Path, folders: Sequence[str] = ("pools", "workflows"), exclude: s
 def complaints(root: Path) -> dict[str, tuple[str, str]]:
     """The rule and the message about every file that cannot be read."""
     return {path: (raw.problem.rule.code, raw.problem.message) for path, raw in read(root).items() if raw.problem}
-
-
-@pytest.fixture
-def reachable() -> Iterator[Path]:
-    """An empty folder for a repository in a place that every user can reach."""
-    root = Path(tempfile.mkdtemp())
-    root.chmod(0o755)
-    yield root
-    for folder in (root, *root.rglob("*")):
-        folder.chmod(0o700)
-    shutil.rmtree(root)
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """As a user who is not root, on whom permissions have an effect."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def test_manifests_are_read_whatever_their_ending(repository: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kubectl_tas.load.splice import scalar, set_value
 from ruamel.yaml import YAML
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
+from kubectl_tas.load.splice import scalar, set_value
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
 

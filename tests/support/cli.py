@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +20,9 @@ class Result:
 def kubectl_tas(*arguments: str | Path, cwd: Path | None = None) -> Result:
     """What ``kubectl tas ARGUMENTS`` prints and exits with, in the folder ``cwd``."""
     out, err = io.StringIO(), io.StringIO()
-    before = Path.cwd()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        os.chdir(cwd or before)
-        try:
-            code = run([str(argument) for argument in arguments], "kubectl tas")
-        finally:
-            os.chdir(before)
+    inside = contextlib.chdir(cwd) if cwd else contextlib.nullcontext()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), inside:
+        code = run([str(argument) for argument in arguments], "kubectl tas")
     return Result(code, out.getvalue(), err.getvalue())
 
 

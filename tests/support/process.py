@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.cli import Result
@@ -33,3 +35,16 @@ def call(program: str | Path, *arguments: str | Path, cwd: Path | None = None, *
         timeout=300,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """As a user who is not root, on whom permissions have an effect."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

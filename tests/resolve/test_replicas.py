@@ -1,0 +1,90 @@
+"""What a workload consists of: GPUs of a pod as Kubernetes counts them, pods and minimums of each kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.schema import validate
+from kubectl_tas.model.podtemplate import PodTemplate
+from kubectl_tas.resolve.replicas import Shape, pod_gpus, shape
+from tests.support.golden import ROOT
+
+
+def container(gpus: int | str | None, **fields: Any) -> dict[str, Any]:
+    return {**fields, "resources": {"limits": {} if gpus is None else {"nvidia.com/gpu": gpus}}}
+
+
+def sidecar(gpus: int) -> dict[str, Any]:
+    return container(gpus, restartPolicy="Always")
+
+
+@pytest.mark.parametrize(
+    ("init", "containers", "gpus"),
+    [
+        ([], [container(8)], 8),
+        ([], [container("8")], 8),
+        ([], [container(None)], 0),
+        ([], [container(2), container(3)], 5),
+        ([container(4)], [container(2)], 4),
+        ([container(4), container(6)], [container(2), container(3)], 6),
+        ([container(4)], [container(8)], 8),
+        ([sidecar(1)], [container(2)], 3),
+        ([container(3), sidecar(1)], [container(2)], 3),
+        ([sidecar(1), container(3)], [container(2)], 4),
+        ([sidecar(1), sidecar(1), container(1)], [container(0)], 3),
+    ],
+)
+def test_gpus_of_a_pod(init: list[Any], containers: list[Any], gpus: int) -> None:
+    template = PodTemplate.model_validate({"spec": {"initContainers": init, "containers": containers}})
+    assert pod_gpus(template) == gpus
+
+
+def test_request_without_limit_counts() -> None:
+    asked = {"resources": {"requests": {"nvidia.com/gpu": 2}}}
+    assert pod_gpus(PodTemplate.model_validate({"spec": {"containers": [asked]}})) == 2
+
+
+def read(path: str, *, owned: bool = False) -> Shape:
+    (document,), _ = parse(path, (ROOT / path).read_text())
+    kind = recognise(document)
+    assert isinstance(kind, Kind)
+    model, found = validate(kind, document)
+    assert found == []
+    return shape(model, owned=owned)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("path", "types", "copies"),
+    [
+        ("golden/documents/job.yaml", [("worker", 4, 4, 2)], 1),
+        ("golden/documents/cronjob.yaml", [("worker", 4, 2, 2)], 1),
+        ("golden/documents/deployment.yaml", [("pod", 2, 1, 2)], 1),
+        ("golden/documents/statefulset.yaml", [("pod", 2, 1, 2)], 1),
+        ("golden/documents/jobset.yaml", [("workers", 8, 8, 2)], 1),
+        ("golden/documents/rayjob.yaml", [("head", 1, 1, 2), ("small", 4, 2, 2)], 1),
+        ("golden/documents/trainjob.yaml", [("node", 2, 2, 1)], 1),
+        ("golden/documents/pytorchjob.yaml", [("master", 1, 1, 2), ("worker", 4, 2, 2)], 1),
+        ("golden/documents/tfjob.yaml", [("chief", 1, 1, 2), ("worker", 4, 2, 2)], 1),
+        ("golden/documents/leaderworkerset.yaml", [("leader", 1, 1, 2), ("workers", 4, 4, 2)], 2),
+        ("examples/workloads/workflows/sample-job.yaml", [("worker", 3, 1, 0)], 1),
+        ("examples/workloads/workflows/elastic-imagenet.yaml", [("master", 1, 1, 1), ("worker", 8, 2, 1)], 1),
+        ("examples/workloads/workflows/vllm.yaml", [("leader", 1, 1, 8), ("workers", 1, 1, 8)], 2),
+    ],
+)
+def test_pods_minimum_and_gpus(path: str, types: list[Any], copies: int) -> None:
+    found = read(path)
+    assert [(item.name, item.replicas, item.minimum, item.gpus) for item in found.types] == types
+    assert found.copies == copies
+
+
+def test_an_owned_deployment_is_one_gang() -> None:
+    assert read("golden/documents/deployment.yaml", owned=True).minimum == 2
+
+
+def test_an_indexed_job_has_an_index_for_each_completion() -> None:
+    (only,) = read("examples/workloads/workflows/sample-job.yaml").types
+    assert (only.replicas, only.indices) == (3, 5)

@@ -1,0 +1,190 @@
+"""What an API server of Kubernetes 1.30 makes of a ValidatingAdmissionPolicy: whether it takes it, and whom it refuses.
+
+Follows admissionregistration.k8s.io/v1: fields as in its API, CEL evaluated with Kubernetes' own functions added.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import celpy
+from celpy import celtypes
+from celpy.adapter import json_to_cel
+from jsonschema import Draft202012Validator
+
+Object = dict[str, Any]
+MAX_EXPRESSION = 100_000
+"""Code points that cel-go's parser takes."""
+_IDENTIFIER = r"^[_a-zA-Z][_a-zA-Z0-9]*$"
+_QUALIFIED = r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+RESERVED = {
+    *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+    *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+}
+
+
+def _closed(required: list[str], **properties: Any) -> Object:
+    return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
+
+
+def _list(items: Any, **limits: Any) -> Object:
+    return {"type": "array", "items": items, **limits}
+
+
+_CEL = {"type": "string", "minLength": 1, "maxLength": MAX_EXPRESSION}
+_WORD = {"type": "string", "minLength": 1}
+_WORDS = _list(_WORD, minItems=1)
+_SELECTOR = _closed(["matchLabels"], matchLabels={"type": "object", "additionalProperties": {"type": "string"}})
+_RULE = _closed(
+    ["apiGroups", "apiVersions", "operations", "resources"],
+    apiGroups=_list({"type": "string"}, minItems=1),
+    apiVersions=_WORDS,
+    operations=_list({"enum": ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]}, minItems=1),
+    resources=_WORDS,
+)
+SPECS = {
+    "ValidatingAdmissionPolicy": _closed(
+        ["matchConstraints", "validations"],
+        failurePolicy={"enum": ["Fail", "Ignore"]},
+        matchConstraints=_closed(["resourceRules"], resourceRules=_list(_RULE, minItems=1)),
+        matchConditions=_list(
+            _closed(["name", "expression"], name={"type": "string", "pattern": _QUALIFIED}, expression=_CEL),
+            maxItems=64,
+        ),
+        variables=_list(
+            _closed(["name", "expression"], name={"type": "string", "pattern": _IDENTIFIER}, expression=_CEL)
+        ),
+        validations=_list(
+            _closed(
+                ["expression"],
+                expression=_CEL,
+                message={"type": "string"},
+                messageExpression=_CEL,
+                reason={"enum": ["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"]},
+            ),
+            minItems=1,
+        ),
+    ),
+    "ValidatingAdmissionPolicyBinding": _closed(
+        ["policyName", "validationActions"],
+        policyName=_WORD,
+        validationActions=_list({"enum": ["Deny", "Warn", "Audit"]}, minItems=1, uniqueItems=True),
+        matchResources=_closed(["namespaceSelector"], namespaceSelector=_SELECTOR),
+    ),
+}
+"""As far as they are used: what else the API has is an error here."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody asks of the API server."""
+
+    resource: str
+    new: Object
+    old: Object | None = None
+    namespace: str = "ml"
+
+    @property
+    def operation(self) -> str:
+        return "CREATE" if self.old is None else "UPDATE"
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        request = {"operation": self.operation, "namespace": self.namespace}
+        return {name: json_to_cel(value) for name, value in
+                (("object", self.new), ("oldObject", self.old), ("request", request))}  # fmt: skip
+
+
+def violations(item: Object) -> list[str]:
+    """Why the server does not take a policy or a binding."""
+    found = [error.message for error in Draft202012Validator(SPECS[item["kind"]]).iter_errors(item["spec"])]
+    names = [variable["name"] for variable in item["spec"].get("variables", ())]
+    found += [f"variable {name} is a reserved word" for name in names if name in RESERVED]
+    found += [f"variable {name} is there twice" for name in set(names) if names.count(name) > 1]
+    for index, variable in enumerate(item["spec"].get("variables", ())):
+        used = set(re.findall(r"variables\.(\w+)", variable["expression"]))
+        found += [f"{variable['name']} uses {name} before it is defined" for name in used - set(names[:index])]
+    for part in (*item["spec"].get("matchConditions", ()), *item["spec"].get("validations", ())):
+        known = set(names) if "name" not in part else set()  # match conditions see no variables
+        used = set(re.findall(r"variables\.(\w+)", f"{part['expression']} {part.get('messageExpression', '')}"))
+        found += [f"{part['expression']} uses {name}, which is not defined there" for name in used - known]
+    return found
+
+
+def refusals(objects: list[Object], request: Request) -> list[str]:
+    """The messages with which a request is refused by the policies among ``objects`` that are bound."""
+    policies = {
+        item["metadata"]["name"]: item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicy"
+    }
+    bindings = [item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicyBinding"]
+    return [
+        message
+        for binding in bindings
+        if binding["matchResources"]["namespaceSelector"]["matchLabels"]
+        == {"kubernetes.io/metadata.name": request.namespace}
+        for message in _judge(policies[binding["policyName"]], request)
+    ]
+
+
+def _judge(policy: Object, request: Request) -> list[str]:
+    if not any(_reaches(rule, request) for rule in policy["matchConstraints"]["resourceRules"]):
+        return []
+    known = request.variables
+    if not all(_boolean(condition["expression"], known) for condition in policy.get("matchConditions", ())):
+        return []
+    values = celtypes.MapType()
+    scope = {**known, "variables": values}
+    for variable in policy.get("variables", ()):
+        values[celtypes.StringType(variable["name"])] = _evaluate(variable["expression"], scope)
+    found = []
+    for validation in policy["validations"]:
+        if not _boolean(validation["expression"], scope):
+            message = _evaluate(validation["messageExpression"], scope)
+            assert isinstance(message, str), validation["messageExpression"]
+            assert "\n" not in message, "a message has one line"
+            found.append(str(message))
+    return found
+
+
+def _reaches(rule: Object, request: Request) -> bool:
+    group, _, version = request.new["apiVersion"].rpartition("/")
+    return (
+        group in rule["apiGroups"]
+        and version in rule["apiVersions"]
+        and request.operation in rule["operations"]
+        and request.resource in rule["resources"]
+    )
+
+
+def _boolean(expression: str, scope: dict[str, Any]) -> bool:
+    value = _evaluate(expression, scope)
+    assert isinstance(value, celtypes.BoolType), f"{expression} gives {value!r}"
+    return bool(value)
+
+
+def _evaluate(expression: str, scope: dict[str, Any]) -> Any:
+    return _program(expression).evaluate(scope)
+
+
+def _quantity(text: Any) -> Any:
+    assert isinstance(text, celtypes.StringType)
+    assert re.fullmatch(r"[0-9]+k?", text), f"{text} is not an amount of GPUs that a server takes"
+    return celtypes.IntType(int(text.removesuffix("k")) * (1000 if text.endswith("k") else 1))
+
+
+FUNCTIONS: dict[str, Any] = {
+    "quantity": _quantity,
+    "asInteger": lambda quantity: quantity,
+    "sum": lambda numbers: celtypes.IntType(sum(numbers)),
+    "max": lambda numbers: celtypes.IntType(max(numbers)),
+}
+"""Of Kubernetes' CEL libraries, what the policies use."""
+
+
+@cache
+def _program(expression: str) -> Any:
+    environment = celpy.Environment()
+    return environment.program(environment.compile(expression), functions=FUNCTIONS)
