@@ -48,6 +48,11 @@ def coherent() -> dict[str, Any]:
     spec["subGroups"][1]["topologyConstraint"]["requiredTopologyLevel"] = "kubernetes.io/hostname"
     for name in ("minMember", "backoffLimit", "completions", "parallelism"):
         del spec[name]
+    found["podcliqueset"]["metadata"]["namespace"] = "ml"
+    template = found["podcliqueset"]["spec"]["template"]
+    template["priorityClassName"] = found["config"]["spec"]["priorityClasses"]["NORMAL"]
+    template["topologyConstraint"] = {"topologyName": "t", "pack": {"required": "zone"}}
+    template["podCliqueScalingGroups"][0]["topologyConstraint"] = {"pack": {"required": "zone"}}
     return found
 
 
