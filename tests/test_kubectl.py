@@ -136,7 +136,7 @@ class TestCompletion:
             (["pool", "describe", "nobody"], []),
             (["workflow", "explain", ""], ["train"]),
             (["workflow", "explain", "x"], []),
-            (["schema", "po"], ["pod", "podgroup", "pool"]),
+            (["schema", "po"], ["pod", "podcliqueset", "podgang", "podgroup", "pool"]),
             (["schema", "Pri"], ["priorityclass"]),
             (["rule", "yaml-t"], ["yaml-tag"]),
             (["render", "--fail"], ["--fail-on-change"]),
