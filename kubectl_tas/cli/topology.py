@@ -73,8 +73,9 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     """List the PodCliqueSets by the cluster topology that they use.
 
     The default topology is marked where a set does not name it. The sets are those of the repository, or with
-    --live, --context, --kubeconfig or --cluster-state those of the cluster. With --check each has the condition
-    TopologyLevelsUnavailable that Grove reports. With -n only those of one namespace are shown. For a cluster, topologies that differ from the files follow.
+    --live, --context, --kubeconfig or --cluster-state those of the cluster, with -n of one namespace of it. With
+    --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
+    differ from the files follow.
     """
     from kubectl_tas.check.drift import declared_levels, drifts
     from kubectl_tas.report import json, usage
