@@ -61,6 +61,12 @@ def test_the_overview_of_a_cluster(repository: Path, tmp_path: Path) -> None:
     assert (result.code, result.out) == (0, OVERVIEW)
 
 
+def test_the_sets_of_one_namespace(repository: Path, tmp_path: Path) -> None:
+    root = declare(repository)
+    result = kubectl_tas("topology", "usage", "-C", root, "--cluster-state", example(tmp_path), "-n", "default")
+    assert (result.code, result.out) == (0, "grove-topology (default)  default/simple-inference\n")
+
+
 def test_the_overview_of_the_repository(repository: Path) -> None:
     root = declare(
         repository,
@@ -234,4 +240,4 @@ def test_admit_judges_a_set(repository: Path, tmp_path: Path) -> None:
     file.write_text(clique_set(None, clique(replicas=2, gpus=8), labels="{kubectl-tas/pool: other}"))
     result = kubectl_tas("admit", file, "-C", root, "--pool", "team", "-o", "json")
     (verdict,) = json.loads(result.out)["workflows"]
-    assert (verdict["pool"], verdict["asks"], verdict["verdict"]) == ("team", 16, "never")
+    assert (verdict["pool"], verdict["asks"], verdict["verdict"]) == ("team", 16, "unschedulable")

@@ -73,8 +73,9 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     """List the PodCliqueSets by the cluster topology that they use.
 
     The default topology is marked where a set does not name it. The sets are those of the repository, or with
-    --live, --context, --kubeconfig or --cluster-state those of the cluster. With --check each has the condition
-    TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that differ from the files follow.
+    --live, --context, --kubeconfig or --cluster-state those of the cluster, with -n of one namespace of it. With
+    --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
+    differ from the files follow.
     """
     from kubectl_tas.check.drift import declared_levels, drifts
     from kubectl_tas.report import json, usage
@@ -92,7 +93,9 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
         sets = {(item.namespace, item.name): item.spec for item in declared}
         uses, differences = _uses(sets, declared_levels(session.fleet)), None
     else:
-        uses = _uses(state.sets, state.topologies)
+        wanted = cluster.get("namespace")
+        sets = {key: item for key, item in state.sets.items() if wanted in (None, key[0])}
+        uses = _uses(sets, state.topologies)
         differences = [Difference(d.name, d.declared, d.live) for d in drifts(session.fleet, state)]
     if output == "json":
         source = "repository" if state is None else "cluster"
