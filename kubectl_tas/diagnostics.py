@@ -31,21 +31,21 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in an input file."""
+    """A place in an input file, or the file as a whole."""
 
     path: str
     """Relative to the repository root, with forward slashes."""
-    line: int
-    """1-based."""
-    column: int
-    """1-based, in characters."""
+    line: int = 0
+    """1-based; 0: the file as a whole."""
+    column: int = 0
+    """1-based, in characters; 0: the file as a whole."""
     source: str = field(default="", compare=False, repr=False)
     """The text of the line, for the caret."""
     length: int = field(default=1, compare=False, repr=False)
     """Characters to underline on that line."""
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _parents(item)
         yield from _minimums(item)
         yield from _queue(fleet, item)
-        topologies = {topology.name: topology for topology in fleet.topologies}
+        topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
         for constraint, path in _constraints(item):
             yield from _constraint(item, constraint, path, topologies)
 

@@ -81,11 +81,10 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _labels(item, _READ_OF_SETS)
     for submitted in fleet.submitted_sets:
         yield from _demands(submitted.declared.origin, set_demands(fleet, submitted))
-    topologies = {topology.name for topology in fleet.topologies}
     for workload in fleet.workloads:
         yield from _demands(workload.declared.origin, demands(fleet, workload))
         yield from _minimum(workload)
-        yield from _topologies(workload, topologies)
+        yield from _topologies(fleet, workload)
         if workload.kind == "TrainJob" and workload.pool.backend.is_kai:
             name = workload.pool.backend.scheduler_name
             message = f"a TrainJob has no pod template: its runtime must set schedulerName: {name}"
@@ -170,7 +169,9 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=f"Use at most {pods}.")
 
 
-def _topologies(workload: FleetWorkload, known: set[str]) -> Iterator[Diagnostic]:
+def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
+    known = {topology.name_on(workload.pool.backend) for topology in fleet.topologies}
+    known |= {topology.name for topology in fleet.topologies}
     root: KeyPath = ("metadata", "annotations")
     places = [(root, workload.declared.spec.metadata.annotations)]
     places += [(item.annotations_path, item.annotations) for item in workload.replicas]

@@ -15,7 +15,7 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--context``, ``--kubeconfig``, ``-n`` and ``--cluster-state``: kubectl hands plugins none of its flags."""
     for option in (
         click.option("--cluster-state", metavar="FILE", help="JSON of `kubectl get` instead of a cluster."),
-        click.option("-n", "--namespace", metavar="NAME", help="Count PodGroups of this namespace, not of all."),
+        click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
         click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use."),
         click.option("--context", metavar="NAME", help="The context of the kubeconfig that kubectl is to use."),
     ):

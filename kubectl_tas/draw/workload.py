@@ -84,7 +84,7 @@ def _topology(workload: FleetWorkload) -> str | None:
     placements = [workload.placement, *(item.placement for item in workload.replicas)]
     placements += [item.segments.placement for item in workload.replicas if item.segments]
     named = next((placement.topology for placement in placements if placement), None)
-    return named or (workload.pool.topology.name if workload.pool.topology else None)
+    return named or (workload.pool.topology.name_on(workload.pool.backend) if workload.pool.topology else None)
 
 
 def _branch(part: Part, kind: str) -> Branch:

@@ -106,7 +106,7 @@ class GitSource:
 
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
-        return RawFile(path, b"", Diagnostic(rule, message, Location(path, 1, 1), hint=hint))
+        return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
 
     def _resolved(self, path: str) -> str | None:
         """Where ``path`` leads once links are followed; None where that is outside of the root."""

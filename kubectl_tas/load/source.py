@@ -177,7 +177,7 @@ class FolderSource:
 
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
-        return RawFile(path, b"", Diagnostic(rule, message, Location(path, 1, 1), hint=hint))
+        return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

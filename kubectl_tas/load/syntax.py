@@ -135,7 +135,7 @@ def _choose(error: Any, stopped: Location) -> _Words:
 
 def unreadable(path: str, message: str) -> Diagnostic:
     """A parser's error that has no place."""
-    return Diagnostic(YAML_SYNTAX, message, Location(path, 1, 1), hint="Save the file as UTF-8 text.")
+    return Diagnostic(YAML_SYNTAX, message, Location(path), hint="Save the file as UTF-8 text.")
 
 
 def _bad_start(place: Location) -> _Words:

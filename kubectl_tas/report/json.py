@@ -44,4 +44,5 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _location(place: Location | None) -> dict[str, Any] | None:
-    return None if place is None else {"path": place.path, "line": place.line, "column": place.column}
+    """``line`` and ``column`` are null where the file as a whole is meant."""
+    return None if place is None else {"path": place.path, "line": place.line or None, "column": place.column or None}

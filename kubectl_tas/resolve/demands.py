@@ -73,9 +73,9 @@ def _root(fleet: Fleet, workload: FleetWorkload) -> Iterator[Demand]:
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:
-    """Names of topologies that are missing, and levels by their node labels."""
+    """Names of Topology objects, and levels by their node labels."""
     for path, topology in workload.fill:
-        yield Demand(path, topology, f"the topology of pool {workload.pool.name}")
+        yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
     placements = [workload.placement]
     for item in workload.replicas:
         placements += [item.placement, item.segments.placement if item.segments else None]

@@ -101,7 +101,7 @@ class FleetWorkload(Submission):
     replicas: tuple[FleetReplicas, ...]
     """Its replica types, in the order of the file."""
     fill: tuple[tuple[KeyPath, str], ...]
-    """Where the name of the Topology is missing, as a path of the annotation, and the name."""
+    """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
 
     @property
     def kind(self) -> str:

@@ -73,25 +73,44 @@ class _Reader:
         asked = [name for name in names if name in annotations]
         if not asked:
             return None
-        topology = self._topology(annotations)
-        if topology is None:
+        found = self._topology(annotations, where)
+        if found is None:
             for name in asked:
                 context = f"pool {self.pool.name}"
                 self.dangling.append(
                     Dangling("topology key", annotations[name], (), self.declared, (*where, name), context)
                 )
             return None
-        is_named = labels.TOPOLOGY in annotations or labels.TOPOLOGY in self.root
-        if not is_named and (*ROOT, labels.TOPOLOGY) not in self.fill:
-            self.fill[(*where, labels.TOPOLOGY)] = topology
-        known = self.topologies.get(topology)
+        topology, known = found
         required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
         return Placement(topology, known, required, preferred)
 
-    def _topology(self, annotations: Mapping[str, str]) -> str | None:
-        """The template's own topology, else the workload's, else the pool's."""
-        of_pool = self.pool.topology.name if self.pool.topology else None
-        return annotations.get(labels.TOPOLOGY) or self.root.get(labels.TOPOLOGY) or of_pool
+    def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
+        """The template's own topology, else the workload's, else the pool's, by the name of its Topology object.
+
+        Where the file has none, or one that stands for an existing Topology, that name is to be filled in.
+        """
+        written, path = self._written_topology(annotations, where)
+        known = self._known(written) if written else self.pool.topology
+        name = known.name_on(self.pool.backend) if known else written
+        if name is None:
+            return None
+        if name != written and (written or (*ROOT, labels.TOPOLOGY) not in self.fill):
+            self.fill[path] = name
+        return name, known
+
+    def _written_topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str | None, KeyPath]:
+        """The topology that the file names, and the place of its annotation; of one that is missing, the template's."""
+        for place, found in ((where, annotations), (ROOT, self.root)):
+            if found.get(labels.TOPOLOGY):
+                return found[labels.TOPOLOGY], (*place, labels.TOPOLOGY)
+        return None, (*where, labels.TOPOLOGY)
+
+    def _known(self, name: str) -> FleetTopology | None:
+        """The topology of that name, or the one that an existing Topology of that name stands for."""
+        backend = self.pool.backend
+        bound = (item for item in self.topologies.values() if item.binding(backend) == name)
+        return self.topologies.get(name) or next(bound, None)
 
     def _asked(
         self, annotations: Mapping[str, str], where: KeyPath, name: str, topology: str, known: FleetTopology | None
@@ -138,12 +157,13 @@ class _Reader:
 
     def _segment_placement(self, annotations: Mapping[str, str], where: KeyPath) -> Placement | None:
         """How close a segment's pods must run; None where no topology is named, and none can be filled in."""
-        if any(name in annotations for name in _OF_SEGMENTS):
-            return self.placement(annotations, where, _OF_SEGMENTS) if self._topology(annotations) else None
         placed = any(name in self.root or name in annotations for name in _OF_PODS)
-        named = annotations.get(labels.TOPOLOGY) or self.root.get(labels.TOPOLOGY)
-        topology = named or (self._topology(annotations) if placed else None)
-        return Placement(topology, self.topologies.get(topology), None, None) if topology else None
+        asked = any(name in annotations for name in _OF_SEGMENTS)
+        named, _ = self._written_topology(annotations, where)
+        found = self._topology(annotations, where) if asked or placed or named else None
+        if found is None:
+            return None
+        return self.placement(annotations, where, _OF_SEGMENTS) if asked else Placement(*found, None, None)
 
 
 def _no_index(kind: str) -> str:

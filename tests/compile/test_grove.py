@@ -186,6 +186,31 @@ class TestTopologies:
         assert found["PodGang chat-0"]["metadata"]["annotations"]["grove.io/topology-name"] == "by-hand"
         assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "by-hand")
 
+    @pytest.mark.parametrize("written", [None, "racks", "by-hand"])
+    @pytest.mark.parametrize("on_template", [False, True])
+    def test_a_binding_reaches_the_workloads_of_a_pool(
+        self, repository: Path, written: str | None, on_template: bool
+    ) -> None:
+        """The Topology to name is the existing one, whichever way the workload comes to it."""
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
+        asked = {"kai.scheduler/topology-required-placement": "rack"}
+        job: dict[str, Any] = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": "sweep", "labels": {"kubectl-tas/pool": "team"}},
+            "spec": {"template": {"metadata": {}, "spec": {"containers": [{"name": "main", "image": "busybox"}]}}},
+        }
+        metadata = job["spec"]["template"]["metadata"] if on_template else job["metadata"]
+        metadata["annotations"] = asked | ({"kai.scheduler/topology": written} if written else {})
+        declare(repository, topology(spec=bound), yaml.safe_dump(job))
+        with (repository / "pools/team.yaml").open("a") as file:
+            file.write("  topology: racks\n")
+        found = rendered(repository)
+        sweep = found["Job sweep"]
+        metadata = sweep["spec"]["template"]["metadata"] if on_template else sweep["metadata"]
+        assert metadata["annotations"]["kai.scheduler/topology"] == "by-hand"
+        assert found["PodGroup pg-sweep"]["spec"]["topologyConstraint"] == required("rack", "by-hand")
+
     def test_a_binding_of_another_scheduler_does_not_count(self, repository: Path) -> None:
         bound = "  schedulerTopologyBindings:\n  - {schedulerName: volcano, topologyReference: other}\n"
         found = rendered(declare(repository, topology(spec=bound), clique_set("zone", named="racks")))

@@ -77,7 +77,7 @@ def test_file_too_large(repository: Path, size: int, shown: str) -> None:
     assert complaints(repository) == {"pools/a.yaml": ("file-too-large", message)}
     result = kubectl_tas("validate", "-C", repository)
     assert result.out == (
-        f"pools/a.yaml:1:1: error: {message} [file-too-large]\n"
+        f"pools/a.yaml: error: {message} [file-too-large]\n"
         "  = help: Split the file, or move it out of the folder.\n\n1 error in 2 files.\n"
     )
     assert result.code == 1

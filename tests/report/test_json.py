@@ -44,6 +44,11 @@ def test_every_key_is_there_even_where_nothing_is_known() -> None:
     }
 
 
+def test_file_as_a_whole_has_no_line() -> None:
+    (found,) = json.loads(report.render([Diagnostic(ERROR, "m", Location("pools/a.yaml"))], 1))["diagnostics"]
+    assert found["location"] == {"path": "pools/a.yaml", "line": None, "column": None}
+
+
 def test_is_valid_whatever_the_names(tmp_path: Path) -> None:
     """A name that is no text comes out as JSON's own escape once the stream escapes what it cannot encode."""
     name = 'a\n"\x1b\udcff.yaml'

@@ -43,9 +43,9 @@ def test_without_a_place() -> None:
     )
 
 
-def test_without_the_line() -> None:
-    shown = text.render([Diagnostic(ERROR, "too large", Location("x.yaml", 1, 1))], 1)
-    assert shown.splitlines()[:2] == ["x.yaml:1:1: error: too large [some-error]", ""]
+def test_file_as_a_whole_has_no_line() -> None:
+    shown = text.render([Diagnostic(ERROR, "too large", Location("x.yaml"))], 1)
+    assert shown.splitlines()[:2] == ["x.yaml: error: too large [some-error]", ""]
 
 
 def test_gutter_is_as_wide_as_the_number() -> None:
