@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.live.grove import GroveState, Levels
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.live.grove import GroveState, Levels, LiveSet, SetKey
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology
 
 CONDITION = "TopologyLevelsUnavailable"
@@ -28,6 +28,27 @@ TOPOLOGY_DRIFT = Rule(
     "Domains that are valid here may not be there. Apply the file, or take over what the cluster has; the levels "
     "of grove-topology change when Grove's operator is restarted with its new configuration.",
 )
+
+
+TOPOLOGY_UNDEPLOYED = Rule(
+    "topology-undeployed",
+    Severity.INFO,
+    "A cluster topology is in the repository and not in the cluster, or the other way round.",
+    "A new file has not been applied yet, or an old one was removed and not pruned. Sets that use a topology that is "
+    "not there are refused.",
+)
+
+
+class Placed(Protocol):
+    """A set, of a file or of a cluster."""
+
+    @property
+    def topology_name(self) -> str | None:
+        """The cluster topology that it uses; None: no topology applies."""
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains that it asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +74,7 @@ class Drift:
     topology: FleetTopology | None
 
 
-def condition(item: PodCliqueSet, topologies: Mapping[str, Collection[str]]) -> Condition | None:
+def condition(item: Placed, topologies: Mapping[str, Collection[str]]) -> Condition | None:
     """The condition of a set, where ``topologies`` are the domains by name; None where no topology applies to it."""
     name = item.topology_name
     if name is None:
@@ -78,7 +99,12 @@ def domains(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
 
 
 def drifts(fleet: Fleet, state: GroveState) -> tuple[Drift, ...]:
-    """Cluster topologies that are not the same in the repository and in the cluster, sorted by name."""
+    """Cluster topologies that are not the same in the repository and in the cluster, sorted by name.
+
+    Nothing where nothing is known of those of the cluster.
+    """
+    if state.topologies is None:
+        return ()
     declared = declared_levels(fleet)
     topologies = {topology.name: topology for topology in fleet.topologies}
     return tuple(
@@ -89,10 +115,20 @@ def drifts(fleet: Fleet, state: GroveState) -> tuple[Drift, ...]:
 
 
 def check_drift(fleet: Fleet, state: GroveState) -> Iterator[Diagnostic]:
-    """The sets of the cluster whose levels are unavailable there, and topologies with other levels there."""
+    """The sets of the cluster whose levels are unavailable there, and topologies that are not the same there."""
+    if state.sets is not None and state.topologies is not None:
+        yield from _unavailable(fleet, state.sets, domains(state.topologies))
+    has_operator = fleet.grove is not None and fleet.grove.operator is not None
+    for drift in drifts(fleet, state):
+        if drift.declared is not None or drift.name != DEFAULT_TOPOLOGY or has_operator:
+            yield _difference(drift)
+
+
+def _unavailable(
+    fleet: Fleet, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
+) -> Iterator[Diagnostic]:
     places = {(item.namespace, item.name): item.declared for item in fleet.pod_clique_sets}
-    live = domains(state.topologies)
-    for (namespace, name), item in state.sets.items():
+    for (namespace, name), item in sets.items():
         found = condition(item, live)
         if found is None or found.status == "False":
             continue
@@ -105,14 +141,22 @@ def check_drift(fleet: Fleet, state: GroveState) -> Iterator[Diagnostic]:
         place = declared.at("metadata", "name") if declared else None
         hint = "Bring the levels back, or deploy the set anew."
         yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, place, hint=hint)
-    for drift in drifts(fleet, state):
-        if drift.topology is not None and drift.live is not None and drift.declared is not None:
-            message = (
-                f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, '
-                f"but {_text(drift.live)} in the cluster"
-            )
-            place = drift.topology.declared.origin.locate(drift.topology.path, key=True)
-            yield Diagnostic(TOPOLOGY_DRIFT, message, place, hint="Apply the file, or take over the cluster's levels.")
+
+
+def _difference(drift: Drift) -> Diagnostic:
+    topology = drift.topology
+    if topology is None or drift.declared is None:
+        message = f'the cluster topology "{drift.name}" is in the cluster, but not in this repository'
+        hint = "Nothing to do where it is managed elsewhere; otherwise declare it here, or delete it there."
+        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, None, hint=hint)
+    place = topology.declared.origin.locate(topology.path, key=True)
+    if drift.live is None:
+        message = f'the cluster topology "{drift.name}" is not in the cluster'
+        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, place, hint="Apply the file.")
+    message = (
+        f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in the cluster'
+    )
+    return Diagnostic(TOPOLOGY_DRIFT, message, place, hint="Apply the file, or take over the cluster's levels.")
 
 
 def _text(levels: Levels) -> str:

@@ -18,20 +18,39 @@ def with_changes(session: Session, base: str | None, cluster: Mapping[str, str |
 
     Raises TasError where the revision or the cluster cannot be read.
     """
+    from kubectl_tas.check.change import Change
     from kubectl_tas.check.drift import check_drift
-    from kubectl_tas.check.transitions import Change, check_transitions
+    from kubectl_tas.check.transitions import check_transitions
     from kubectl_tas.diagnostics import in_order
 
-    before = _fleet_at(session, base) if base is not None else None
+    before, unread = _fleet_at(session, base) if base is not None else (None, ())
     found = list(session.diagnostics)
-    state = None
-    if cluster is not None and any(_uses_grove(fleet) for fleet in (session.fleet, before) if fleet is not None):
-        state = read_grove(cluster)
+    state = _grove_state(cluster, session.fleet, before) if cluster is not None else None
+    if state is not None:
         found += check_drift(session.fleet, state)
     if before is not None and base is not None:
         busy = _busy_queues(cluster) if cluster is not None and before.repository.subpools else frozenset[str]()
-        found += check_transitions(Change(before, session.fleet, base, session.complete, state, busy))
+        found += check_transitions(Change(before, session.fleet, base, session.complete, state, busy, unread))
     return replace(session, diagnostics=in_order(found))
+
+
+def _grove_state(cluster: Mapping[str, str | None], *fleets: Fleet | None) -> GroveState | None:
+    """Grove's objects of the cluster; None where there is nothing of Grove to compare.
+
+    Where there are but topologies, which pools may use too, Grove need not be installed.
+    """
+    from kubectl_tas.live.kubectl import NoSuchResourceError
+
+    repositories = [fleet.repository for fleet in fleets if fleet is not None]
+    needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
+    if not needs_grove and not any(item.topologies for item in repositories):
+        return None
+    try:
+        return read_grove(cluster)
+    except NoSuchResourceError:
+        if needs_grove:
+            raise
+        return None
 
 
 def read_grove(options: Mapping[str, str | None]) -> GroveState:
@@ -45,19 +64,16 @@ def read_grove(options: Mapping[str, str | None]) -> GroveState:
     return from_cluster(Access(options.get("context"), options.get("kubeconfig")))
 
 
-def _fleet_at(session: Session, base: str) -> Fleet:
-    """The fleet at a revision; what was wrong with it then is of no interest now."""
+def _fleet_at(session: Session, base: str) -> tuple[Fleet, tuple[str, ...]]:
+    """The fleet at a revision, and the places there that could not be read."""
+    from kubectl_tas.diagnostics import Severity, in_order
     from kubectl_tas.load.git import GitSource
     from kubectl_tas.load.repository import load_repository
     from kubectl_tas.resolve.resolver import resolve
 
-    return resolve(load_repository(GitSource(session.root, base)).repository)
-
-
-def _uses_grove(fleet: Fleet) -> bool:
-    """Whether there is anything of Grove, so that its objects in the cluster matter."""
-    repository = fleet.repository
-    return bool(repository.pod_clique_sets or repository.operators or repository.topologies)
+    loaded = load_repository(GitSource(session.root, base))
+    errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
+    return resolve(loaded.repository), tuple(str(item.location) for item in errors)
 
 
 def _busy_queues(cluster: Mapping[str, str | None]) -> frozenset[str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.kubectl import Access
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.live.kubectl import Access, NoSuchResourceError
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
 
 SETS = "podcliquesets.grove.io"
 CLIQUES = "podcliques.grove.io"
@@ -28,81 +27,119 @@ Levels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GroveState:
-    """What a cluster has of Grove."""
+class LiveSet:
+    """What a PodCliqueSet of the cluster asks for, whatever else stands in it."""
 
-    sets: dict[SetKey, PodCliqueSet]
+    topology_name: str | None
+    """The cluster topology that it uses; None: it asks for no placement."""
+    is_named: bool
+    """Whether it names that topology; otherwise it is the default."""
+    domains: tuple[str, ...]
+    """The domains that it asks for, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroveState:
+    """What is known of Grove in one cluster. None: nothing is known of these."""
+
+    sets: Mapping[SetKey, LiveSet] | None
     """Sorted by namespace and name."""
-    topologies: dict[str, Levels]
-    scheduled_pods: dict[SetKey, int]
-    """Pods of a set that have a node; empty where the PodCliques are not known."""
+    topologies: Mapping[str, Levels] | None
+    """Sorted by name."""
+    pods: Mapping[SetKey, int] | None
+    """Pods that have a node, by set; sets without any are left out."""
 
     def scheduled(self, key: SetKey) -> int | None:
         """How many pods of a set have a node; None where that is not known."""
-        if key not in self.sets:
+        if self.sets is not None and key not in self.sets:
             return 0
-        return self.scheduled_pods.get(key)
+        return None if self.pods is None else self.pods.get(key, 0)
 
 
 def from_cluster(access: Access) -> GroveState:
-    """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
+    """The state of the cluster that ``access`` names.
+
+    Raises NoSuchResourceError where Grove is not installed there, and TasError where the cluster cannot be read.
+    """
     sets = kubectl.get(access, SETS, namespaced=True)
     cliques = kubectl.get(access, CLIQUES, namespaced=True)
-    return _state([*sets, *cliques, *_topologies(access)])
+    found = _state([*sets, *cliques, *_topologies(access)])
+    return GroveState(found.sets or {}, found.topologies or {}, found.pods or {})
 
 
 def _topologies(access: Access) -> list[dict[str, Any]]:
-    """Cluster topologies, under the name that this cluster has for them."""
-    try:
-        return kubectl.get(access, TOPOLOGIES)
-    except TasError as first:
+    """Cluster topologies, under both their names: after an update of Grove a cluster may know either."""
+    found: list[dict[str, Any]] = []
+    missing: list[NoSuchResourceError] = []
+    for resource in (TOPOLOGIES, BINDINGS):
         try:
-            return kubectl.get(access, BINDINGS)
-        except TasError:
-            raise first from None
+            found += kubectl.get(access, resource)
+        except NoSuchResourceError as error:
+            missing.append(error)
+    if len(missing) == 2:
+        raise missing[0]
+    return found
 
 
 def from_file(path: str) -> GroveState:
-    """The state in a file. Raises TasError where it holds something else."""
+    """The state in a file, which may hold but some kinds of objects. Raises TasError where it holds something else."""
     return _state(kubectl.read_file(path))
 
 
 def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
-    sets: dict[SetKey, PodCliqueSet] = {}
+    """Of a kind of which there is no object nothing is known."""
+    sets: dict[SetKey, LiveSet] = {}
     topologies: dict[str, Levels] = {}
-    cliques: list[dict[str, Any]] = []
-    try:
-        for item in objects:
-            match item.get("kind"):
+    pods: Counter[SetKey] = Counter()
+    kinds = set()
+    for item in objects:
+        kind = item.get("kind")
+        kinds.add(kind)
+        try:
+            match kind:
                 case "PodCliqueSet":
-                    found = PodCliqueSet.model_validate(_without_nulls(item))
-                    sets[(found.metadata.namespace or "default", found.metadata.name)] = found
+                    sets[_key(item, item["metadata"]["name"])] = _live_set(item)
                 case "ClusterTopology" | "ClusterTopologyBinding":
                     levels = item["spec"]["levels"]
                     topologies[str(item["metadata"]["name"])] = tuple((str(x["domain"]), str(x["key"])) for x in levels)
                 case "PodClique":
-                    cliques.append(item)
-        scheduled = _scheduled(sets, cliques)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        hint = "It must be what `kubectl get ... -o json` prints."
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else repr(error)
-        raise TasError(f"an object of Grove in the cluster cannot be read: {reason}", hint=hint) from error
-    return GroveState(dict(sorted(sets.items())), dict(sorted(topologies.items())), scheduled)
+                    owner = (item["metadata"].get("labels") or {}).get(PART_OF)
+                    pods[_key(item, owner)] += int((item.get("status") or {}).get("scheduledReplicas") or 0)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            lacking = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            hint = "It must be what `kubectl get ... -o json` prints."
+            raise TasError(f"the {kind} {_called(item)} of the cluster cannot be read: {lacking}", hint=hint) from error
+    return GroveState(
+        dict(sorted(sets.items())) if "PodCliqueSet" in kinds else None,
+        dict(sorted(topologies.items())) if topologies else None,
+        pods if "PodClique" in kinds else None,
+    )
 
 
-def _scheduled(sets: dict[SetKey, PodCliqueSet], cliques: list[dict[str, Any]]) -> dict[SetKey, int]:
-    """Scheduled pods by set. Without any PodClique nothing is known."""
-    found = dict.fromkeys(sets, 0) if cliques else {}
-    for item in cliques:
-        metadata = item["metadata"]
-        key = (str(metadata.get("namespace") or "default"), str((metadata.get("labels") or {}).get(PART_OF)))
-        if key in found:
-            found[key] += int((item.get("status") or {}).get("scheduledReplicas") or 0)
-    return found
+def _key(item: Mapping[str, Any], name: object) -> SetKey:
+    return str(item["metadata"].get("namespace") or "default"), str(name)
 
 
-def _without_nulls(data: Any) -> Any:
-    """Kubernetes takes a null field for an absent one."""
-    if isinstance(data, dict):
-        return {key: _without_nulls(value) for key, value in data.items() if value is not None}
-    return [_without_nulls(item) for item in data] if isinstance(data, list) else data
+def _called(item: Mapping[str, Any]) -> str:
+    """Namespace and name, as far as there are any."""
+    metadata = item.get("metadata")
+    found = [metadata.get(field) for field in ("namespace", "name")] if isinstance(metadata, dict) else []
+    return "/".join(str(part) for part in found if part) or "without a name"
+
+
+def _live_set(item: Mapping[str, Any]) -> LiveSet:
+    """Both spellings are read; domains and fields that this tool does not know are no obstacle."""
+    template = item["spec"]["template"]
+    parts = [template, *(template.get("podCliqueScalingGroups") or ()), *(template.get("cliques") or ())]
+    constraints = [part.get("topologyConstraint") or {} for part in parts]
+    packs = [constraint.get("pack") or {} for constraint in constraints]
+    asked = [
+        domain
+        for constraint, pack in zip(constraints, packs, strict=True)
+        for domain in (constraint.get("packDomain") or pack.get("required"), pack.get("preferred"))
+        if domain
+    ]
+    names = [template.get("clusterTopologyName"), *(constraint.get("topologyName") for constraint in constraints)]
+    named = next((str(name) for name in names if name), None)
+    used = named or (DEFAULT_TOPOLOGY if asked else None)
+    return LiveSet(used, named is not None, tuple(dict.fromkeys(map(str, asked))))

@@ -15,6 +15,10 @@ from kubectl_tas.process import run
 _GIVE = "Pass --cluster-state FILE with the JSON of `kubectl get`, or --context and --kubeconfig."
 
 
+class NoSuchResourceError(TasError):
+    """The cluster does not have this kind of object at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """Which cluster is meant. kubectl hands none of its own flags to plugins, so every command has them."""
@@ -33,13 +37,13 @@ class Access:
 def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
     """All objects of a resource, only those in the namespace of ``access`` where it names one.
 
-    Raises TasError where the cluster does not answer with them.
+    Raises NoSuchResourceError where the cluster has no such kind, and TasError where it does not answer with them.
     """
     program = os.environ.get("KUBECTL_PATH") or "kubectl"
     scope = (["-n", access.namespace] if access.namespace else ["-A"]) if namespaced else []
     done = run([program, *access.flags(), "get", resource, *scope, "-o", "json"])
     if done.code != 0:
-        raise TasError(_explain(resource, done.err), hint=_GIVE)
+        raise _failure(resource, done.err)
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
@@ -71,15 +75,16 @@ def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
         raise TasError(f"{what} is not JSON of Kubernetes objects: {error}", hint=hint) from error
 
 
-def _explain(resource: str, message: str) -> str:
+def _failure(resource: str, message: str) -> TasError:
     """kubectl's complaint in one plain sentence."""
     lowered = message.lower()
     last = message.strip().splitlines()[-1] if message.strip() else "it gave no reason"
     if "forbidden" in lowered:
-        return f"the cluster forbids reading {resource}: {last}"
+        return TasError(f"the cluster forbids reading {resource}: {last}", hint=_GIVE)
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
         owner = "Grove" if resource.endswith(".grove.io") else "KAI Scheduler"
-        return f"the cluster has no {resource}: {owner}'s CustomResourceDefinitions are not installed"
+        missing = f"the cluster has no {resource}: {owner}'s CustomResourceDefinitions are not installed"
+        return NoSuchResourceError(missing, hint=_GIVE)
     if "context" in lowered and ("does not exist" in lowered or "not found" in lowered):
-        return f"kubectl knows no such context: {last}"
-    return f"the cluster cannot be reached: {last}"
+        return TasError(f"kubectl knows no such context: {last}", hint=_GIVE)
+    return TasError(f"the cluster cannot be reached: {last}", hint=_GIVE)

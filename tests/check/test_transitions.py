@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,11 +18,13 @@ from tests.support.grove import (
     live_clique,
     live_set,
     live_topology,
+    of,
     operator,
     rules,
     scaling_group,
     state,
     topology,
+    two_clusters,
 )
 from tests.support.history import commit
 
@@ -63,9 +66,9 @@ class TestRemovedTopologies:
         commit(root)
         declare(root, operator())
         file = state(tmp_path, live_topology(), live_set())
-        ((rule, message),) = findings(root, "--base", "HEAD", "--cluster-state", file)
-        assert rule == "topology-removed"
-        assert "default/chat of the cluster" in message
+        found = dict(findings(root, "--base", "HEAD", "--cluster-state", file))
+        assert "default/chat of the cluster" in found.pop("topology-removed")
+        assert found.keys() == {"topology-undeployed"}
 
     def test_moved_to_another_file(self, repository: Path) -> None:
         root = declare(repository, clique_set("rack", named="racks"), topology())
@@ -112,6 +115,31 @@ class TestChangedLevels:
         declare(root, topology("racks", WIDER), clique_set("rack", named="racks"))
         assert rules(root, "--base", "HEAD") == []
 
+    @pytest.mark.parametrize(
+        ("domains", "work", "found"),
+        [
+            ("zone host", True, ["topology-levels-changed"]),
+            ("zone host", False, []),
+            (WIDER, True, []),
+        ],
+        ids=["a level goes", "nothing runs", "a level comes"],
+    )
+    def test_used_by_a_pool(self, repository: Path, domains: str, work: bool, found: list[str]) -> None:
+        workflow = """
+workflow:
+  name: train
+  pool: team
+  tasks: [{name: t, image: busybox, resource: r}]
+  resources: {r: {gpu: 1, topology: [{key: zone, group: g}]}}
+"""
+
+        def write_with(text: str) -> Path:
+            declare(repository, text, *([workflow] if work else []))
+            return write(repository, {"pools/team.yaml": pool(spec="  topology: racks\n")})
+
+        commit(write_with(topology()))
+        assert rules(write_with(topology("racks", domains)), "--base", "HEAD") == found
+
     @pytest.mark.parametrize(("pods", "found"), [(0, []), (3, ["topology-levels-changed"])])
     def test_while_nothing_is_scheduled(self, repository: Path, tmp_path: Path, pods: int, found: list[str]) -> None:
         root = declare(repository, topology(), clique_set("rack", named="racks"))
@@ -146,6 +174,58 @@ class TestChangedConstraints:
         commit(root)
         declare(root, operator(), clique_set(asked, cliques, groups))
         assert rules(root, "--base", "HEAD") == ["set-constraint-changed" for _ in found]
+
+    @pytest.mark.parametrize(
+        ("cliques", "groups", "found"),
+        [
+            (BEFORE[0], "", ["a"]),
+            (BEFORE[0], BEFORE[1] + scaling_group("h", "b", "host"), ["b"]),
+            (BEFORE[0], scaling_group("h", "a", "host"), ["a"]),
+            (BEFORE[0], scaling_group("h", "a", "rack"), []),
+            (BEFORE[0], BEFORE[1] + scaling_group("h", "b"), []),
+            (clique("b"), scaling_group("h", "b", "rack"), ["b"]),
+            (clique("b"), "", []),
+        ],
+        ids=["group gone", "group new", "group changes", "group renamed", "group asks nothing", "other", "clique gone"],
+    )
+    def test_through_the_scaling_group(self, repository: Path, cliques: str, groups: str, found: list[str]) -> None:
+        root = declare(repository, operator(), clique_set("zone", *self.BEFORE))
+        commit(root)
+        declare(root, operator(), clique_set("zone", cliques, groups))
+        messages = [message for _, message in findings(root, "--base", "HEAD")]
+        assert len(messages) == len(found)
+        assert all(f'clique "{name}" by its scaling group' in text for name, text in zip(found, messages, strict=True))
+
+    @pytest.mark.parametrize("known", [[], [live_topology()]], ids=["nothing", "topologies"])
+    def test_a_state_that_knows_nothing_of_sets_excuses_nothing(
+        self, repository: Path, tmp_path: Path, known: list[dict[str, Any]]
+    ) -> None:
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), topology("other"), clique_set("zone", named="other"))
+        file = state(tmp_path, {"kind": "Queue", "metadata": {"name": "x"}}, *known)
+        found = set(rules(root, "--base", "HEAD", "--cluster-state", file)) - {"topology-undeployed"}
+        assert found == {"set-constraint-changed", "set-reference-changed"}
+
+    def test_the_state_of_one_cluster_excuses_nothing_in_another(self, repository: Path, tmp_path: Path) -> None:
+        def sets(asked: str) -> list[str]:
+            return [clique_set(asked, name=f"on-{x}", named="racks", labels=of(x)) for x in "ab"]
+
+        root = two_clusters(repository, topology(), *sets("rack"))
+        commit(root)
+        two_clusters(root, topology(), *sets("zone"))
+        file = state(tmp_path, live_topology(), live_set("on-b"), live_clique(0, of="on-b"))
+        assert rules(root, "--base", "HEAD", "--cluster-state", file) == ["set-constraint-changed"] * 2
+
+    @pytest.mark.parametrize("changed", ["a", "b"])
+    def test_sets_of_one_name_in_two_clusters(self, repository: Path, changed: str) -> None:
+        def sets(asked: str) -> list[str]:
+            return [clique_set(asked if x == changed else "rack", named="racks", labels=of(x)) for x in "ab"]
+
+        root = two_clusters(repository, topology(), *sets("rack"))
+        commit(root)
+        two_clusters(root, topology(), *sets("zone"))
+        assert rules(root, "--base", "HEAD") == ["set-constraint-changed"]
 
     def test_replicas_may_change(self, repository: Path) -> None:
         root = declare(repository, operator(), clique_set("zone"))
@@ -197,6 +277,22 @@ class TestSubpools:
         write(repository, {"subpools/a.yaml": subpool("a", 11, state=what)})
         assert rules(repository, "--base", "HEAD") == ([] if what == "ACTIVE" else ["subpool-state-changed"])
 
+    @pytest.mark.parametrize(
+        ("before", "after", "found"),
+        [
+            ("DELETING", "ARCHIVED", ["subpool-state-changed"]),
+            ("ACTIVE", "DELETING", []),
+            ("ARCHIVED", "ACTIVE", []),
+        ],
+    )
+    def test_quota_beside_the_state(
+        self, repository: Path, before: SubpoolState, after: SubpoolState, found: list[str]
+    ) -> None:
+        write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10, state=before)})
+        commit(repository)
+        write(repository, {"subpools/a.yaml": subpool("a", 20, state=after)})
+        assert rules(repository, "--base", "HEAD") == found
+
     @pytest.mark.parametrize("what", STATES)
     def test_the_document_stays(self, repository: Path, what: SubpoolState) -> None:
         write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10, state=what)})
@@ -230,6 +326,20 @@ class TestSubpools:
         file.write_text(json.dumps({"items": [queue]}))
         found = rules(repository, "--base", "HEAD", "--cluster-state", file)
         assert found == (["subpool-state-changed"] if running else [])
+
+
+@pytest.mark.parametrize("path", ["workflows/0.yaml", "tas.yaml"])
+def test_what_could_not_be_read_before_is_named(repository: Path, path: str) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a, namespace: ml}]}\n"
+    declared = (clique_set("zone", named="racks"), topology())
+    text = write(declare(repository, *declared), {"tas.yaml": config}) / path
+    good = text.read_text()
+    text.write_text(good.replace("spec:", "spce:"))
+    commit(repository)
+    text.write_text(good)
+    ((rule, message),) = findings(repository, "--base", "HEAD")
+    assert rule == "base-unread"
+    assert f": {path}:" in message
 
 
 def test_nothing_has_changed(repository: Path) -> None:

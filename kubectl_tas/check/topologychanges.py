@@ -1,0 +1,102 @@
+"""Cluster topologies that are removed or changed while something uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.check.change import Change, kept_sets, live_sets, scheduled_pods, set_key
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.live.grove import SetKey
+from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+
+TOPOLOGY_REMOVED = Rule(
+    "topology-removed",
+    Severity.ERROR,
+    "A cluster topology is removed that is still used.",
+    "A finalizer keeps it in the cluster while a PodCliqueSet names it, and the workflows of a pool would lose their "
+    "placement. Move its users to another topology first.",
+)
+TOPOLOGY_LEVELS_CHANGED = Rule(
+    "topology-levels-changed",
+    Severity.ERROR,
+    "The levels of a cluster topology change while PodCliqueSets use it.",
+    "Pods have been placed by the old levels, so Grove's webhook refuses the change until none of those sets has a "
+    "scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. Drain the sets first, "
+    "or declare a second topology. With the cluster's state, sets without scheduled pods do not count.",
+)
+
+
+def removed_topologies(change: Change) -> Iterator[Diagnostic]:
+    """What uses a cluster topology that is gone."""
+    if not change.complete:
+        return
+    after = _topologies(change.after)
+    for name, topology in _topologies(change.before).items():
+        if name in after:
+            continue
+        hint = "Bring it back, or move what uses it to another topology first."
+        related = (Related(f"declared at {change.revision}", topology.declared.at(*topology.path)),)
+        for who, place in _users(change, name):
+            message = f'the cluster topology "{name}" is removed since {change.revision}, but {who} uses it'
+            yield Diagnostic(TOPOLOGY_REMOVED, message, place, related, hint=hint)
+
+
+def _users(change: Change, name: str) -> Iterator[tuple[str, Location | None]]:
+    """What uses a cluster topology once the change is made, with the place; and sets that only the cluster has."""
+    for pool in change.after.pools:
+        if pool.declared.spec.spec.topology == name:
+            yield f"pool {pool.name}", pool.declared.at("spec", "topology")
+    for item in change.after.pod_clique_sets:
+        if item.topology_name == name:
+            yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
+    declared = {set_key(item) for item in change.after.pod_clique_sets}
+    for key, live in live_sets(change).items():
+        if live.topology_name == name and key not in declared:
+            yield f"PodCliqueSet {'/'.join(key)} of the cluster", None
+
+
+def changed_levels(change: Change) -> Iterator[Diagnostic]:
+    """Cluster topologies whose levels change while pods are, or may be, placed by them."""
+    after = _topologies(change.after)
+    for name, topology in _topologies(change.before).items():
+        current = after.get(name)
+        if current is None or current.levels == topology.levels:
+            continue
+        users = ["/".join(key) for key in _placed_by(change, name)]
+        if not set(topology.levels) <= set(current.levels):
+            users += _placing_pools(change, name)
+        if users:
+            message = (
+                f'the levels of the cluster topology "{name}" change since {change.revision} from '
+                f"{_levels(topology)} to {_levels(current)}, but it is used by {', '.join(users)}"
+            )
+            related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
+            place = current.declared.origin.locate(current.path, key=True)
+            hint = "Drain them first, or declare a second topology."
+            yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
+
+
+def _placed_by(change: Change, name: str) -> Iterator[SetKey]:
+    """The sets that have, or may have, pods placed by a topology."""
+    kept = {set_key(before) for before, _ in kept_sets(change) if before.topology_name == name}
+    live = {key for key, item in live_sets(change).items() if item.topology_name == name}
+    other = {key for key, item in live_sets(change).items() if item.topology_name != name}
+    for key in sorted((kept - other if change.is_one_cluster else kept) | live):
+        if scheduled_pods(change, key) != 0:
+            yield key
+
+
+def _placing_pools(change: Change, name: str) -> list[str]:
+    """The pools that name a topology and have work to place by it."""
+    busy = {item.pool.name for item in change.after.submissions}
+    pools = (pool for pool in change.after.pools if pool.declared.spec.spec.topology == name)
+    return [f"the work of pool {pool.name}" for pool in pools if pool.name in busy]
+
+
+def _levels(topology: FleetTopology) -> str:
+    return " > ".join(f"{level.key} ({level.label})" for level in topology.levels)
+
+
+def _topologies(fleet: Fleet) -> dict[str, FleetTopology]:
+    """Cluster topologies by name."""
+    return {topology.name: topology for topology in fleet.topologies if topology.pool is None}
