@@ -13,13 +13,18 @@ from tests.support.grove import (
     clique,
     clique_set,
     declare,
+    findings,
+    live_clique,
     live_set,
     live_topology,
+    of,
     operator,
     rules,
     state,
     topology,
+    two_clusters,
 )
+from tests.support.history import commit
 
 OVERVIEW = """\
 gb200-topology            ml-team/inference-llama-405b
@@ -97,6 +102,7 @@ def test_as_data(repository: Path, tmp_path: Path) -> None:
         {
             "namespace": "default",
             "name": "chat",
+            "backend": None,
             "topology": "grove-topology",
             "default": True,
             "condition": {
@@ -108,6 +114,12 @@ def test_as_data(repository: Path, tmp_path: Path) -> None:
         }
     ]
     assert usage(root, "--cluster-state", example(tmp_path))["from"] == "cluster"
+
+
+def test_sets_of_two_clusters(repository: Path) -> None:
+    root = two_clusters(repository, topology(), *(clique_set("rack", named="racks", labels=of(x)) for x in "ab"))
+    assert kubectl_tas("topology", "usage", "-C", root).out == "racks  a/default/chat\nracks  b/default/chat\n"
+    assert [item["backend"] for item in usage(root)["podCliqueSets"]] == ["a", "b"]
 
 
 class TestConditions:
@@ -176,6 +188,24 @@ class TestDrift:
         assert rules(root) == []
         assert sorted(rules(root, "--cluster-state", file)) == ["set-levels-unavailable", "topology-drift"]
 
+    def test_validate_tells_what_is_on_one_side_only(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology("racks"))
+        assert rules(root, "--cluster-state", state(tmp_path, live_topology())) == []
+        for name in ("racks", "other"):
+            found = [message for _, message in findings(root, "--cluster-state", state(tmp_path, live_topology(name)))]
+            assert found == (
+                []
+                if name == "racks"
+                else [
+                    'the cluster topology "other" is in the cluster, but not in this repository',
+                    'the cluster topology "racks" is not in the cluster',
+                ]
+            )
+
+    def test_a_file_without_topologies_says_nothing_of_them(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology("racks"), clique_set("rack", named="racks"))
+        assert rules(root, "--cluster-state", state(tmp_path, live_set())) == []
+
 
 class TestCluster:
     @pytest.fixture
@@ -209,6 +239,33 @@ class TestCluster:
         assert calls[0] == "--context prod get podcliquesets.grove.io -A -o json"
         assert all(call.startswith("--context prod get ") for call in calls)
 
+    def test_topologies_under_both_names_are_read(self, repository: Path, kubectl: Path) -> None:
+        """An update of Grove leaves the definition of the earlier name behind."""
+        self.answer(kubectl, "podcliquesets", live_set())
+        self.answer(kubectl, "podcliques")
+        self.answer(kubectl, "clustertopologies")
+        self.answer(kubectl, "clustertopologybindings", live_topology())
+        root = declare(repository, topology(), clique_set("rack", named="racks"))
+        assert conditions(root, "--live") == {"chat": ("False", "AllClusterTopologyLevelsAvailable")}
+        assert rules(root, "--live") == []
+
+    def test_a_cluster_that_answers_with_nothing_has_nothing(self, repository: Path, kubectl: Path) -> None:
+        """No PodClique means that no pod is scheduled; of a file that holds none nobody knows."""
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), topology("other"), clique_set("rack", named="other"))
+        self.answer(kubectl, "podcliquesets", live_set())
+        self.answer(kubectl, "podcliques")
+        self.answer(kubectl, "clustertopologies", live_topology(), live_topology("other"))
+        assert rules(root, "--base", "HEAD", "--live") == []
+        self.answer(kubectl, "podcliques", live_clique(1))
+        assert rules(root, "--base", "HEAD", "--live") == ["set-reference-locked"]
+
+    def test_topologies_alone_do_not_need_grove(self, repository: Path, kubectl: Path) -> None:
+        assert rules(declare(repository, topology()), "--live") == []
+        result = kubectl_tas("validate", "-C", declare(repository, topology(), clique_set()), "--live")
+        assert result.code == 3
+
     def test_without_grove(self, repository: Path, kubectl: Path) -> None:
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--live")
         assert result.code == 3
@@ -217,6 +274,12 @@ class TestCluster:
     def test_a_repository_without_grove_does_not_ask_for_it(self, repository: Path, kubectl: Path) -> None:
         assert rules(declare(repository), "--live") == []
         assert not (kubectl / "calls").exists()
+
+    def test_what_is_not_known_here_is_no_obstacle(self, repository: Path, tmp_path: Path) -> None:
+        later = live_set(asked="row")
+        later["spec"]["template"]["topologyConstraint"]["pack"] = {"required": None, "spread": "zone"}
+        found = conditions(declare(repository), "--cluster-state", state(tmp_path, later, live_topology()))
+        assert found == {"chat": ("True", "ClusterTopologyLevelsUnavailable")}
 
     @pytest.mark.parametrize(
         "item",
@@ -231,7 +294,8 @@ class TestCluster:
         file = state(tmp_path, item)
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--cluster-state", file)
         assert result.code == 3
-        assert "cannot be read" in result.err
+        named = "x" if item["metadata"] else "without a name"
+        assert f"the {item['kind']} {named} of the cluster cannot be read: " in result.err
 
 
 def test_admit_judges_a_set(repository: Path, tmp_path: Path) -> None:
@@ -241,3 +305,74 @@ def test_admit_judges_a_set(repository: Path, tmp_path: Path) -> None:
     result = kubectl_tas("admit", file, "-C", root, "--pool", "team", "-o", "json")
     (verdict,) = json.loads(result.out)["workflows"]
     assert (verdict["pool"], verdict["asks"], verdict["verdict"]) == ("team", 16, "unschedulable")
+
+
+class TestDescribe:
+    def test_a_cluster_topology(self, repository: Path) -> None:
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
+        sets = [clique_set(asked, name=asked, named="racks") for asked in ("rack", "block")]
+        root = declare(repository, topology(spec=bound), *sets)
+        assert kubectl_tas("topology", "describe", "racks", "-C", root).out == (
+            "Name:      racks\n"
+            "Kind:      ClusterTopology\n"
+            "File:      workflows/0.yaml\n"
+            "Topology:  by-hand on backend default, which exists already\n"
+            "\n"
+            "Levels:\n"
+            "  DOMAIN  LABEL\n"
+            "  zone    topology.kubernetes.io/zone\n"
+            "  rack    example.com/rack\n"
+            "  host    kubernetes.io/hostname\n"
+            "\n"
+            "Pools: none\n"
+            "\n"
+            "PodCliqueSets:\n"
+            "  NAME           TopologyLevelsUnavailable\n"
+            "  default/block  True (it lacks block)\n"
+            "  default/rack   False\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("config", "operator_more", "shown"),
+        [
+            ("{version: '0.17'}", "", "racks on backend default, rendered here"),
+            ("{version: '0.8'}", "", "none on backend default, which has no KAI Scheduler with topologies"),
+            (
+                "{version: '0.17'}",
+                "scheduler: {profiles: [{name: kai-scheduler, config: {createTopologyResources: false}}]}\n",
+                "racks on backend default, not rendered: createTopologyResources is false",
+            ),
+        ],
+    )
+    def test_what_becomes_of_it(self, repository: Path, config: str, operator_more: str, shown: str) -> None:
+        root = declare(repository, topology(), operator(more=operator_more))
+        spec = f"spec: {{backends: [{{name: default, scheduler: {config}}}]}}"
+        (root / "tas.yaml").write_text(f"apiVersion: tas/v1alpha1\nkind: Config\n{spec}\n")
+        assert f"Topology:  {shown}\n" in kubectl_tas("topology", "describe", "racks", "-C", root).out
+
+    def test_a_pools_own(self, repository: Path) -> None:
+        root = declare(repository)
+        with (root / "pools/team.yaml").open("a") as file:
+            file.write("  topology_keys:\n  - {key: rack, label: example.com/rack}\n")
+        name = "osmo-pool-default-team-topology"
+        shown = kubectl_tas("topology", "describe", name, "-C", root).out
+        assert "Kind:      Pool\n" in shown
+        assert "  KEY   LABEL\n  rack  example.com/rack\n" in shown
+        assert "Pools:\n  NAME  BACKEND\n  team  default\n" in shown
+        assert "PodCliqueSets" not in shown
+
+    def test_an_unknown_name(self, repository: Path) -> None:
+        result = kubectl_tas("topology", "describe", "rack", "-C", declare(repository, topology()))
+        assert result.code == 2
+        assert 'no topology "rack"; there is racks' in result.err
+
+
+def test_the_list_shows_who_uses_a_topology(repository: Path) -> None:
+    root = declare(repository, topology(), clique_set("rack", named="racks"))
+    lines = kubectl_tas("topology", "list", "-C", root).out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"],
+        ["racks", "ClusterTopology", "zone", ">", "rack", ">", "host", "-", "default/chat"],
+    ]
+    listed = json.loads(kubectl_tas("topology", "list", "-C", root, "-o", "json").out)
+    assert listed["topologies"][0]["podCliqueSets"] == ["default/chat"]

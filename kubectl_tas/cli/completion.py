@@ -56,6 +56,11 @@ def workflow_names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.submissions]
 
 
+def topology_names(fleet: Fleet) -> list[str]:
+    """Topologies."""
+    return [topology.name for topology in fleet.topologies]
+
+
 def backend_names(fleet: Fleet) -> list[str]:
     """Backends."""
     return [backend.name for backend in fleet.backends]

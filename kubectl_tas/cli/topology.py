@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubectl_tas.cli.cluster import cluster_options
+from kubectl_tas.cli.completion import from_fleet, topology_names
 from kubectl_tas.cli.session import open_session, repository_option, tell_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubectl_tas.live.grove import GroveState, Levels
-    from kubectl_tas.model.grove import PodCliqueSet
+    from kubectl_tas.check.drift import Placed
+    from kubectl_tas.live.grove import GroveState, SetKey
     from kubectl_tas.report.usage import Use
     from kubectl_tas.resolve.fleet import Fleet
 
@@ -27,7 +28,7 @@ def topology() -> None:
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @repository_option
 def list_topologies(output: str, directory: str | None) -> int:
-    """List all topologies with their levels, from the coarsest to the finest, and the pools that use them."""
+    """List all topologies with their levels, from the coarsest to the finest, and who uses them."""
     from kubectl_tas.report import json, table
 
     session = open_session(directory)
@@ -41,10 +42,11 @@ def list_topologies(output: str, directory: str | None) -> int:
                 item["kind"],
                 " > ".join(level["key"] for level in item["levels"]),
                 ", ".join(item["pools"]) or "-",
+                ", ".join(item["podCliqueSets"]) or "-",
             )
             for item in found
         ]
-        click.echo(table.render(("NAME", "FROM", "LEVELS", "POOLS"), rows), nl=False)
+        click.echo(table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows), nl=False)
     else:
         click.echo("This repository has no topologies.", err=True)
     return tell_errors(session)
@@ -58,9 +60,26 @@ def _topologies(fleet: Fleet) -> list[dict[str, Any]]:
             "file": topology.declared.origin.path,
             "levels": [{"key": level.key, "label": level.label} for level in topology.levels],
             "pools": [pool.name for pool in fleet.pools if pool.topology == topology],
+            "podCliqueSets": [f"{s.namespace}/{s.name}" for s in fleet.pod_clique_sets if s.topology == topology],
         }
         for topology in fleet.topologies
     ]
+
+
+@topology.command()
+@click.argument("name", shell_complete=from_fleet(topology_names))
+@repository_option
+def describe(name: str, directory: str | None) -> int:
+    """Show all about the topology NAME: its levels, the Topology objects it becomes, and who uses it."""
+    from kubectl_tas.draw.topology import page
+
+    session = open_session(directory)
+    found = next((item for item in session.fleet.topologies if item.name == name), None)
+    if found is None:
+        known = ", ".join(topology_names(session.fleet)) or "none"
+        raise click.UsageError(f'no topology "{name}"; there is {known}')
+    click.echo(page(session.fleet, found), nl=False)
+    return tell_errors(session)
 
 
 @topology.command()
@@ -77,7 +96,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
     differ from the files follow.
     """
-    from kubectl_tas.check.drift import declared_levels, drifts
+    from kubectl_tas.check.drift import drifts
     from kubectl_tas.report import json, usage
     from kubectl_tas.report.usage import Difference
 
@@ -89,13 +108,9 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     else:
         state = None
     if state is None:
-        declared = session.fleet.pod_clique_sets
-        sets = {(item.namespace, item.name): item.spec for item in declared}
-        uses, differences = _uses(sets, declared_levels(session.fleet)), None
+        uses, differences = _declared_uses(session.fleet), None
     else:
-        wanted = cluster.get("namespace")
-        sets = {key: item for key, item in state.sets.items() if wanted in (None, key[0])}
-        uses = _uses(sets, state.topologies)
+        uses = _live_uses(state, cluster.get("namespace"))
         differences = [Difference(d.name, d.declared, d.live) for d in drifts(session.fleet, state)]
     if output == "json":
         source = "repository" if state is None else "cluster"
@@ -111,23 +126,46 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     return 1 if failed or (check and (unavailable or differences)) else 0
 
 
-def _uses(sets: Mapping[tuple[str, str], PodCliqueSet], levels: Mapping[str, Levels]) -> list[Use]:
-    """What each set uses, judged by the levels of the topologies that there are."""
-    from kubectl_tas.check.drift import condition, domains
+def _declared_uses(fleet: Fleet) -> list[Use]:
+    """What each set of the repository uses, judged by the topologies of the repository."""
+    from kubectl_tas.check.drift import declared_levels, domains
+
+    known, several = domains(declared_levels(fleet)), len(fleet.backends) > 1
+    return [
+        _use(
+            (item.namespace, item.name),
+            item.spec,
+            known,
+            is_named=bool(item.named),
+            backend=item.backend.name if item.backend and several else None,
+        )
+        for item in fleet.pod_clique_sets
+    ]
+
+
+def _live_uses(state: GroveState, namespace: str | None) -> list[Use]:
+    """What each set of the cluster, or of one namespace of it, uses, judged by the topologies of the cluster."""
+    from kubectl_tas.check.drift import domains
+
+    known, sets = domains(state.topologies or {}), state.sets or {}
+    wanted = {key: item for key, item in sets.items() if namespace in (None, key[0])}
+    return [_use(key, item, known, is_named=item.is_named) for key, item in wanted.items()]
+
+
+def _use(
+    key: SetKey, item: Placed, known: Mapping[str, tuple[str, ...]], *, is_named: bool, backend: str | None = None
+) -> Use:
+    from kubectl_tas.check.drift import condition
     from kubectl_tas.report.usage import Use
 
-    known, found = domains(levels), []
-    for (namespace, name), item in sets.items():
-        state = condition(item, known)
-        found.append(
-            Use(
-                namespace=namespace,
-                name=name,
-                topology=item.topology_name,
-                is_default=item.topology_name is not None and not item.named,
-                status=state.status if state else None,
-                reason=state.reason if state else "",
-                missing=state.missing if state else (),
-            )
-        )
-    return found
+    state = condition(item, known)
+    return Use(
+        namespace=key[0],
+        name=key[1],
+        topology=item.topology_name,
+        is_default=item.topology_name is not None and not is_named,
+        status=state.status if state else None,
+        reason=state.reason if state else "",
+        missing=state.missing if state else (),
+        backend=backend,
+    )

@@ -10,12 +10,12 @@ def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
     """All about a pool, or about one of its subpools."""
     parts = [table.pairs(_subpool_facts(subpool) if subpool else _pool_facts(pool))]
     if subpool is None:
-        parts.append(_section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
-        parts.append(_section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), _queues(pool)))
-    parts.append(_section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
+        parts.append(table.section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
+        parts.append(table.section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), _queues(pool)))
+    parts.append(table.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
     workloads = _workloads(fleet, pool, subpool)
     if workloads:
-        parts.append(_section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
+        parts.append(table.section("Workloads", ("NAME", "KIND", "POOL", "PRIORITY", "GPUS"), workloads))
     return "\n".join(parts)
 
 
@@ -68,13 +68,6 @@ def _workloads(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> l
         for workload in (*fleet.workloads, *fleet.submitted_sets)
         if workload.pool == pool and (subpool is None or workload.subpool == subpool)
     ]
-
-
-def _section(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    if not rows:
-        return f"{title}: none\n"
-    body = "".join(f"  {line}\n" for line in table.render(header, rows).splitlines())
-    return f"{title}:\n{body}"
 
 
 def _gpus(number: int) -> str:

@@ -28,6 +28,14 @@ def pairs(rows: Sequence[tuple[str, str]]) -> str:
     return "".join(f"{_pad(f'{label}:', widest)}  {printable(value)}".rstrip() + "\n" for label, value in rows)
 
 
+def section(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A titled table, indented; without rows it says so."""
+    if not rows:
+        return f"{title}: none\n"
+    body = "".join(f"  {line}\n" for line in render(header, rows).splitlines())
+    return f"{title}:\n{body}"
+
+
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(_pad(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip() + "\n"
 

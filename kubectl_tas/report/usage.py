@@ -29,11 +29,18 @@ class Use:
     reason: str
     missing: tuple[str, ...]
     """Domains that it asks for and the topology lacks."""
+    backend: str | None = None
+    """The cluster that it is for, where there are several."""
 
     @property
     def label(self) -> str:
         """The topology as the overview has it."""
         return f"{self.topology} (default)" if self.is_default else self.topology or NONE
+
+    @property
+    def full_name(self) -> str:
+        """Cluster, where there are several, namespace and name."""
+        return "/".join(part for part in (self.backend, self.namespace, self.name) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class Difference:
 
 def render(uses: Sequence[Use]) -> str:
     """A line for each set, grouped by topology."""
-    rows = [(use.label, f"{use.namespace}/{use.name}") for use in _in_order(uses)]
+    rows = [(use.label, use.full_name) for use in _in_order(uses)]
     return table.render(("", ""), rows).partition("\n")[2] if rows else ""
 
 
@@ -57,7 +64,7 @@ def render_conditions(uses: Sequence[Use]) -> str:
     rows = [
         (
             use.label,
-            f"{use.namespace}/{use.name}",
+            use.full_name,
             use.status or NONE,
             use.reason or NONE,
             ", ".join(use.missing) or NONE,
@@ -82,6 +89,7 @@ def data(uses: Sequence[Use], source: str, differences: Sequence[Difference] | N
             {
                 "namespace": use.namespace,
                 "name": use.name,
+                "backend": use.backend,
                 "topology": use.topology,
                 "default": use.is_default,
                 "condition": _condition(use),
@@ -98,7 +106,7 @@ def data(uses: Sequence[Use], source: str, differences: Sequence[Difference] | N
 
 
 def _in_order(uses: Sequence[Use]) -> list[Use]:
-    return sorted(uses, key=lambda use: (use.topology is None, use.label, use.namespace, use.name))
+    return sorted(uses, key=lambda use: (use.topology is None, use.label, use.full_name))
 
 
 def _condition(use: Use) -> dict[str, Any] | None:

@@ -106,6 +106,20 @@ def declare(root: Path, *documents: str, guarantee: int = 1000) -> Path:
     return write(root, {"pools/team.yaml": pool(guarantee=guarantee), **files})
 
 
+def of(pool_name: str) -> str:
+    """The labels of what belongs to a pool."""
+    return f"{{kubectl-tas/pool: {pool_name}}}"
+
+
+def two_clusters(root: Path, *documents: str) -> Path:
+    """Writes a repository of the backends a and b, a pool of the same name on each, and these documents."""
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a}, {name: b}]}\n"
+    pools = {f"pools/{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in "ab"}
+    declare(root, *documents)
+    (root / "pools/team.yaml").unlink()
+    return write(root, {"tas.yaml": config, **pools})
+
+
 def findings(root: Path, *arguments: str | Path) -> list[tuple[str, str]]:
     """What ``validate`` finds, as rules with their messages."""
     result = kubectl_tas("validate", "-C", root, "-o", "json", *arguments)
