@@ -8,8 +8,9 @@ from kubectl_tas.check.admission import check_admission
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.config import check_config
 from kubectl_tas.check.gangs import check_gangs
-from kubectl_tas.check.grove import check_grove
+from kubectl_tas.check.grove import check_default_topology, check_grove
 from kubectl_tas.check.names import check_names
+from kubectl_tas.check.operator import check_operator
 from kubectl_tas.check.placement import check_placement
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.quota import check_quotas
@@ -36,16 +37,20 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_segments,
     check_gangs,
     check_pod_groups,
+    check_operator,
     check_grove,
+    check_default_topology,
     check_cliques,
     check_versions,
     check_admission,
 )
+NEED_ALL = (check_references, check_default_topology)
+"""Those that look for what is missing."""
 
 
 def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
     """What all rules find. Where loading was not ``complete``, a name that nothing defines is not reported:
     it may stand in the document that could not be read.
     """
-    checks = CHECKS if complete else tuple(check for check in CHECKS if check is not check_references)
+    checks = CHECKS if complete else tuple(check for check in CHECKS if check not in NEED_ALL)
     return tuple(diagnostic for check in checks for diagnostic in check(fleet))

@@ -13,8 +13,8 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import MAX_PREVIEWED, FleetPodCliqueSet
 
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
@@ -34,7 +34,7 @@ CLIQUE_UNKNOWN = Rule(
 CLIQUE_MINIMUM = Rule(
     "clique-minimum",
     Severity.ERROR,
-    "minAvailable of a clique or scaling group is 0 or more than its replicas.",
+    "minAvailable of a clique or scaling group is 0 or more than its replicas, or a clique has no replicas.",
     "A gang that waits for pods that there will never be does not start. Use a number from 1 to replicas.",
 )
 CLIQUE_NAME_LENGTH = Rule(
@@ -53,7 +53,8 @@ SET_REPLICAS = Rule(
 SET_FIELD = Rule(
     "set-field",
     Severity.WARNING,
-    "A field of a PodCliqueSet looks like one that is read, but is spelled differently or stands elsewhere.",
+    "A field of a PodCliqueSet or OperatorConfiguration looks like one that is read, but is spelled differently or "
+    "stands elsewhere.",
     "An API server drops a field that it does not know without a word. Correct the spelling or the indentation.",
 )
 
@@ -142,7 +143,13 @@ def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 def _minimums(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for clique in item.cliques:
         spec, path = clique.spec.spec, (*clique.path, "spec")
-        yield from _minimum(item, f'the clique "{clique.name}"', spec.minAvailable, spec.replicas, path)
+        what = f'the clique "{clique.name}"'
+        if spec.replicas == 0:
+            place = item.declared.at(*path, "replicas")
+            hint = "Raise replicas, or leave the clique out."
+            yield Diagnostic(CLIQUE_MINIMUM, f"{what} has 0 replicas; Grove needs at least 1", place, hint=hint)
+        else:
+            yield from _minimum(item, what, spec.minAvailable, spec.replicas, path)
     for group in item.groups:
         what = f'the scaling group "{group.name}"'
         yield from _minimum(item, what, group.spec.minAvailable, group.spec.replicas, group.path)

@@ -1,4 +1,4 @@
-"""Placement of PodCliqueSets: the three rules that Grove's webhook checks, and the operator's configuration."""
+"""Placement of PodCliqueSets: the three rules that Grove's webhook checks."""
 
 from __future__ import annotations
 
@@ -6,27 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_tas.check.podgroup import CONSTRAINT_ORDER
-from kubectl_tas.check.topology import HOSTNAME, TOPOLOGY_SCHEDULER
+from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.topology import DOMAINS
+from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove
+from kubectl_tas.resolve.grove import Grove
 
-OPERATOR_LEVELS = Rule(
-    "operator-levels",
-    Severity.ERROR,
-    "Grove's operator is to place by topology, but its configuration has no levels.",
-    "The operator ends at its start when topologyAwareScheduling is enabled without a level. List the levels, "
-    "or set enabled to false.",
-)
-HOST_LABEL = Rule(
-    "host-label",
-    Severity.ERROR,
-    "The host level of Grove's operator has another node label than kubernetes.io/hostname.",
-    "The kubelet sets that label on every node; no other names a single host on every provider.",
-)
 PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",
     Severity.ERROR,
@@ -65,8 +53,9 @@ SET_TOPOLOGY_UNUSED = Rule(
 SET_TOPOLOGY_MIXED = Rule(
     "set-topology-mixed",
     Severity.ERROR,
-    "A PodCliqueSet names two cluster topologies.",
-    "A gang is placed within one hierarchy, so a set has one topology. Name it once, at the set.",
+    "A PodCliqueSet refers to two cluster topologies (rule 3, topology reference).",
+    "A gang is placed within one hierarchy, so a set has one topology. A constraint without a name has that of the "
+    "part above it, or else grove-topology. Name it once, at the set.",
 )
 SET_TOPOLOGY_DEFAULT = Rule(
     "set-topology-default",
@@ -85,20 +74,31 @@ TAS_DISABLED = Rule(
 
 
 def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The operator's configuration, and the placement of every set."""
+    """The placement of every set."""
     grove = fleet.grove
     if grove is None:
         return
-    yield from _operator(grove)
     for item in fleet.pod_clique_sets:
         yield from _spelling(item)
         if grove.is_disabled:
             yield from _disabled(item, grove)
             continue
-        yield from _reference(item, grove)
+        yield from _reference(item)
         yield from _domains(item)
         yield from _hierarchy(item)
         yield from _scheduler(item)
+
+
+def check_default_topology(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every set that uses grove-topology where that is not known."""
+    for item in fleet.pod_clique_sets:
+        is_unknown = item.topology is None and (fleet.grove is None or fleet.grove.operator is None)
+        if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
+            message = (
+                f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
+            )
+            hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
+            yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, item.place_of(item.references[0][1]), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,22 +146,6 @@ def _all_asks(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[_Ask, ...], tuple
             yield own, (above, top)
 
 
-def _operator(grove: Grove) -> Iterator[Diagnostic]:
-    if grove.operator is None or grove.is_disabled:
-        return
-    levels = grove.operator.spec.topologyAwareScheduling.levels
-    path: KeyPath = ("topologyAwareScheduling",)
-    if not levels:
-        message = "topologyAwareScheduling is enabled without any level"
-        place = grove.operator.at(*path, "enabled")
-        yield Diagnostic(OPERATOR_LEVELS, message, place, hint="Add levels, or set enabled to false.")
-    for index, level in enumerate(levels):
-        if level.domain == "host" and level.key != HOSTNAME:
-            message = f'the host level must have the node label {HOSTNAME}, not "{level.key}"'
-            place = grove.operator.at(*path, "levels", index, "key")
-            yield Diagnostic(HOST_LABEL, message, place, hint=f"Write key: {HOSTNAME}.")
-
-
 def _spelling(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for constraint, path in item.constraints:
         if constraint.packDomain is not None and constraint.pack is not None and constraint.pack.required is not None:
@@ -176,9 +160,12 @@ def _spelling(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
     assert grove.operator is not None
-    switch = grove.operator.at("topologyAwareScheduling", "enabled")
-    related = (Related("disabled here", switch),)
-    hint = "Set topologyAwareScheduling.enabled to true in the OperatorConfiguration, or remove it."
+    operator, block = grove.operator, "topologyAwareScheduling"
+    if operator.origin.value((block,)) is None:
+        related = (Related(f"the OperatorConfiguration has no {block}", operator.at("kind")),)
+    else:
+        related = (Related("disabled here", operator.at(block, "enabled")),)
+    hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove it."
     for name, path in item.named:
         message = (
             f'rule 3: the PodCliqueSet names the cluster topology "{name}", but topology-aware scheduling is disabled'
@@ -190,7 +177,7 @@ def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
             yield Diagnostic(TAS_DISABLED, message, item.declared.at(*ask.path), related, hint=hint)
 
 
-def _reference(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
+def _reference(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     declared = item.declared
     if item.named and not item.asks:
         name, path = item.named[0]
@@ -200,21 +187,15 @@ def _reference(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
         )
         hint = "Add a topologyConstraint, or remove the name."
         yield Diagnostic(SET_TOPOLOGY_UNUSED, message, declared.at(*path), hint=hint)
-    for name, path in item.named[1:]:
-        first, where = item.named[0]
+    for name, path in item.references[1:]:
+        first, where = item.references[0]
         if name != first:
-            message = f'one set has one cluster topology: this one names "{first}" and "{name}"'
-            related = (Related("the other name", declared.at(*where)),)
+            is_default = path[-1] == "topologyConstraint"
+            other = f'this constraint names none, so it means "{name}"' if is_default else f'this is "{name}"'
+            message = f'rule 3: one set has one cluster topology, and that is "{first}", but {other}'
+            related = (Related(f'"{first}" is meant here', item.place_of(where)),)
             hint = "Name it once, at the set; scaling groups and cliques inherit it."
-            yield Diagnostic(SET_TOPOLOGY_MIXED, message, declared.at(*path), related, hint=hint)
-    if item.topology_name == DEFAULT_TOPOLOGY and grove.operator is None and item.asks:
-        path = item.named[0][1] if item.named else item.constraints[0][1]
-        message = (
-            f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
-        )
-        place = declared.at(*path) if item.named else declared.origin.locate(path, key=True)
-        hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
-        yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, place, hint=hint)
+            yield Diagnostic(SET_TOPOLOGY_MIXED, message, item.place_of(path), related, hint=hint)
 
 
 def _domains(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
@@ -238,10 +219,11 @@ def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     order = _order(item)
     for own, parents in _all_asks(item):
         for ask in own:
-            above = (parent for asks in parents for parent in asks if _binds(parent, ask))
+            above = [parent for asks in parents for parent in asks if _binds(parent, ask)]
             wider = next((parent for parent in above if order.index(ask.domain) < order.index(parent.domain)), None)
             if wider is not None:
-                yield _broader(item, ask, wider, order)
+                narrowest = max(above, key=lambda parent: order.index(parent.domain))
+                yield _broader(item, ask, wider, order, narrowest.domain)
         if len(own) == 2 and order.index(own[1].domain) <= order.index(own[0].domain):
             message = f"prefers {own[1].domain}, which is not narrower than the required {own[0].domain}"
             hint = "Prefer a narrower domain, or leave it out."
@@ -253,7 +235,8 @@ def _binds(parent: _Ask, child: _Ask) -> bool:
     return parent.kind == "required" or child.kind == "preferred"
 
 
-def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...]) -> Diagnostic:
+def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: str) -> Diagnostic:
+    """``narrowest`` is the domain that all parents allow."""
     own = {ask.domain, parent.domain, *([level.key for level in item.topology.levels] if item.topology else DOMAINS)}
     shown = [domain for domain in order if domain in own]
     between = shown[shown.index(ask.domain) : shown.index(parent.domain) + 1]
@@ -262,7 +245,7 @@ def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str,
         f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
     )
     related = (Related(f"{parent.owner} asks for {parent.domain}", item.declared.at(*parent.path)),)
-    narrower = shown[shown.index(parent.domain) :]
+    narrower = shown[shown.index(narrowest) :]
     hint = f"Ask for {' or '.join(narrower)} here, or for a broader domain above."
     return Diagnostic(PACK_HIERARCHY, message, item.declared.at(*ask.path), related, hint=hint)
 

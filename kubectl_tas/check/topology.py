@@ -10,7 +10,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.topology import DOMAINS
-from kubectl_tas.resolve.fleet import Fleet, FleetTopology, Level
+from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology, Level
 
 HOSTNAME = "kubernetes.io/hostname"
 MAX_LEVELS = 16
@@ -78,6 +78,10 @@ class _Fields:
     label: str
 
 
+def _fields(topology: FleetTopology) -> _Fields:
+    return _Fields("key", "label") if topology.pool else _Fields("domain", "key")
+
+
 def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
     """Cluster topologies and the pools' own."""
     for pool in fleet.pools:
@@ -95,27 +99,33 @@ def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
             hint = f"Remove {field}, or set scheduler.type of the backend to kai."
             yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)
     for topology in fleet.topologies:
-        yield from _check_levels(topology, aliases=_has_alias(fleet, topology))
+        yield from _check_levels(topology)
+        if any(topology.is_created_on(backend) for backend in _backends(fleet, topology)):
+            aliases = any(backend.has(Feature.LEVEL_ALIAS) for backend in _backends(fleet, topology))
+            yield from _check_for_kai(topology, aliases=aliases)
 
 
-def _has_alias(fleet: Fleet, topology: FleetTopology) -> bool:
-    backends = (topology.backend,) if topology.backend else fleet.backends
-    return any(backend.has(Feature.LEVEL_ALIAS) for backend in backends)
+def _backends(fleet: Fleet, topology: FleetTopology) -> tuple[FleetBackend, ...]:
+    return (topology.backend,) if topology.backend else fleet.backends
 
 
-def _check_levels(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
-    fields = _Fields("key", "label") if topology.pool else _Fields("domain", "key")
-    levels = topology.levels
+def _check_levels(topology: FleetTopology) -> Iterator[Diagnostic]:
+    fields, levels = _fields(topology), topology.levels
     yield from _duplicates(topology, fields.key, [level.key for level in levels])
     yield from _duplicates(topology, fields.label, [level.label for level in levels])
+    if not topology.pool:
+        yield from _order(topology)
+
+
+def _check_for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
+    """What KAI demands of the Topology that is made of it."""
+    fields, levels = _fields(topology), topology.levels
     if len(levels) > MAX_LEVELS:
         place = _at(topology, MAX_LEVELS, fields.key)
         message = f"the topology has {len(levels)} levels; KAI accepts {MAX_LEVELS}"
         yield Diagnostic(LEVEL_COUNT, message, place, hint="Leave out levels that no workload asks for.")
     for index, level in enumerate(levels):
         yield from _check_level(topology, fields, index, level, aliases=aliases)
-    if not topology.pool:
-        yield from _order(topology)
 
 
 def _check_level(

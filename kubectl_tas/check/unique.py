@@ -11,6 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.model.repository import Declared, KeyPath
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import resource_paths
 
@@ -118,11 +119,16 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
 
 
 def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Generated names that meet although their sources differ."""
+    """Generated names that meet although their sources differ; of two PodCliqueSets once, however many meet."""
     seen: dict[tuple[str, ...], tuple[object, _Named]] = {}
+    met: set[tuple[int, int]] = set()
     for identity, source, item in _generated(fleet):
         owner, first = seen.setdefault(identity, (source, item))
-        if owner != source:
+        if owner == source:
+            continue
+        both = (id(first.declared), id(item.declared))
+        if identity[0] not in ("PodGang", "SubGroup") or both not in met:
+            met.add(both)
             message = f'two sources lead to the {identity[0]} "{item.name}"'
             related = (Related("the other source", first.place),)
             yield Diagnostic(NAME_COLLISION, message, item.place, related, hint="Rename one of them.")
@@ -152,8 +158,22 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         for gang in clique_set.gang_names:
             where = (clique_set.backend.name if clique_set.backend else "", clique_set.namespace)
             yield ("PodGang", *where, gang), clique_set.name, _Named(gang, clique_set.declared)
+        yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
         if workload.is_owned:
             where = (workload.pool.backend.name, workload.pool.backend.namespace)
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
             yield ("PodGroup", *where, workload.pod_group), source, _Named(workload.pod_group, workload.declared)
+
+
+def _sub_groups(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:
+    """What becomes a SubGroup: PodCliques, and replicas of scaling groups that have a constraint."""
+    where = ("SubGroup", item.backend.name if item.backend else "", item.namespace)
+    for name, clique in item.pod_cliques:
+        source = (item.name, "clique", clique.name)
+        yield (*where, name), source, _Named(name, item.declared, (*clique.path, "name"))
+    for replica in range(item.replicas):
+        for name, group in item.group_replicas(replica):
+            if group.spec.topologyConstraint is not None and group.spec.topologyConstraint.asks:
+                source = (item.name, "scaling group", group.name)
+                yield (*where, name), source, _Named(name, item.declared, (*group.path, "name"))

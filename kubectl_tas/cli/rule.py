@@ -35,9 +35,13 @@ MODULES = (
     "kubectl_tas.check.podgroup",
     "kubectl_tas.check.grove",
     "kubectl_tas.check.cliques",
+    "kubectl_tas.check.operator",
     "kubectl_tas.check.versions",
     "kubectl_tas.check.admission",
     "kubectl_tas.check.drift",
+    "kubectl_tas.check.topologychanges",
+    "kubectl_tas.check.setchanges",
+    "kubectl_tas.check.subpoolchanges",
     "kubectl_tas.check.transitions",
     "kubectl_tas.edit.subpools",
 )

@@ -17,8 +17,8 @@ from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
 from kubectl_tas.model.podgang import GangConstraint, GangMember, GangPack, GangPart, PodGang, PodGangSpec
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology
-from kubectl_tas.resolve.grove import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
 
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation of a PodGang: the Topology that its levels belong to."""
@@ -72,18 +72,19 @@ def compile_gang_previews(fleet: Fleet) -> Iterator[Artifact]:
 def gangs(item: FleetPodCliqueSet) -> Iterator[Gang]:
     """The gangs of every replica: the base gang, then the scaled ones by scaling group."""
     for index in range(item.replicas):
-        yield _base(item, names.base_gang(item.name, index))
+        yield _base(item, index)
         for group in item.groups:
             for number in range(group.spec.replicas - group.spec.minAvailable):
                 yield _scaled(item, group, index, number)
 
 
-def _base(item: FleetPodCliqueSet, name: str) -> Gang:
-    alone = tuple(Member(f"{name}-{clique.name}", clique) for clique in item.standalone)
+def _base(item: FleetPodCliqueSet, index: int) -> Gang:
+    name = names.base_gang(item.name, index)
+    alone = tuple(Member(names.pod_clique(name, clique.name), clique) for clique in item.standalone)
     parts = [Part(None, None, alone)] if alone else []
     for group in item.groups:
         for number in range(group.spec.minAvailable):
-            replica = f"{name}-{group.name}-{number}"
+            replica = names.group_replica(item.name, index, group.name, number)
             constraint = _asking(group.spec.topologyConstraint)
             parts.append(Part(replica if constraint else None, constraint, _members(group, replica)))
     return Gang(name, _asking(item.declared.spec.spec.template.topologyConstraint), tuple(parts))
@@ -93,13 +94,13 @@ def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, numbe
     """The gang of one replica of a scaling group. Without a constraint of its own it inherits the set's."""
     inherited = _asking(item.declared.spec.spec.template.topologyConstraint)
     constraint = _asking(group.spec.topologyConstraint) or inherited
-    replica = f"{names.base_gang(item.name, index)}-{group.name}-{group.spec.minAvailable + number}"
+    replica = names.group_replica(item.name, index, group.name, group.spec.minAvailable + number)
     name = names.scaled_gang(item.name, index, group.name, number)
     return Gang(name, constraint, (Part(None, None, _members(group, replica)),))
 
 
 def _members(group: FleetScalingGroup, replica: str) -> tuple[Member, ...]:
-    return tuple(Member(f"{replica}-{clique.name}", clique) for clique in group.cliques)
+    return tuple(Member(names.pod_clique(replica, clique.name), clique) for clique in group.cliques)
 
 
 def _asking(constraint: PackConstraint | None) -> PackConstraint | None:

@@ -83,7 +83,8 @@ KINDS: tuple[Kind, ...] = (
         for version in get_args(model.model_fields["apiVersion"].annotation)
     ),
 )
-_EMITTED = {
+_ADVICE = {
+    "ConfigMap": "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
     "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",
     "Topology": "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead.",
 }
@@ -114,7 +115,7 @@ def recognise(document: Document) -> Kind | Diagnostic:
         where = "apiVersion" if "apiVersion" in data else "kind"
         return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
     close = get_close_matches(kind, related, n=1)
-    hint = _EMITTED.get(kind) or (f'Did you mean "{close[0]}"?' if close else _known_kinds())
+    hint = _ADVICE.get(kind) or (f'Did you mean "{close[0]}"?' if close else _known_kinds())
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
 

@@ -129,6 +129,11 @@ class SetSpec(Open):
     """One replica."""
 
 
+def _depth(path: Path) -> int:
+    """0 for the set itself, 1 for its scaling groups, 2 for its cliques."""
+    return 1 if "podCliqueScalingGroups" in path else 2 if "cliques" in path else 0
+
+
 class PodCliqueSet(Workload):
     """Grove's PodCliqueSet: pods of several roles that make up one service."""
 
@@ -164,11 +169,32 @@ class PodCliqueSet(Workload):
         return (*first, *((name, path) for name, path in later if name is not None))
 
     @property
+    def references(self) -> tuple[tuple[str, Path], ...]:
+        """The cluster topologies that it refers to; two of different names are an error.
+
+        With the place of each name, or of a constraint that neither has nor inherits one: it means the default.
+        """
+        template = self.spec.template
+        top = template.topologyConstraint.topologyName if template.topologyConstraint else None
+        top = template.clusterTopologyName or top
+        by_clique = {
+            name: group.topologyConstraint.topologyName
+            for group in template.podCliqueScalingGroups
+            if group.topologyConstraint is not None
+            for name in group.cliqueNames
+        }
+        found = list(self.named)
+        for constraint, path in self.constraints:
+            owner = path[:-1]
+            clique = template.cliques[int(owner[-1])].name if "cliques" in owner else ""
+            if constraint.asks and not (constraint.topologyName or by_clique.get(clique) or top):
+                found.append((DEFAULT_TOPOLOGY, path))
+        return tuple(sorted(found, key=lambda reference: _depth(reference[1])))
+
+    @property
     def topology_name(self) -> str | None:
         """The cluster topology that it uses, declared or not; None: no topology applies."""
-        if self.named:
-            return self.named[0][0]
-        return DEFAULT_TOPOLOGY if self.asks else None
+        return self.references[0][0] if self.references else None
 
     @property
     def domains(self) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
 from kubectl_tas.resolve.submission import Submission
 
 if TYPE_CHECKING:
-    from kubectl_tas.resolve.grove import FleetPodCliqueSet, Grove, SubmittedSet
+    from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet
+    from kubectl_tas.resolve.grove import Grove
     from kubectl_tas.resolve.workload import FleetWorkload
 
 

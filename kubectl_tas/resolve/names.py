@@ -81,6 +81,16 @@ def scaled_gang(clique_set: str, replica: int, scaling_group: str, number: int) 
     return f"{base_gang(clique_set, replica)}-{scaling_group}-{number}"
 
 
+def group_replica(clique_set: str, replica: int, scaling_group: str, number: int) -> str:
+    """The ``number``-th replica of a scaling group of a PodCliqueSet."""
+    return f"{base_gang(clique_set, replica)}-{scaling_group}-{number}"
+
+
+def pod_clique(owner: str, clique: str) -> str:
+    """The PodClique of a base gang or of a replica of a scaling group, as Grove calls it."""
+    return f"{owner}-{clique}"
+
+
 def pod(pod_group_name: str, task: str) -> str:
     """The pod of a task."""
     return shorten(f"{pod_group_name}-{task}")

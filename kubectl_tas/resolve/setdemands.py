@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.grove import TEMPLATE
+from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.demands import Demand, Mode
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import SubmittedSet
 
 
 def set_demands(fleet: Fleet, submitted: SubmittedSet) -> tuple[Demand, ...]:

@@ -91,7 +91,7 @@ class TestRule1DomainExistence:
         root = declare(repository, topology(), clique_set("rack", named="racks"))
         commit(root)
         declare(root, topology(), clique_set("zone", named="racks"))
-        absent = state(tmp_path, live_topology())
+        absent = state(tmp_path, live_topology(), live_set("other"))
         assert rules(root, "--base", "HEAD", "--cluster-state", absent) == []
         present = state(tmp_path, live_topology(), live_set())
         assert rules(root, "--base", "HEAD", "--cluster-state", present) == ["set-constraint-changed"]
@@ -121,6 +121,13 @@ class TestRule2HierarchicalStrictness:
         assert result.out.count("[pack-hierarchy]") == 1
         assert 'but its scaling group "workers" for one rack' in result.out
         assert "workflows/1.yaml:12:40" in result.out
+
+    def test_the_help_satisfies_every_parent(self, repository: Path) -> None:
+        declared = clique_set("host", clique("server", "zone"), scaling_group("workers", "server", "rack"))
+        result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
+        assert result.out.count("[pack-hierarchy]") == 2
+        assert "Ask for host here, or for a broader domain above." in result.out
+        assert "Ask for rack" not in result.out
 
     def test_the_order_of_the_topology_counts(self, repository: Path) -> None:
         declared = clique_set("rack", clique("server", "block"), named="odd")
@@ -172,6 +179,8 @@ class TestRule3TopologyReference:
         commit(root)
         declare(root, topology("racks"), clique_set("rack", named="other"))
         assert set(rules(root, "--base", "HEAD")) == {"set-topology-unknown", "set-reference-changed"}
+        declare(root, topology("racks"), topology("other"), clique_set("rack", named="other"))
+        assert set(rules(root, "--base", "HEAD")) == {"set-reference-changed"}
 
     @pytest.mark.parametrize(
         ("pods", "found"),
@@ -209,6 +218,8 @@ class TestRule3TopologyReference:
     ) -> None:
         documents = (operator(enabled=enabled), topology(), clique_set(named="racks"))
         assert set(rules(declare(repository, *documents))) == found
+        asking = (operator(enabled=enabled), topology(), clique_set("rack", named="racks"))
+        assert set(rules(declare(repository, *asking))) == found - {"set-topology-unused"}
 
     @pytest.mark.parametrize("part", ["set", "scaling group", "clique"])
     def test_a_constraint_needs_scheduling_by_topology(self, repository: Path, part: str) -> None:
@@ -229,9 +240,28 @@ class TestRule3TopologyReference:
         assert rules(declare(repository, *two, clique_set("zone", inside, named="racks"))) == ["set-topology-mixed"]
         assert rules(declare(repository, *two, clique_set("zone", inside, named="other"))) == []
 
+    @pytest.mark.parametrize(
+        ("asked", "cliques", "groups", "found"),
+        [
+            ("zone", clique("server", "{topologyName: racks, pack: {required: rack}}"), "", ["default"]),
+            (None, clique("server", "{topologyName: racks, pack: {required: rack}}"), "", []),
+            (None, clique("a", "{topologyName: racks, pack: {required: rack}}") + clique("b", "host"), "", ["b"]),
+            (None, clique("server", "host"), scaling_group("g", "server", "{topologyName: racks}"), []),
+            ("{topologyName: racks}", clique("server", "host"), scaling_group("g", "server", "rack"), []),
+        ],
+        ids=["child only", "nothing above", "sibling", "from the group", "from the set"],
+    )
+    def test_a_name_is_inherited_downwards_only(
+        self, repository: Path, asked: str | None, cliques: str, groups: str, found: list[str]
+    ) -> None:
+        root = declare(repository, operator(), topology(), clique_set(asked, cliques, groups))
+        assert rules(root) == ["set-topology-mixed" for _ in found]
+
     def test_the_default_topology_comes_from_the_operator(self, repository: Path) -> None:
         assert rules(declare(repository, clique_set("rack"))) == ["set-topology-default"]
         assert rules(declare(repository, clique_set("rack"), operator())) == []
+        broken = operator().replace("enabled: true", "enabled: maybe")
+        assert rules(declare(repository, clique_set("rack"), broken)) == ["wrong-type"]
 
 
 class TestOperatorConfiguration:
@@ -239,16 +269,26 @@ class TestOperatorConfiguration:
         assert rules(declare(repository, operator(""))) == ["operator-levels"]
         assert rules(declare(repository, operator("zone"))) == []
 
-    def test_domains_are_supported_ones(self, repository: Path) -> None:
-        root = declare(repository, operator("zone").replace("domain: zone", "domain: row"))
-        assert rules(root) == ["invalid-value"]
+    @pytest.mark.parametrize("domain", [*DOMAINS, "row", "Zone", "hostname"])
+    def test_domains_are_supported_ones(self, repository: Path, domain: str) -> None:
+        text = operator("host").replace("domain: host", f"domain: {domain}")
+        assert rules(declare(repository, text)) == ([] if domain in DOMAINS else ["invalid-value"])
+
+    def test_a_misspelt_block_is_named(self, repository: Path) -> None:
+        text = operator().replace("topologyAwareScheduling", "topologyAwareSchedulin")
+        found = findings(declare(repository, text, clique_set("rack")))
+        assert [rule for rule, _ in found] == ["set-field", "tas-disabled"]
+        result = kubectl_tas("validate", "-C", repository)
+        assert 'Did you mean "topologyAwareScheduling"?' in result.out
+        assert "the OperatorConfiguration has no topologyAwareScheduling (workflows/0.yaml:2:7)" in result.out
 
     @pytest.mark.parametrize("what", ["domain", "key"])
     def test_levels_are_unique(self, repository: Path, what: str) -> None:
         value = "zone" if what == "domain" else "topology.kubernetes.io/zone"
         other = "block" if what == "domain" else "example.com/block"
-        root = declare(repository, operator("zone block").replace(f"{what}: {other}", f"{what}: {value}"))
-        assert rules(root) == ["level-duplicate"]
+        text = operator("zone block")
+        assert rules(declare(repository, text)) == []
+        assert rules(declare(repository, text.replace(f"{what}: {other}", f"{what}: {value}"))) == ["level-duplicate"]
 
     def test_the_host_has_the_label_that_the_kubelet_sets(self, repository: Path) -> None:
         text = operator("zone host")
@@ -291,10 +331,27 @@ class TestClusterTopology:
 
     def test_it_has_a_level(self, repository: Path) -> None:
         assert rules(declare(repository, topology("racks", ""))) == ["invalid-value"]
+        assert rules(declare(repository, topology("racks", "host"))) == []
 
     def test_it_has_at_most_seven(self, repository: Path) -> None:
-        text = topology("racks", ALL + " host host")
-        assert rules(declare(repository, text))[0] == "invalid-value"
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
+        assert rules(declare(repository, topology("racks", f"{ALL} numa", bound))) == []
+        assert rules(declare(repository, topology("racks", f"{ALL} numa numa", bound))) == ["invalid-value"]
+
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            (topology("racks", "host numa"), "hostname-not-last"),
+            (topology().replace("example.com", "Example.com"), "level-label-invalid"),
+        ],
+    )
+    def test_what_kai_refuses_counts_only_where_it_is_asked(self, repository: Path, text: str, found: str) -> None:
+        """Levels below a host, and labels that no node can carry, are KAI's own limits."""
+        off = "scheduler: {profiles: [{name: kai-scheduler, config: {createTopologyResources: false}}]}\n"
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
+        assert rules(declare(repository, operator(), text)) == [found]
+        assert rules(declare(repository, operator(more=off), text)) == []
+        assert rules(declare(repository, operator(), text + bound)) == []
 
     def test_its_later_name(self, repository: Path) -> None:
         text = topology().replace("kind: ClusterTopology", "kind: ClusterTopologyBinding")
@@ -304,6 +361,25 @@ class TestClusterTopology:
 class TestNames:
     def test_a_set_is_there_once(self, repository: Path) -> None:
         assert rules(declare(repository, clique_set(), clique_set())) == ["name-duplicate"]
+
+    @pytest.mark.parametrize(
+        ("cliques", "groups", "name"),
+        [
+            (clique("g-0-x") + clique("x"), scaling_group("g", "x"), "chat-0-g-0-x"),
+            (clique("g-0") + clique("x"), scaling_group("g", "x", "rack"), "chat-0-g-0"),
+            (clique("g-0") + clique("x"), scaling_group("g", "x"), None),
+            (clique("0-c") + clique("c"), scaling_group("g", "0-c") + scaling_group("g-0", "c"), "chat-0-g-0-0-c"),
+        ],
+        ids=["clique", "replica", "replica without a SubGroup", "two groups"],
+    )
+    def test_sub_groups_do_not_meet(self, repository: Path, cliques: str, groups: str, name: str | None) -> None:
+        found = findings(declare(repository, operator(), clique_set("zone", cliques, groups)))
+        expected = f'two sources lead to the SubGroup "{name}"'
+        assert found == ([("name-collision", expected)] if name else [])
+
+    def test_cliques_of_two_sets_do_not_meet(self, repository: Path) -> None:
+        two = (clique_set(None, clique("0-b"), name="a"), clique_set(None, clique("b"), name="a-0"))
+        assert findings(declare(repository, *two)) == [("name-collision", 'two sources lead to the SubGroup "a-0-0-b"')]
 
     def test_gangs_of_two_sets_do_not_meet(self, repository: Path) -> None:
         group = scaling_group("g", "server", replicas=2)

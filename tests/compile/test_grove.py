@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kubectl_tas.compile.grove import gangs
 from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.resolve.grove import SubmittedSet
+from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.resolver import resolve
 from tests.support.cli import kubectl_tas, write
 from tests.support.grove import KEYS, clique, clique_set, declare, operator, rules, scaling_group, topology
@@ -173,6 +173,11 @@ class TestTopologies:
         found = rendered(declare(repository, *declared))
         assert not any(name.startswith("Topology") for name in found)
         assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
+
+    def test_a_profile_of_another_scheduler_does_not_count(self, repository: Path) -> None:
+        more = self.PROFILE + "  - {name: default-scheduler, config: {createTopologyResources: false}}\n"
+        found = rendered(declare(repository, operator("zone host", more=more), topology()))
+        assert "Topology racks" in found
 
     def test_only_those_of_users_where_the_operator_is_disabled(self, repository: Path) -> None:
         found = rendered(declare(repository, operator("zone host", enabled=False), topology()))

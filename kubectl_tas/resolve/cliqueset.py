@@ -1,0 +1,239 @@
+"""PodCliqueSets with every reference followed: their topology, their cliques and their gangs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
+from kubectl_tas.model.grove import (
+    Clique,
+    PackConstraint,
+    PodCliqueSet,
+    ScalingGroup,
+)
+from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.workflow import Priority
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import FleetBackend, FleetPool, FleetSubpool, FleetTopology
+from kubectl_tas.resolve.submission import Submission
+
+MAX_PREVIEWED = 1000
+"""Gangs of a set, and PodCliques of a gang, up to which a preview is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetClique:
+    """A clique of a set."""
+
+    spec: Clique
+    path: KeyPath
+    gpus: int
+    """GPUs of one of its pods."""
+
+    @property
+    def name(self) -> str:
+        """Within the set."""
+        return self.spec.name
+
+    @property
+    def minimum(self) -> int:
+        """Pods needed before any starts."""
+        chosen = self.spec.spec.minAvailable
+        return self.spec.spec.replicas if chosen is None else chosen
+
+
+@dataclass(frozen=True, slots=True)
+class FleetScalingGroup:
+    """Cliques of a set that are scaled together."""
+
+    spec: ScalingGroup
+    path: KeyPath
+    cliques: tuple[FleetClique, ...]
+    """In the order of the set."""
+
+    @property
+    def name(self) -> str:
+        """Within the set."""
+        return self.spec.name
+
+
+@dataclass(frozen=True)
+class FleetPodCliqueSet:
+    """A set, whether its pool is known or not."""
+
+    declared: Declared[PodCliqueSet]
+    backend: FleetBackend | None
+    """None where neither a pool nor a single backend says it."""
+    target: tuple[FleetPool, FleetSubpool | None] | None
+    """The pool, and the subpool where it names one; None where it names no pool that is known."""
+    topology: FleetTopology | None
+    """The cluster topology that it uses; None: it asks for none, or for one that is not declared."""
+    cliques: tuple[FleetClique, ...]
+    groups: tuple[FleetScalingGroup, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.declared.spec.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """Its own namespace, or its backend's."""
+        own = self.declared.spec.metadata.namespace
+        return own or (self.backend.namespace if self.backend else "default")
+
+    @property
+    def replicas(self) -> int:
+        """How many times its template is there."""
+        return self.declared.spec.spec.replicas
+
+    @property
+    def spec(self) -> PodCliqueSet:
+        """The set as it was written."""
+        return self.declared.spec
+
+    @property
+    def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
+        """Every constraint with its place."""
+        return self.spec.constraints
+
+    @property
+    def named(self) -> tuple[tuple[str, KeyPath], ...]:
+        """Cluster topologies that it names, with the places; more than one name is an error."""
+        return self.spec.named
+
+    @property
+    def references(self) -> tuple[tuple[str, KeyPath], ...]:
+        """Cluster topologies that it refers to, by their names or as the default, with the places."""
+        return self.spec.references
+
+    def place_of(self, reference: KeyPath) -> Location:
+        """The name of a cluster topology, or the constraint that means the default."""
+        return self.declared.origin.locate(reference, key=reference[-1] == "topologyConstraint")
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for any placement."""
+        return self.spec.asks
+
+    @property
+    def topology_name(self) -> str | None:
+        """The cluster topology by name, declared or not; None: no topology applies."""
+        return self.spec.topology_name
+
+    @property
+    def gang_count(self) -> int:
+        """Gangs of all replicas: a base gang and the scaled ones of each."""
+        scaled = (max(0, group.spec.replicas - group.spec.minAvailable) for group in self.groups)
+        return self.replicas * (1 + sum(scaled))
+
+    @property
+    def gang_names(self) -> Iterator[str]:
+        """The names of all gangs, of every replica the base gang first."""
+        for replica in range(self.replicas):
+            yield names.base_gang(self.name, replica)
+            for group in self.groups:
+                for number in range(group.spec.replicas - group.spec.minAvailable):
+                    yield names.scaled_gang(self.name, replica, group.name, number)
+
+    @property
+    def pod_cliques(self) -> Iterator[tuple[str, FleetClique]]:
+        """The PodCliques of all replicas by name, each with the clique it is made from."""
+        for replica in range(self.replicas):
+            base = names.base_gang(self.name, replica)
+            yield from ((names.pod_clique(base, clique.name), clique) for clique in self.standalone)
+            for owner, group in self.group_replicas(replica):
+                yield from ((names.pod_clique(owner, clique.name), clique) for clique in group.cliques)
+
+    def group_replicas(self, replica: int) -> Iterator[tuple[str, FleetScalingGroup]]:
+        """The replicas of the scaling groups of one replica of the set, by name."""
+        for group in self.groups:
+            for number in range(group.spec.replicas):
+                yield names.group_replica(self.name, replica, group.name, number), group
+
+    @property
+    def base_size(self) -> int:
+        """PodCliques of a base gang."""
+        return len(self.standalone) + sum(group.spec.minAvailable * len(group.cliques) for group in self.groups)
+
+    @property
+    def is_previewed(self) -> bool:
+        """Whether its gangs are few and small enough for people to read."""
+        return self.gang_count <= MAX_PREVIEWED and self.base_size <= MAX_PREVIEWED
+
+    @cached_property
+    def submitted(self) -> SubmittedSet | None:
+        """The set as its queue sees it; None where its pool is not known."""
+        return SubmittedSet(self.declared, self.name, *self.target, self) if self.target else None
+
+    @property
+    def standalone(self) -> tuple[FleetClique, ...]:
+        """The cliques that no scaling group has."""
+        scaled = {clique.name for group in self.groups for clique in group.cliques}
+        return tuple(clique for clique in self.cliques if clique.name not in scaled)
+
+    def group_of(self, clique: FleetClique) -> FleetScalingGroup | None:
+        """The scaling group of a clique."""
+        return next((group for group in self.groups if clique in group.cliques), None)
+
+
+@dataclass(frozen=True)
+class SubmittedSet(Submission):
+    """A set that is sent to a queue."""
+
+    declared: Declared[PodCliqueSet]
+    name: str
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    set: FleetPodCliqueSet
+
+    @property
+    def kind(self) -> str:
+        """PodCliqueSet."""
+        return self.set.spec.kind
+
+    @property
+    def priority(self) -> Priority:
+        """HIGH, NORMAL or LOW."""
+        label = self.set.declared.spec.metadata.labels.get(labels.PRIORITY)
+        return "HIGH" if label == "HIGH" else "LOW" if label == "LOW" else "NORMAL"
+
+    @property
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.set.declared.at("metadata", "labels", labels.POOL)
+
+    @cached_property
+    def gpus(self) -> int:
+        """GPUs of all pods: cliques by replicas, scaling groups and replicas of the set included."""
+        alone = sum(_gpus(clique) for clique in self.set.standalone)
+        grouped = sum(group.spec.replicas * sum(map(_gpus, group.cliques)) for group in self.set.groups)
+        return self.set.replicas * (alone + grouped)
+
+    @property
+    def is_one_gang(self) -> bool:
+        """Whether nothing of it runs before all of it can."""
+        groups = all(group.spec.minAvailable == group.spec.replicas for group in self.set.groups)
+        cliques = all(clique.minimum == clique.spec.spec.replicas for clique in self.set.cliques)
+        return self.set.replicas == 1 and groups and cliques
+
+    @cached_property
+    def largest_gang(self) -> int:
+        """GPUs that the largest of its gangs needs before any pod starts."""
+        if not self.set.replicas:
+            return 0
+        base = sum(_minimum(clique) for clique in self.set.standalone)
+        base += sum(group.spec.minAvailable * sum(map(_minimum, group.cliques)) for group in self.set.groups)
+        scaled = [g for g in self.set.groups if g.spec.replicas > g.spec.minAvailable]
+        return max([base, *(sum(map(_minimum, group.cliques)) for group in scaled)])
+
+
+def _gpus(clique: FleetClique) -> int:
+    return clique.spec.spec.replicas * clique.gpus
+
+
+def _minimum(clique: FleetClique) -> int:
+    return clique.minimum * clique.gpus
