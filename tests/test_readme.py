@@ -1,9 +1,10 @@
-"""README's tour is run as it stands; what it shows is what the commands print."""
+"""README's tour, and those of examples, are run as they stand; what they show is what the commands print."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,28 +13,36 @@ import pytest
 
 from tests.support.golden import ROOT
 
-README = (ROOT / "README.md").read_text()
+TOURS = [ROOT / "README.md", *sorted((ROOT / "examples").glob("*/README.md"))]
+LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 
 
-def _blocks() -> list[tuple[str, str]]:
-    """The commands of all console blocks, with the output that README shows."""
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """The commands of all console blocks, with the output that the text shows."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             found.append((command, output))
     return found
 
 
-def test_tour(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tour", TOURS, ids=lambda path: path.parent.name)
+def test_tour(tour: Path, tmp_path: Path) -> None:
     kubectl = tmp_path / "bin/kubectl"
     kubectl.parent.mkdir()
     kubectl.write_text(f'#!/bin/sh\nshift\nexec "{sys.executable}" -m kubectl_tas "$@"\n')
     kubectl.chmod(0o755)
     path = f"{kubectl.parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    folder = tmp_path
-    blocks = _blocks()
+    for who in ("AUTHOR", "COMMITTER"):
+        environment |= {f"GIT_{who}_NAME": "tester", f"GIT_{who}_EMAIL": "tester@example.com"}
+    folder = tmp_path / "work"
+    if tour.parent == ROOT:
+        folder.mkdir()
+    else:
+        shutil.copytree(tour.parent, folder, ignore=shutil.ignore_patterns("manifests"))
+    blocks = _blocks(tour.read_text())
     assert len(blocks) > 8
     for command, expected in blocks:
         if command.startswith("cd "):
@@ -51,6 +60,8 @@ def test_tour(tmp_path: Path) -> None:
         assert done.stdout.replace("python -m kubectl_tas", "kubectl tas") == expected, command
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!https?://|#)([^)]+)\)", README))))
-def test_links_lead_somewhere(link: str) -> None:
-    assert (ROOT / link.partition("#")[0]).exists()
+@pytest.mark.parametrize(
+    ("page", "link"), [(page, link) for page in TOURS for link in sorted(set(LINK.findall(page.read_text())))]
+)
+def test_links_lead_somewhere(page: Path, link: str) -> None:
+    assert (page.parent / link.partition("#")[0]).exists()

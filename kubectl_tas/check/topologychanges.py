@@ -87,8 +87,8 @@ def _placed_by(change: Change, name: str) -> Iterator[SetKey]:
 
 
 def _placing_pools(change: Change, name: str) -> list[str]:
-    """The pools that name a topology and have work to place by it."""
-    busy = {item.pool.name for item in change.after.submissions}
+    """The pools that name a topology and have work to place by it; PodCliqueSets name their own."""
+    busy = {item.pool.name for item in (*change.after.workflows, *change.after.workloads)}
     pools = (pool for pool in change.after.pools if pool.declared.spec.spec.topology == name)
     return [f"the work of pool {pool.name}" for pool in pools if pool.name in busy]
 
