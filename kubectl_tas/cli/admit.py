@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
-from kubectl_tas.cli.session import find_root, repository_option, tell_errors
+from kubectl_tas.cli.session import find_root, output_option, repository_option, tell_errors
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ PRIORITIES = ("HIGH", "NORMAL", "LOW")
     "--used", type=click.IntRange(min=0), metavar="N", help="GPUs that HIGH and NORMAL work of the queue uses."
 )
 @click.option("--live", is_flag=True, help="Ask the cluster what is used.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option("text", "json")
 @cluster_options
 @repository_option
 def admit(

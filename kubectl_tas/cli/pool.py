@@ -8,7 +8,7 @@ import click
 
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
-from kubectl_tas.cli.session import Session, open_session, repository_option, tell_errors
+from kubectl_tas.cli.session import Session, open_session, output_option, repository_option, tell_errors
 
 if TYPE_CHECKING:
     from kubectl_tas.live.cluster import ClusterState
@@ -30,7 +30,7 @@ def pool() -> None:
 
 
 @pool.command("list")
-@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@output_option(*FORMATS)
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
 @click.option("--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares.")
 @cluster_options
@@ -75,7 +75,7 @@ def describe(name: str, directory: str | None) -> int:
 
 @pool.command("topology-keys")
 @click.argument("name", shell_complete=from_fleet(pool_names))
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option("table", "json")
 @repository_option
 def topology_keys(name: str, output: str, directory: str | None) -> int:
     """List the topology keys that workflows of the pool NAME can use, from the coarsest to the finest."""

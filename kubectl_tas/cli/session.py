@@ -59,6 +59,12 @@ class Session:
         return compile_fleet(self.fleet)
 
 
+def output_option(*formats: str) -> Callable[[F], F]:
+    """Adds ``--output``; the first format is the default."""
+    choice = click.Choice(formats)
+    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="How it is printed.")
+
+
 def repository_option(command: F) -> F:
     """Adds ``-C`` to a command, with the group's own as its default."""
     return click.option(

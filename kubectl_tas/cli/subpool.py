@@ -12,7 +12,7 @@ import click
 
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet
-from kubectl_tas.cli.session import Session, find_root, open_session, repository_option, tell_errors
+from kubectl_tas.cli.session import Session, find_root, open_session, output_option, repository_option, tell_errors
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def drain(
 
 @subpool.command("list")
 @click.argument("parent", required=False, shell_complete=from_fleet(_parents))
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option("table", "json")
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
     """List all subpools, or those of PARENT, ARCHIVED ones included."""

@@ -8,7 +8,7 @@ import click
 
 from kubectl_tas.cli.cluster import cluster_options
 from kubectl_tas.cli.completion import from_fleet, topology_names
-from kubectl_tas.cli.session import open_session, repository_option, tell_errors
+from kubectl_tas.cli.session import open_session, output_option, repository_option, tell_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ def topology() -> None:
 
 
 @topology.command("list")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option("table", "json")
 @repository_option
 def list_topologies(output: str, directory: str | None) -> int:
     """List all topologies with their levels, from the coarsest to the finest, and who uses them."""
@@ -83,7 +83,7 @@ def describe(name: str, directory: str | None) -> int:
 
 
 @topology.command()
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option("table", "json")
 @click.option("--check", is_flag=True, help="Show whether all levels are available; exit 1 where some are not.")
 @click.option("--live", is_flag=True, help="Show the PodCliqueSets and topologies of the cluster.")
 @cluster_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubectl_tas.cli.cluster import cluster_options
-from kubectl_tas.cli.session import Session, open_session, report, repository_option
+from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option
 
 if TYPE_CHECKING:
     from kubectl_tas.diagnostics import Diagnostic
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option("text", "json")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
 @click.option("--live", is_flag=True, help="Also compare with the cluster.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubectl_tas.cli.completion import from_fleet, workflow_names
-from kubectl_tas.cli.session import Session, open_session, report, repository_option, tell_errors
+from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option, tell_errors
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workload import AnyWorkload
@@ -24,7 +24,7 @@ def workflow() -> None:
 
 @workflow.command()
 @click.argument("workflow", metavar="FILE|NAME", shell_complete=from_fleet(workflow_names))
-@click.option("-o", "--output", type=click.Choice(["tree", "json"]), default="tree", show_default=True)
+@output_option("tree", "json")
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
 @repository_option
 def explain(workflow: str, output: str, pod_index: int | None, directory: str | None) -> int:
