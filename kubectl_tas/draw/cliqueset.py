@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from kubectl_tas.check.admission import admit, counted, declared_usage
 from kubectl_tas.compile.grove import Gang, Member, Part, gangs
-from kubectl_tas.draw.picture import Branch, Picture
+from kubectl_tas.draw.picture import Branch, Picture, picture_of
 from kubectl_tas.model.grove import PackConstraint
 from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology, Level
 
 
 def picture(fleet: Fleet, submitted: SubmittedSet) -> Picture:
-    """The picture of one set; admission is judged beside all else in the repository."""
-    used, item = declared_usage(fleet), submitted.set
-    return Picture(
-        workflow=submitted.name,
-        file=submitted.declared.origin.path,
-        target=submitted.target,
-        backend=submitted.pool.backend.name,
-        queue=submitted.queue,
-        priority=submitted.priority,
-        preemptible=submitted.priority == "LOW",
-        gpus=submitted.gpus,
-        verdict=admit(submitted, used[submitted.queue] - counted(submitted), used),
-        topology=item.topology.name_on(submitted.pool.backend) if item.topology else item.topology_name,
-        pod_groups=tuple(_gang(gang, item.topology) for gang in gangs(item)) if item.is_previewed else (),
-        kind=submitted.kind,
-        facts=(("Gangs", _count(item)),),
-    )
+    """The picture of one set."""
+    item = submitted.set
+    topology = item.topology.name_on(submitted.pool.backend) if item.topology else item.topology_name
+    trees = tuple(_gang(gang, item.topology) for gang in gangs(item)) if item.is_previewed else ()
+    return picture_of(fleet, submitted, topology, trees, (("Gangs", _count(item)),))
 
 
 def _count(item: FleetPodCliqueSet) -> str:

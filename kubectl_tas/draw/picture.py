@@ -8,6 +8,7 @@ from kubectl_tas.check.admission import Verdict, admit, counted, declared_usage
 from kubectl_tas.compile.podgroups import gang
 from kubectl_tas.compile.tree import Constraint, Gang, Node
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
+from kubectl_tas.resolve.submission import Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +47,42 @@ class Picture:
     verdict: Verdict
     topology: str | None
     pod_groups: tuple[Branch, ...]
-    kind: str = "Workflow"
+    kind: str
     """Workflow, or the kind of a workload."""
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: tuple[tuple[str, str], ...]
     """What else there is to say: a name and a text each."""
 
 
 def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
-    """The picture of one workflow; admission is judged beside all others of the repository."""
+    """The picture of one workflow."""
+    pool = workflow.pool
+    topology = pool.topology.name_on(pool.backend) if pool.topology else None
+    return picture_of(fleet, workflow, topology, tuple(_pod_group(workflow, group) for group in workflow.groups))
+
+
+def picture_of(
+    fleet: Fleet,
+    submission: Submission,
+    topology: str | None,
+    pod_groups: tuple[Branch, ...],
+    facts: tuple[tuple[str, str], ...] = (),
+) -> Picture:
+    """The picture of anything with a queue; admission is judged beside all else in the repository."""
     used = declared_usage(fleet)
     return Picture(
-        workflow=workflow.name,
-        file=workflow.declared.origin.path,
-        target=workflow.target,
-        backend=workflow.pool.backend.name,
-        queue=workflow.queue,
-        priority=workflow.priority,
-        preemptible=workflow.priority == "LOW",
-        gpus=workflow.gpus,
-        verdict=admit(workflow, used[workflow.queue] - counted(workflow), used),
-        topology=workflow.pool.topology.name_on(workflow.pool.backend) if workflow.pool.topology else None,
-        pod_groups=tuple(_pod_group(workflow, group) for group in workflow.groups),
+        workflow=submission.name,
+        file=submission.declared.origin.path,
+        target=submission.target,
+        backend=submission.pool.backend.name,
+        queue=submission.queue,
+        priority=submission.priority,
+        preemptible=submission.priority == "LOW",
+        gpus=submission.gpus,
+        verdict=admit(submission, used[submission.queue] - counted(submission), used),
+        topology=topology,
+        pod_groups=pod_groups,
+        kind=submission.kind,
+        facts=facts,
     )
 
 
