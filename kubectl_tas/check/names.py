@@ -57,6 +57,9 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
         else:
             yield from _subdomain("topology name", name, place)
+        for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
+            place = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
+            yield from _subdomain("topologyReference", binding.topologyReference, place)
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:

@@ -353,6 +353,11 @@ class TestClusterTopology:
         assert rules(declare(repository, operator(more=off), text)) == []
         assert rules(declare(repository, operator(), text + bound)) == []
 
+    @pytest.mark.parametrize(("name", "found"), [("by-hand", []), ("by.hand", []), ("By Hand", ["name-invalid"])])
+    def test_a_binding_names_an_object(self, repository: Path, name: str, found: list[str]) -> None:
+        bound = f"  schedulerTopologyBindings:\n  - {{schedulerName: kai-scheduler, topologyReference: {name}}}\n"
+        assert rules(declare(repository, topology(spec=bound))) == found
+
     def test_its_later_name(self, repository: Path) -> None:
         text = topology().replace("kind: ClusterTopology", "kind: ClusterTopologyBinding")
         assert rules(declare(repository, text, clique_set("rack", named="racks"))) == []
