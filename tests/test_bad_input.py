@@ -138,7 +138,7 @@ def bind(path: Path) -> None:
 
 
 FILES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "50 MiB": (large, "1:1: error: the file has 50 MiB; at most 4 MiB are read [file-too-large]"),
+    "50 MiB": (large, ": error: the file has 50 MiB; at most 4 MiB are read [file-too-large]"),
     "pipe": (os.mkfifo, "[file-not-regular]"),
     "socket": (bind, "[file-not-regular]"),
     "link to itself": (lambda path: path.symlink_to(path.name), "[file-not-regular]"),
@@ -156,7 +156,7 @@ def test_file(repository: Path, name: str) -> None:
     make(repository / "pools/x.yaml")
     result = validate(repository)
     assert result.code == 1
-    assert result.out.startswith("pools/x.yaml:1:1: error: " if name != "link to a folder outside" else "pools/x.yaml")
+    assert result.out.startswith("pools/x.yaml: error: " if name != "link to a folder outside" else "pools/x.yaml")
     assert expected in result.out
 
 
@@ -167,7 +167,7 @@ def test_settings(repository: Path, name: str) -> None:
     make(repository / "tas.yaml")
     result = validate(repository)
     assert result.code == 1
-    assert result.out.startswith("tas.yaml:1:1: error: ")
+    assert result.out.startswith("tas.yaml: error: ")
     assert expected in result.out
 
 
@@ -184,7 +184,7 @@ class TestFolders:
         write(repository, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n", "pools": "../shared/pools"})
         result = validate(repository)
         assert result.code == 1
-        assert result.out.startswith("pools:1:1: error: not a folder [file-not-regular]\n")
+        assert result.out.startswith("pools: error: not a folder [file-not-regular]\n")
 
     def test_link_to_itself(self, repository: Path) -> None:
         (repository / "pools").symlink_to("pools")
