@@ -54,7 +54,7 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
             if workload.kind == "LeaderWorkerSet":
                 parts = tuple(part for part in parts if part.name != LEADER)
             else:
-                parts = next(part.parts for part in parts if part.name == item.type.name)
+                parts = next(part.parts for part in parts if part.name == workload.sub_group(item))
             for part in parts:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
                     found.append(Seat(item.type.name, part.name, part.indices, item.segments.index_label))
@@ -63,10 +63,9 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
 
 def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:
     """The gang that it is in, with all others of it."""
-    if workload.gang is None:
+    if workload.joint is None:
         return gang_of(workload)
-    members = (item for item in fleet.workloads if item.gang == workload.gang and item.pool == workload.pool)
-    return joint_gang(workload.gang, members)
+    return joint_gang(workload.joint.name, (item for item in fleet.workloads if item.joint is workload.joint))
 
 
 def _note(workload: FleetWorkload) -> str:

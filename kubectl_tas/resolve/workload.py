@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,6 +88,17 @@ class FleetReplicas:
         return self.type.template.metadata.annotations if self.type.template else {}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JointGang:
+    """Workloads that share a PodGroup."""
+
+    name: str
+    workloads: tuple[FleetWorkload, ...]
+    """Those of one cluster, as they are alone."""
+    names: Mapping[tuple[str, str], str]
+    """SubGroups: of a workload, by its file name and "", and of its replica types, by its file name and theirs."""
+
+
 @dataclass(frozen=True)
 class FleetWorkload(Submission):
     """A workload, and the queue it goes to."""
@@ -102,6 +114,8 @@ class FleetWorkload(Submission):
     """Its replica types, in the order of the file."""
     fill: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
+    joint: JointGang | None = None
+    """The gang that it is in with others; None where it is a gang of its own."""
 
     @property
     def kind(self) -> str:
@@ -183,14 +197,14 @@ class FleetWorkload(Submission):
     def sub_group(self, item: FleetReplicas) -> str | None:
         """The SubGroup of a replica type where the tool owns the PodGroup; None where it has none."""
         own = item.type.name if self.has_sub_groups else None
-        if self.gang is None:
+        if self.joint is None:
             return own
-        return self.member if own is None else names.as_label(f"{self.member}-{own}")
+        return self.joint.names[self.file_name, own or ""]
 
     @property
     def member(self) -> str:
         """The SubGroup that the workload is in its gang."""
-        return names.as_label(self.file_name)
+        return self.joint.names[self.file_name, ""] if self.joint else names.as_label(self.file_name)
 
 
 def is_owned(workload: AnyWorkload) -> bool:
