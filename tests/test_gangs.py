@@ -84,3 +84,58 @@ def test_worker_groups_of_one_folded_name(repository: Path, groups: list[str], k
     names = [item["name"] for item in sub_groups(rendered(repository, ray_job("r", OWNED, groups)))]
     assert len(set(names)) == len(names) == 3
     assert kept < set(names)
+
+
+def clusters(version: str = VERSION) -> str:
+    """Two clusters, a and b, each with KAI of that version."""
+    backends = [{"name": name, "namespace": name, "scheduler": {"version": version}} for name in "ab"]
+    return yaml.safe_dump({"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"backends": backends}})
+
+
+def test_one_name_of_a_gang_in_two_clusters(repository: Path) -> None:
+    files = {f"pools/{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in "ab"}
+    for name in "ab":
+        gang = {**GANG, "kubectl-tas/pool": name}
+        files[f"workflows/{name}.yaml"] = yaml.safe_dump(deployment(f"d-{name}", gang))
+    write(repository, {"tas.yaml": clusters(), **files})
+    result = kubectl_tas("render", "-C", repository)
+    assert result.code == 0, result.err
+    for name in "ab":
+        group = yaml.safe_load((repository / f"manifests/{name}/workloads/podgroup-g1.yaml").read_text())
+        assert [item["name"] for item in group["spec"]["subGroups"]] == [f"deployment-d-{name}"]
+
+
+@pytest.mark.parametrize(
+    ("version", "fires"), [("0.10", True), ("0.13", True), ("0.14", True), ("0.15", False), ("0.17", False)]
+)
+@pytest.mark.parametrize("label", ["kubectl-tas/podgroup", "kubectl-tas/gang"])
+def test_owned_from_the_release_that_skips_the_grouper(
+    repository: Path, version: str, label: str, *, fires: bool
+) -> None:
+    own = deployment("d", {label: "owned", "kubectl-tas/pool": "a"})
+    files = {"pools/a.yaml": pool("a", spec="  backend: a\n"), "workflows/w.yaml": yaml.safe_dump(own)}
+    result = kubectl_tas("validate", "-C", write(repository, {"tas.yaml": clusters(version), **files}))
+    message = f"error: {label} needs KAI 0.15 or later; backend a runs {version} [version-unsupported]"
+    assert (message in result.out, result.code) == (fires, int(fires))
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        ("annotations", "pod-group-name", "deployment-d"),
+        ("annotations", "kai.scheduler/skip-podgrouper", "true"),
+        ("labels", "kai.scheduler/subgroup-name", "deployment-d"),
+    ],
+)
+def test_what_the_user_wrote_on_an_owned_pod(repository: Path, place: str, name: str, value: str) -> None:
+    own = deployment("d", GANG if place == "labels" else OWNED)
+    metadata = own["spec"]["template"].setdefault("metadata", {})
+    metadata[place] = {name: value}
+    found = next(item for item in rendered(repository, own) if item["kind"] == "Deployment")
+    assert found["spec"]["template"]["metadata"][place][name] == value
+    metadata[place][name] = "other"
+    write(repository, {"workflows/w.yaml": yaml.safe_dump(own)})
+    result = kubectl_tas("validate", "-C", repository)
+    assert result.code == 1
+    assert f'{name} is "other", but the PodGroup that the workload\'s labels ask for is "{value}"' in result.out
+    assert "[workload-conflict]" in result.out
