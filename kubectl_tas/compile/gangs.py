@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
-from kubectl_tas.resolve.segments import Segment, cut, cut_group
+from kubectl_tas.resolve.segments import Segment, cut_group
 from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetReplicas, FleetWorkload, Placement
 
 
@@ -69,8 +69,7 @@ def _replicas(workload: FleetWorkload, item: FleetReplicas) -> Part:
     kind, segments = item.type, item.segments
     parts: tuple[Part, ...] = ()
     if segments is not None:
-        cuts = cut(kind.indices, kind.minimum, segments.size)
-        parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in cuts)
+        parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in item.cuts)
     return Part(
         name=workload.sub_group(item) or kind.name,
         pods=kind.replicas,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_tas.check.admission import Verdict, admit, counted, declared_usage
+from kubectl_tas.check.admission import Verdict, admit, declared_usage, others
 from kubectl_tas.compile.podgroups import gang
 from kubectl_tas.compile.tree import Constraint, Gang, Node
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
@@ -64,7 +64,7 @@ def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
         priority=workflow.priority,
         preemptible=workflow.priority == "LOW",
         gpus=workflow.gpus,
-        verdict=admit(workflow, used[workflow.queue] - counted(workflow), used),
+        verdict=admit(workflow, others(workflow, used), used),
         topology=workflow.pool.topology.name_on(workflow.pool.backend) if workflow.pool.topology else None,
         pod_groups=tuple(_pod_group(workflow, group) for group in workflow.groups),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_tas.check.admission import admit, counted, declared_usage
+from kubectl_tas.check.admission import admit, declared_usage, others
 from kubectl_tas.compile.gangs import Part, gang_of, is_predicted, joint_gang
 from kubectl_tas.compile.previews import note
 from kubectl_tas.draw.picture import Branch, Picture
@@ -37,7 +37,7 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
         priority=workload.priority,
         preemptible=workload.priority == "LOW",
         gpus=workload.gpus,
-        verdict=admit(workload, used[workload.queue] - counted(workload), used),
+        verdict=admit(workload, others(workload, used), used),
         topology=_topology(workload),
         pod_groups=(_branch(gang, "PodGroup" if is_predicted(workload) else workload.kind),),
         kind=workload.kind,

@@ -15,6 +15,7 @@ from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool, FleetTopology, Level
 from kubectl_tas.resolve.replicas import ReplicaType, Shape
+from kubectl_tas.resolve.segments import Segment, cut, waited_for
 from kubectl_tas.resolve.submission import Submission
 
 PRIORITIES: dict[str, Priority] = {"HIGH": "HIGH", "NORMAL": "NORMAL", "LOW": "LOW"}
@@ -76,6 +77,11 @@ class FleetReplicas:
     """None where it asks for none, or where they are ignored."""
     ignored: str = ""
     """Why the segments it asks for are ignored."""
+
+    @property
+    def cuts(self) -> tuple[Segment, ...]:
+        """Its segments by index; none of a LeaderWorkerSet, whose groups are cut with their leader."""
+        return cut(self.type.indices, self.type.minimum, self.segments.size) if self.segments else ()
 
     @property
     def annotations_path(self) -> KeyPath:
@@ -168,14 +174,43 @@ class FleetWorkload(Submission):
         return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.replicas)
 
     @property
+    def gang_gpus(self) -> int:
+        """GPUs of all pods of its gang that run at a time."""
+        return sum(item.gpus for item in self._together)
+
+    @property
     def largest_gang(self) -> int:
-        """GPUs of the pods that must start together."""
-        return sum(item.type.minimum * item.type.gpus for item in self.replicas)
+        """GPUs of the pods that must start together, those of its gang included."""
+        return sum(self.needed(item) * item.type.gpus for own in self._together for item in own.replicas)
 
     @property
     def is_one_gang(self) -> bool:
-        """Whether nothing of it runs before all of it can."""
-        return self.shape.copies == 1 and all(item.type.minimum == item.type.replicas for item in self.replicas)
+        """Whether nothing of it, or of its gang, runs before all of it can."""
+        return all(
+            own.shape.copies == 1 and all(own.needed(item) == item.type.replicas for item in own.replicas)
+            for own in self._together
+        )
+
+    @property
+    def _together(self) -> tuple[FleetWorkload, ...]:
+        """The workloads of its gang, itself included; those in another queue cannot be in it."""
+        if self.joint is None:
+            return (self,)
+        where = (self.queue, self.priority)
+        return tuple(item for item in self.joint.workloads if (item.queue, item.priority) == where)
+
+    def needed(self, item: FleetReplicas) -> int:
+        """Pods of a replica type that KAI waits for: of segments that it makes itself, whole ones.
+
+        A SubGroup that needs none counts as 1 where the release cannot say 0.
+        """
+        backend = self.pool.backend
+        least = 0 if backend.has(Feature.ZERO_MIN_MEMBER) else 1
+        if self.is_owned or self.kind != "PyTorchJob" or not backend.has(Feature.SUBGROUP_TREE):
+            return item.type.minimum
+        if item.segments and self.kai_segments:
+            return waited_for(item.type.indices, item.type.minimum, item.segments.size, least=least)
+        return max(item.type.minimum, min(item.type.replicas, least))
 
     @property
     def is_segmented(self) -> bool:

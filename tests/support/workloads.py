@@ -66,3 +66,9 @@ def ray_job(name: str, labels: dict[str, str] | None, groups: list[str]) -> Obje
     workers = [{"groupName": group, "replicas": 2, "minReplicas": 2, "template": template()} for group in groups]
     cluster = {"headGroupSpec": {"template": template()}, "workerGroupSpecs": workers}
     return workload("ray.io/v1", "RayJob", name, labels, {"rayClusterSpec": cluster})
+
+
+def stateful_set(name: str, *, replicas: int, annotations: dict[str, str] | None = None) -> Object:
+    """A StatefulSet whose pods have the annotations."""
+    pods = template(annotations=annotations)
+    return workload("apps/v1", "StatefulSet", name, None, {"replicas": replicas, "template": pods})
