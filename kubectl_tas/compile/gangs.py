@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kubectl_tas.kai import Feature
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
 from kubectl_tas.resolve.segments import Segment, cut_group
@@ -30,8 +31,10 @@ class Part:
 
 
 def is_predicted(workload: FleetWorkload) -> bool:
-    """Whether it is known which PodGroup a workload gets."""
-    return workload.is_owned or workload.is_segmented or workload.kind in PREDICTED_KINDS
+    """Whether it is known which PodGroup a workload gets, or asks for."""
+    if workload.is_owned or workload.kind in PREDICTED_KINDS:
+        return True
+    return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
 
 
 def gang_of(workload: FleetWorkload) -> Part:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubectl_tas.check.admission import admit, declared_usage, others
 from kubectl_tas.compile.gangs import Part, gang_of, is_predicted, joint_gang
@@ -39,9 +39,9 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
         gpus=workload.gpus,
         verdict=admit(workload, others(workload, used), used),
         topology=_topology(workload),
-        pod_groups=(_branch(gang, "PodGroup" if is_predicted(workload) else workload.kind),),
+        pod_groups=(_branch(gang, "PodGroup") if _is_predicted(workload) else _pods(workload, gang),),
         kind=workload.kind,
-        facts=(("PodGroup", _note(workload)),),
+        facts=(("PodGroup", _note(workload, gang)),),
     )
 
 
@@ -68,14 +68,16 @@ def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:
     return joint_gang(workload.joint.name, (item for item in fleet.workloads if item.joint is workload.joint))
 
 
-def _note(workload: FleetWorkload) -> str:
+def _note(workload: FleetWorkload, gang: Part) -> str:
     if workload.gang is not None:
         return f"{workload.gang}, shared by the workloads of this gang"
     if workload.is_owned:
         return f"{workload.pod_group}, written by kubectl-tas"
+    if not workload.pool.backend.is_kai:
+        return f"none; backend {workload.pool.backend.name} has no KAI Scheduler"
     if not is_predicted(workload):
         return f"made by KAI's PodGrouper; not predicted for a {workload.kind}"
-    return note(workload)
+    return note(workload, divided=bool(gang.parts))
 
 
 def _topology(workload: FleetWorkload) -> str | None:
@@ -84,6 +86,15 @@ def _topology(workload: FleetWorkload) -> str | None:
     placements += [item.segments.placement for item in workload.replicas if item.segments]
     named = next((placement.topology for placement in placements if placement), None)
     return named or (workload.pool.topology.name_on(workload.pool.backend) if workload.pool.topology else None)
+
+
+def _is_predicted(workload: FleetWorkload) -> bool:
+    return workload.pool.backend.is_kai and is_predicted(workload)
+
+
+def _pods(workload: FleetWorkload, gang: Part) -> Branch:
+    """The pods of a workload; how many KAI waits for, and in which parts, is not known."""
+    return replace(_branch(gang, workload.kind), name=workload.name, minimum=None, branches=())
 
 
 def _branch(part: Part, kind: str) -> Branch:

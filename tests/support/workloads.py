@@ -72,3 +72,24 @@ def stateful_set(name: str, *, replicas: int, annotations: dict[str, str] | None
     """A StatefulSet whose pods have the annotations."""
     pods = template(annotations=annotations)
     return workload("apps/v1", "StatefulSet", name, None, {"replicas": replicas, "template": pods})
+
+
+def tf_job(name: str, *, annotations: dict[str, str] | None = None) -> Object:
+    """A chief and four workers, which have the annotations."""
+    types = {
+        "Chief": {"replicas": 1, "template": template()},
+        "Worker": {"replicas": 4, "template": template(annotations=annotations)},
+    }
+    return workload("kubeflow.org/v1", "TFJob", name, None, {"tfReplicaSpecs": types})
+
+
+def leader_worker_set(name: str, *, size: int, annotations: dict[str, str], policy: str = "LeaderWorker") -> Object:
+    """Groups of a leader and its workers, which have the annotations."""
+    group = {
+        "size": size,
+        "leaderTemplate": template(),
+        "workerTemplate": template(annotations=annotations),
+        "subGroupPolicy": {"subGroupPolicyType": policy},
+    }
+    spec = {"replicas": 2, "leaderWorkerTemplate": group}
+    return workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", name, None, spec)
