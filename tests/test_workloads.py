@@ -153,6 +153,32 @@ def test_explain_a_gang(tmp_path: Path) -> None:
     assert "SubGroup deployment-reward: 2 pods" in out
 
 
+@pytest.mark.parametrize("kind", ["deployment", "statefulset", "cronjob", "jobset", "rayjob", "trainjob"])
+def test_explain_what_is_not_predicted(repository: Path, kind: str) -> None:
+    """Nothing is said of pods that are needed, nor of parts."""
+    text = (GOLDEN / f"documents/{kind}.yaml").read_text()
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: prod, namespace: ml}]}\n"
+    write(repository, {"tas.yaml": config, "pools/p.yaml": pool(spec=LEVELS), "pools/a.yaml": subpool("a", 50)})
+    write(repository, {"workflows/w.yaml": text})
+    out = kubectl_tas("workflow", "explain", kind, "-C", repository).out
+    found = json.loads(kubectl_tas("workflow", "explain", kind, "-o", "json", "-C", repository).out)
+    (group,) = found["podGroups"]
+    assert f"not predicted for a {found['kind']}" in out
+    assert re.search(rf"^{found['kind']} {kind}: [0-9]+ pods", out, re.MULTILINE)
+    assert ("needed" in out, "SubGroup" in out, "PodGroup pg-" in out) == (False, False, False)
+    assert (group["kind"], group["name"], group["minMember"], group["children"]) == (found["kind"], kind, None, [])
+
+
+def test_explain_beside_another_scheduler(repository: Path) -> None:
+    config = (
+        "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends:\n  - name: cpu\n    scheduler: {type: default}\n"
+    )
+    write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.yaml": job()})
+    out = kubectl_tas("workflow", "explain", "sweep", "-C", repository).out
+    assert "none; backend cpu has no KAI Scheduler" in out
+    assert out.endswith("\nJob sweep: 4 pods\n")
+
+
 @pytest.mark.parametrize(
     ("case", "name", "index", "answer"),
     [

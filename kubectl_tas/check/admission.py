@@ -28,7 +28,8 @@ OVER_QUOTA = Rule(
     Severity.WARNING,
     "A workflow or workload has a gang that is larger than its queue can ever hold.",
     "Work that cannot be preempted must stay within the quota, and LOW work within the maximum of the pool, so a "
-    "larger gang is never scheduled. Ask for less, use LOW priority, or raise the quota.",
+    "larger gang is never scheduled. Workloads that share a kubectl-tas/gang are one gang, and a segment that is "
+    "needed is needed whole. Ask for less, use LOW priority, or raise the quota.",
 )
 QUOTA_SHARED = Rule(
     "quota-shared",
@@ -60,7 +61,7 @@ def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow and workload that would be refused, or wait."""
     used = declared_usage(fleet)
     for workflow in fleet.submissions:
-        verdict = admit(workflow, used[workflow.queue] - counted(workflow), used)
+        verdict = admit(workflow, others(workflow, used), used)
         if verdict.rule is not None:
             yield Diagnostic(verdict.rule, verdict.text, workflow.place, hint=verdict.hint)
 
@@ -76,16 +77,20 @@ def declared_usage(fleet: Fleet) -> dict[str, int]:
 def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verdict:
     """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota;
     ``elsewhere`` is what is used in other queues, for those that are suggested.
+
+    A gang of several workloads is one PodGroup, so each of them is answered for all.
     """
     asked, quota, target = workflow.gpus, workflow.quota, workflow.target
-    largest = workflow.largest_gang
+    largest, together = workflow.largest_gang, workflow.gang_gpus
+    shared = workflow.gang and f'the gang "{workflow.gang}"'
+    gang, by = shared or "a gang", f" by {shared}" if shared else ""
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
         text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
         return Verdict("rejected", SUBPOOL_CLOSED, text, 0, 0, _instead(workflow, elsewhere))
     if largest > workflow.pool.maximum != UNLIMITED:
         maximum, name = workflow.pool.maximum, workflow.pool.name
-        text = f"a gang of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
+        text = f"{gang} of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
         return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, f"Ask for {maximum} or less.")
     if quota == UNLIMITED:
         return Verdict("admitted", None, f"{asked} GPUs; the quota of {target} has no limit", asked, 0)
@@ -93,24 +98,30 @@ def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verd
         inside = max(0, min(asked, quota - used))
         text = f"{inside} GPUs in quota, {asked - inside} over quota, preemptible"
         return Verdict("admitted", None, text, inside, asked - inside)
-    if workflow.subpool is None and workflow.pool.is_split and asked > quota:
-        text = f"asks {asked} > {quota} GPUs that the subpools leave to pool {target}"
+    if workflow.subpool is None and workflow.pool.is_split and together > quota:
+        asks = f"{shared} asks" if shared else "asks"
+        text = f"{asks} {together} > {quota} GPUs that the subpools leave to pool {target}"
         return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
     if largest > quota:
-        text = f"a gang of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
+        text = f"{gang} of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
         return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
-    if asked + used > quota:
-        sum_ = f"{used} of others + {asked} asked = {used + asked}" if used else f"{asked} asked"
+    if together + used > quota:
+        sum_ = f"{used} of others + {together} asked{by} = {used + together}" if used else f"{together} asked{by}"
         what = "it stays Pending" if workflow.is_one_gang else "not all of it runs at once, the rest stays Pending"
         text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
         hint = _ways(workflow, elsewhere, "wait until others of the queue have ended")
         return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
-    return Verdict("admitted", None, f"{used} used + {asked} asked <= {quota} GPUs of {target}", asked, 0)
+    return Verdict("admitted", None, f"{used} used + {together} asked{by} <= {quota} GPUs of {target}", asked, 0)
 
 
 def counted(workflow: Submission) -> int:
     """GPUs that count against the quota: LOW work can always be preempted."""
     return 0 if workflow.priority == "LOW" else workflow.gpus
+
+
+def others(workflow: Submission, used: Mapping[str, int]) -> int:
+    """What is left of the GPUs ``used`` in its queue without a workflow or workload, and without its gang."""
+    return used.get(workflow.queue, 0) - (0 if workflow.priority == "LOW" else workflow.gang_gpus)
 
 
 def _instead(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
@@ -138,11 +149,11 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _roomy(workflow: Submission, elsewhere: Mapping[str, int]) -> list[str]:
-    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow asks for; those
-    with the most come first.
+    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow and its gang ask for;
+    those with the most come first.
     """
-    pool = workflow.pool
+    pool, asked = workflow.pool, workflow.gang_gpus
     places = [(item.canonical, item.queue, item.quota) for item in pool.subpools if item.state == "ACTIVE"]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))
     free = [(quota - elsewhere.get(queue, 0), name) for name, queue, quota in places if queue != workflow.queue]
-    return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= workflow.gpus]
+    return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= asked]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model import labels
+from kubectl_tas.model.kubeflow import MPIJob
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.workload import JobSet, StatefulSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -15,7 +19,9 @@ PODGROUP_OWNED = Rule(
     "A workload asks the tool to write its PodGroup, which cannot be done for it.",
     "Pods join a PodGroup by what their template says, so all pods of one template are in one SubGroup of one "
     "PodGroup. That excludes segments, the groups of a LeaderWorkerSet, the runs of a CronJob, and a "
-    "TrainJob, which has no template. Leave those to KAI's PodGrouper.",
+    "TrainJob, which has no template. Leave those to KAI's PodGrouper. No pod of it runs before all of them are "
+    "there, so none may wait for another one to be ready: a StatefulSet needs podManagementPolicy: Parallel, an "
+    "MPIJob launcherCreationPolicy: AtStartup, a JobSet startupPolicyOrder: AnyOrder and no dependsOn.",
 )
 GANG_MISMATCH = Rule(
     "gang-mismatch",
@@ -33,13 +39,12 @@ _REASONS = {
 
 def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload that bears kubectl-tas/podgroup or kubectl-tas/gang."""
-    first: dict[str, FleetWorkload] = {}
     for workload in fleet.workloads:
         if not workload.is_owned:
             continue
         yield from _owned(workload)
-        if workload.gang is not None:
-            yield from _mismatch(first.setdefault(workload.gang, workload), workload)
+        if workload.joint is not None:
+            yield from _mismatch(workload.joint.workloads[0], workload)
 
 
 def _label(workload: FleetWorkload) -> str:
@@ -56,6 +61,45 @@ def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
         message = f"the PodGroup of {workload.kind} {workload.name} cannot be written here: {reason}"
         place = workload.declared.origin.locate(("metadata", "labels", _label(workload)), key=True)
         yield Diagnostic(PODGROUP_OWNED, message, place, hint="Remove the label.")
+        return
+    for wait in _waits(workload):
+        field = wait.path[-1]
+        message = f"the gang of {workload.kind} {workload.name} can never start: {wait.why}"
+        written = workload.declared.origin.value(wait.path) is not None
+        place = workload.declared.at(*(wait.path if written else ("kind",)))
+        way = f"Set {field}: {wait.instead}" if wait.instead else f"Remove {field}"
+        yield Diagnostic(PODGROUP_OWNED, message, place, hint=f"{way}, or remove the label {_label(workload)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Pods that are made only when others run, which a gang that counts all of them never does."""
+
+    path: KeyPath
+    """Of the field that says so."""
+    why: str
+    instead: str = ""
+    """The value with which all pods are made at once; empty where the field must go."""
+
+
+def _waits(workload: FleetWorkload) -> Iterator[_Wait]:
+    spec = workload.declared.spec
+    several = sum(item.type.replicas > 0 for item in workload.replicas) > 1
+    if isinstance(spec, StatefulSet) and spec.spec.podManagementPolicy == "OrderedReady" and spec.spec.replicas > 1:
+        why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
+        yield _Wait(("spec", "podManagementPolicy"), why, "Parallel")
+    if isinstance(spec, MPIJob) and spec.spec.launcherCreationPolicy == "WaitForWorkersReady" and several:
+        yield _Wait(
+            ("spec", "launcherCreationPolicy"), "the launcher is made only when all workers are ready", "AtStartup"
+        )
+    if isinstance(spec, JobSet) and several:
+        if spec.spec.startupPolicy.startupPolicyOrder == "InOrder":
+            why = "each replicated job is made only when the one before it is ready"
+            yield _Wait(("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder")
+        for index, job in enumerate(spec.spec.replicatedJobs):
+            if job.dependsOn:
+                why = f"{job.name} is made only when {job.dependsOn[0].name} is ready or complete"
+                yield _Wait(("spec", "replicatedJobs", index, "dependsOn"), why)
 
 
 def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -13,6 +13,7 @@ from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.workload import LeaderWorkerSet, SubGroupPolicy
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.replicas import LEADER, WORKERS, whole_number
+from kubectl_tas.resolve.segments import worker_segment
 from kubectl_tas.resolve.workload import (
     KAI_SUBGROUP_KINDS,
     SEGMENTED_KINDS,
@@ -32,9 +33,10 @@ PLACEMENT_ORDER = Rule(
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
     Severity.WARNING,
-    "A pod template has a placement of its own, and KAI makes no SubGroups of this kind's replica types.",
-    "The preview shows the SubGroups; KAI's PodGrouper makes one gang without parts. Place the whole workload, "
-    "or let the tool own the PodGroup with the label kubectl-tas/podgroup: owned.",
+    "A pod template has a placement of its own, and KAI makes no SubGroup of all its pods.",
+    "Of most kinds KAI's PodGrouper makes one gang without parts, and of a LeaderWorkerSet with segments no part that "
+    "holds all workers; a preview shows what is asked for. Place the whole workload, or let the tool own the PodGroup "
+    "with the label kubectl-tas/podgroup: owned, which a LeaderWorkerSet cannot have.",
 )
 SEGMENT_VALUE = Rule(
     "segment-value",
@@ -227,13 +229,32 @@ def _unsupported(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagn
 
 
 def _unsupported_placement(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
-    if workload.is_owned or workload.kind in KAI_SUBGROUP_KINDS or len(workload.replicas) < 2:
+    if workload.is_owned:
+        return
+    if _scatters(workload, item):
+        for asked in _asked(item.placement):
+            message = (
+                f"KAI makes no SubGroup of all workers of a {workload.kind} with segments, "
+                f'so they are not kept within one "{asked.written}"'
+            )
+            place = workload.declared.origin.locate(asked.path, key=True)
+            hint = f"Move it to metadata.annotations of the {workload.kind}, which places the leader and all workers."
+            yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
+    if workload.kind in KAI_SUBGROUP_KINDS or len(workload.replicas) < 2:
         return
     for asked in _asked(item.placement):
         message = f"KAI makes no SubGroup of {item.type.name} in a {workload.kind}, so its placement is not kept"
         place = workload.declared.origin.locate(asked.path, key=True)
         hint = "Place the whole workload, or add the label kubectl-tas/podgroup: owned."
         yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
+
+
+def _scatters(workload: FleetWorkload, item: FleetReplicas) -> bool:
+    """Whether the workers of a LeaderWorkerSet are in segments, with nothing above them but the gang."""
+    segments, workers = item.segments, item.type.replicas
+    if workload.kind != "LeaderWorkerSet" or segments is None or not workload.kai_segments:
+        return False
+    return segments.leader_excluded or worker_segment(workers, workers, segments.size) > 0
 
 
 def _asked(placement: Placement | None) -> Iterator[Asked]:
@@ -243,7 +264,8 @@ def _asked(placement: Placement | None) -> Iterator[Asked]:
 
 def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -> Iterator[Diagnostic]:
     """Levels of segments against what their replica type, or else the workload, requires."""
-    above = item.placement if item.placement and item.placement.required else workload.placement
+    own = None if _scatters(workload, item) else item.placement
+    above = own if own and own.required else workload.placement
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
     levels = above.known.levels

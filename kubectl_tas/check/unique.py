@@ -10,9 +10,11 @@ from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.model.repository import Declared, KeyPath
 from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.replicas import REPLICA_TYPE, type_names
 from kubectl_tas.resolve.workflows import resource_paths
 
 NAME_DUPLICATE = Rule(
@@ -24,9 +26,10 @@ NAME_DUPLICATE = Rule(
 NAME_FOLDED = Rule(
     "name-folded",
     Severity.ERROR,
-    "Two names of a workflow are one name once case and '_' are folded.",
+    "Two names of a workflow are one name once case and '_' are folded, or two parts of a workload have one name.",
     "OSMO compares names without regard to case and takes '_' for '-', so the two would become one pod or "
-    "one group. Rename one; spell a topology group the same way wherever it is used.",
+    "one group; the controllers of workloads take Worker and worker for one replica type, and refuse a name that is "
+    "there twice. Rename one; spell a topology group the same way wherever it is used.",
 )
 NAME_COLLISION = Rule(
     "name-collision",
@@ -63,6 +66,8 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     for backend, kind in sorted(kinds):
         same = (item for item in fleet.workloads if (item.pool.backend.name, item.kind) == (backend, kind))
         yield from _repeated(kind, (_Named(item.name, item.declared) for item in same))
+    for workload in repository.workloads:
+        yield from _parts(workload)
     yield from _collisions(fleet)
 
 
@@ -108,11 +113,22 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield _two_names("topology group", first, item)
 
 
+def _parts(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+    """Replica types, replicated jobs or worker groups that are there twice."""
+    seen: dict[str, _Named] = {}
+    for part in type_names(declared.spec):
+        item = _Named(part.name, declared, part.path, is_key=part.is_key)
+        first = seen.setdefault(part.folded, item)
+        if first is not item:
+            yield _two_names(part.what, first, item)
+
+
 def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
     if first.name == item.name:
         message = f'the {what} "{item.name}" is already defined at line {first.place.line}'
     else:
-        message = f"the {what} names \"{first.name}\" and \"{item.name}\" are one name: case does not count, '_' is '-'"
+        folded = "case does not count" if what == REPLICA_TYPE else "case does not count, '_' is '-'"
+        message = f'the {what} names "{first.name}" and "{item.name}" are one name: {folded}'
     related = (Related("the other one", first.place),)
     hint = "Spell both alike, or rename one." if what == "topology group" else "Rename one of them."
     return Diagnostic(NAME_FOLDED, message, item.place, related, hint=hint)

@@ -76,11 +76,11 @@ def _answer(
 ) -> tuple[Submission, Verdict, int]:
     """The verdict, and the GPUs that others of the queue use: as told, as the cluster says, or as declared."""
     from kubectl_tas.check.admission import admit as judge
-    from kubectl_tas.check.admission import counted, declared_usage
+    from kubectl_tas.check.admission import declared_usage, others
 
     if state is None:
         held = declared_usage(fleet)
-        held[workflow.queue] -= counted(workflow)
+        held[workflow.queue] = others(workflow, held)
     else:
         held = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
     if used is not None:
@@ -88,8 +88,8 @@ def _answer(
     elif workflow.queue not in held and (workflow.subpool is None or workflow.subpool.state == "ACTIVE"):
         hint = "Name the right cluster, or pass --used N."
         raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
-    others = held.get(workflow.queue, 0)
-    return workflow, judge(workflow, others, held), others
+    rest = held.get(workflow.queue, 0)
+    return workflow, judge(workflow, rest, held), rest
 
 
 def _text(workflow: Submission, verdict: Verdict, used: int) -> str:

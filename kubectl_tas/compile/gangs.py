@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_tas.compile.segments import Segment, cut, cut_group
+from kubectl_tas.kai import Feature
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
+from kubectl_tas.resolve.segments import Segment, cut_group
 from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetReplicas, FleetWorkload, Placement
 
 
@@ -31,8 +31,10 @@ class Part:
 
 
 def is_predicted(workload: FleetWorkload) -> bool:
-    """Whether it is known which PodGroup a workload gets."""
-    return workload.is_owned or workload.is_segmented or workload.kind in PREDICTED_KINDS
+    """Whether it is known which PodGroup a workload gets, or asks for."""
+    if workload.is_owned or workload.kind in PREDICTED_KINDS:
+        return True
+    return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
 
 
 def gang_of(workload: FleetWorkload) -> Part:
@@ -60,11 +62,7 @@ def gang_of(workload: FleetWorkload) -> Part:
 
 def joint_gang(name: str, workloads: Iterable[FleetWorkload]) -> Part:
     """The gang of several workloads: a part for each."""
-    members = []
-    for workload in workloads:
-        own = gang_of(workload)
-        below = tuple(replace(part, name=names.as_label(f"{workload.member}-{part.name}")) for part in own.parts)
-        members.append(replace(own, name=workload.member, parts=below))
+    members = [replace(gang_of(workload), name=workload.member) for workload in workloads]
     pods, minimum, gpus = (sum(getattr(part, what) for part in members) for what in ("pods", "minimum", "gpus"))
     return Part(name, pods, minimum, gpus, parts=tuple(members))
 
@@ -74,10 +72,9 @@ def _replicas(workload: FleetWorkload, item: FleetReplicas) -> Part:
     kind, segments = item.type, item.segments
     parts: tuple[Part, ...] = ()
     if segments is not None:
-        cuts = cut(kind.indices, kind.minimum, segments.size)
-        parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in cuts)
+        parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in item.cuts)
     return Part(
-        name=kind.name,
+        name=workload.sub_group(item) or kind.name,
         pods=kind.replicas,
         minimum=kind.minimum,
         gpus=kind.replicas * kind.gpus,
@@ -134,21 +131,18 @@ def _with_leader(segment: Part, leader: Part, workers: FleetReplicas) -> Part:
 
 
 def distinct(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts with no name twice: a replica type may be called like another one's segment."""
-    uses = Counter(name for part in parts for name in _names(part))
-    return tuple(_renamed(part, part.name, uses) for part in parts)
+    """The parts with no name twice. Replica types keep theirs, their segments give way."""
+    level = [(part.name, part) for part in parts]
+    found: list[tuple[str, Part]] = []
+    while level:
+        found += level
+        level = [(f"{path}/{child.name}", child) for path, part in level for child in part.parts]
+    given = names.distinct([(path, part.name) for path, part in found])
+    return _renamed(parts, "", dict(zip((path for path, _ in found), given, strict=True)))
 
 
-def _names(part: Part) -> Iterable[str]:
-    yield part.name
-    for child in part.parts:
-        yield from _names(child)
-
-
-def _renamed(part: Part, path: str, uses: Counter[str]) -> Part:
-    """Segments give way, replica types keep their names."""
-    below = []
-    for child in part.parts:
-        name = child.name if uses[child.name] == 1 else names.as_label(f"{child.name}/{path}")
-        below.append(replace(_renamed(child, f"{path}/{child.name}", uses), name=name))
-    return replace(part, parts=tuple(below))
+def _renamed(parts: Sequence[Part], above: str, given: Mapping[str, str]) -> tuple[Part, ...]:
+    return tuple(
+        replace(part, name=given[f"{above}{part.name}"], parts=_renamed(part.parts, f"{above}{part.name}/", given))
+        for part in parts
+    )

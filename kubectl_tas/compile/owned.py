@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from kubectl_tas.compile.gangs import Part, gang_of, joint_gang
 from kubectl_tas.compile.gangspec import gang_spec
@@ -21,15 +20,10 @@ def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
     for workload in owned:
         if workload.gang is None:
             yield _pod_group(fleet, [workload], gang_of(workload))
-    joined = sorted((item for item in owned if item.gang), key=_gang)
-    for (_, name), members in groupby(joined, key=_gang):
-        together = list(members)
-        yield _pod_group(fleet, together, joint_gang(name, together))
-
-
-def _gang(workload: FleetWorkload) -> tuple[str, str]:
-    """A gang is one of its cluster."""
-    return workload.pool.backend.name, workload.gang or ""
+    for joint in dict.fromkeys(item.joint for item in owned):
+        if joint is not None:
+            members = [item for item in owned if item.joint is joint]
+            yield _pod_group(fleet, members, joint_gang(joint.name, members))
 
 
 def _pod_group(fleet: Fleet, members: Sequence[FleetWorkload], gang: Part) -> Artifact:

@@ -1,4 +1,7 @@
-"""Workloads in; the PodGroups that KAI's PodGrouper will make of them out, to be read and not applied."""
+"""Workloads in; the PodGroups that KAI's PodGrouper will make of them out, to be read and not applied.
+
+Of what a release does not make, segments above all, they show what is asked for, and say so.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE
 from kubectl_tas.model.manifest import Metadata, PodGroup
 from kubectl_tas.model.workload import LeaderWorkerSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetWorkload
 
 FOLDER = "preview"
 NOTE = "kubectl-tas/preview"
@@ -31,29 +34,45 @@ def compile_previews(fleet: Fleet) -> Iterator[Artifact]:
 
 def _preview(fleet: Fleet, workload: FleetWorkload) -> Artifact:
     backend, gang = workload.pool.backend, gang_of(workload)
+    spec = gang_spec(fleet, workload, gang)
+    indexed = {**_index_labels(workload), **dict(_ranges(gang))} if spec.subGroups else {}
     manifest = PodGroup(
         metadata=Metadata(
             name=gang.name,
             namespace=backend.namespace,
             labels={QUEUE: workload.queue, MANAGED_BY: "kubectl-tas", POOL: workload.target},
-            annotations={NOTE: note(workload), **_index_labels(workload), **dict(_ranges(gang))},
+            annotations={NOTE: note(workload, divided=bool(spec.subGroups)), **indexed},
         ),
-        spec=gang_spec(fleet, workload, gang),
+        spec=spec,
     )
     source = workload.declared.origin.path
     file = f"podgroup-{workload.file_name}.yaml"
     return Artifact(backend.name, Phase.POD_GROUP, FOLDER, file, manifest, source, apply=False)
 
 
-def note(workload: FleetWorkload) -> str:
-    """What KAI makes of a workload, in one line."""
-    text = f"What KAI makes of {workload.kind} {workload.name}; its name goes on with the UID"
+def note(workload: FleetWorkload, *, divided: bool) -> str:
+    """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
+    name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
+    asked = _beyond(workload) if divided else ""
+    text = f"What KAI makes of {name}"
+    if asked and release:
+        text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
+    text = f"{text}; its name goes on with the UID"
     spec = workload.declared.spec
     if isinstance(spec, LeaderWorkerSet):
         text = f"{text} and -group-N, one for each of {workload.shape.copies} replicas"
         if spec.spec.startupPolicy == "LeaderReady":
             text = f"{text}; until the leader is ready, 1 pod is enough"
     return text
+
+
+def _beyond(workload: FleetWorkload) -> str:
+    """The annotations that ask for SubGroups which the release does not make; empty where it makes them all."""
+    if workload.is_segmented and not workload.kai_segments:
+        return "the segment annotations"
+    if workload.has_sub_groups and workload.kind not in KAI_SUBGROUP_KINDS:
+        return "the placements of pod templates"
+    return ""
 
 
 def _index_labels(workload: FleetWorkload) -> dict[str, str]:

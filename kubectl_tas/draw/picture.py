@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubectl_tas.check.admission import Verdict, admit, counted, declared_usage
+from kubectl_tas.check.admission import Verdict, admit, declared_usage, others
 from kubectl_tas.compile.podgroups import gang
 from kubectl_tas.compile.tree import Constraint, Gang, Node
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
@@ -78,7 +78,7 @@ def picture_of(
         priority=submission.priority,
         preemptible=submission.priority == "LOW",
         gpus=submission.gpus,
-        verdict=admit(submission, used[submission.queue] - counted(submission), used),
+        verdict=admit(submission, others(submission, used), used),
         topology=topology,
         pod_groups=pod_groups,
         kind=submission.kind,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kubectl_tas.check.admission import admit, counted, declared_usage
 from kubectl_tas.compile.gangs import Part, gang_of, is_predicted, joint_gang
 from kubectl_tas.compile.previews import note
-from kubectl_tas.draw.picture import Branch, Picture
+from kubectl_tas.draw.picture import Branch, Picture, picture_of
 from kubectl_tas.resolve.fleet import Fleet, Level
 from kubectl_tas.resolve.replicas import LEADER
 from kubectl_tas.resolve.workload import FleetWorkload, Placement
@@ -25,24 +24,10 @@ class Seat:
 
 
 def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
-    """The picture of one workload; admission is judged beside all else in the repository."""
-    used = declared_usage(fleet)
+    """The picture of one workload."""
     gang = _gang(fleet, workload)
-    return Picture(
-        workflow=workload.name,
-        file=workload.declared.origin.path,
-        target=workload.target,
-        backend=workload.pool.backend.name,
-        queue=workload.queue,
-        priority=workload.priority,
-        preemptible=workload.priority == "LOW",
-        gpus=workload.gpus,
-        verdict=admit(workload, used[workload.queue] - counted(workload), used),
-        topology=_topology(workload),
-        pod_groups=(_branch(gang, "PodGroup" if is_predicted(workload) else workload.kind),),
-        kind=workload.kind,
-        facts=(("PodGroup", _note(workload)),),
-    )
+    tree = _branch(gang, "PodGroup") if _is_predicted(workload) else _pods(workload, gang)
+    return picture_of(fleet, workload, _topology(workload), (tree,), (("PodGroup", _note(workload, gang)),))
 
 
 def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
@@ -54,7 +39,7 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
             if workload.kind == "LeaderWorkerSet":
                 parts = tuple(part for part in parts if part.name != LEADER)
             else:
-                parts = next(part.parts for part in parts if part.name == item.type.name)
+                parts = next(part.parts for part in parts if part.name == workload.sub_group(item))
             for part in parts:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
                     found.append(Seat(item.type.name, part.name, part.indices, item.segments.index_label))
@@ -63,20 +48,21 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
 
 def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:
     """The gang that it is in, with all others of it."""
-    if workload.gang is None:
+    if workload.joint is None:
         return gang_of(workload)
-    members = (item for item in fleet.workloads if item.gang == workload.gang and item.pool == workload.pool)
-    return joint_gang(workload.gang, members)
+    return joint_gang(workload.joint.name, (item for item in fleet.workloads if item.joint is workload.joint))
 
 
-def _note(workload: FleetWorkload) -> str:
+def _note(workload: FleetWorkload, gang: Part) -> str:
     if workload.gang is not None:
         return f"{workload.gang}, shared by the workloads of this gang"
     if workload.is_owned:
         return f"{workload.pod_group}, written by kubectl-tas"
+    if not workload.pool.backend.is_kai:
+        return f"none; backend {workload.pool.backend.name} has no KAI Scheduler"
     if not is_predicted(workload):
         return f"made by KAI's PodGrouper; not predicted for a {workload.kind}"
-    return note(workload)
+    return note(workload, divided=bool(gang.parts))
 
 
 def _topology(workload: FleetWorkload) -> str | None:
@@ -85,6 +71,15 @@ def _topology(workload: FleetWorkload) -> str | None:
     placements += [item.segments.placement for item in workload.replicas if item.segments]
     named = next((placement.topology for placement in placements if placement), None)
     return named or (workload.pool.topology.name_on(workload.pool.backend) if workload.pool.topology else None)
+
+
+def _is_predicted(workload: FleetWorkload) -> bool:
+    return workload.pool.backend.is_kai and is_predicted(workload)
+
+
+def _pods(workload: FleetWorkload, gang: Part) -> Branch:
+    """The pods of a workload; how many KAI waits for, and in which parts, is not known."""
+    return replace(_branch(gang, workload.kind), name=workload.name, minimum=None, branches=())
 
 
 def _branch(part: Part, kind: str) -> Branch:

@@ -121,6 +121,8 @@ class MPIJobSpec(KubeflowSpec):
 
     mpiReplicaSpecs: ReplicaSpecs
     """Launcher and Worker."""
+    launcherCreationPolicy: Literal["AtStartup", "WaitForWorkersReady"] = "AtStartup"
+    """When the launcher is made: at once, or when all workers are ready. Of v2beta1 only."""
 
 
 class MPIJob(Workload):

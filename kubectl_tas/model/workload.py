@@ -74,6 +74,13 @@ class Deployment(Workload):
     """Its pods."""
 
 
+class StatefulSetSpec(ReplicatedSpec):
+    """A number of equal pods, each with a name of its own."""
+
+    podManagementPolicy: Literal["OrderedReady", "Parallel"] = "OrderedReady"
+    """When pods are made: each once the one before it is ready, or all at once."""
+
+
 class StatefulSet(Workload):
     """A Kubernetes StatefulSet."""
 
@@ -81,8 +88,15 @@ class StatefulSet(Workload):
     """apps/v1"""
     kind: Literal["StatefulSet"]
     """StatefulSet"""
-    spec: ReplicatedSpec
+    spec: StatefulSetSpec
     """Its pods."""
+
+
+class Dependency(Open):
+    """What a replicated job waits for."""
+
+    name: Text
+    """Another replicated job."""
 
 
 class ReplicatedJob(Open):
@@ -94,10 +108,22 @@ class ReplicatedJob(Open):
     """Jobs."""
     template: JobTemplate
     """What they are made from."""
+    dependsOn: Many[Dependency] = ()
+    """Replicated jobs that must be ready or complete before these are made."""
+
+
+class StartupPolicy(Open):
+    """In which order a JobSet starts."""
+
+    startupPolicyOrder: Literal["AnyOrder", "InOrder"] = "AnyOrder"
+    """All jobs at once, or each replicated job once the one before it is ready."""
 
 
 class JobSetSpec(Open):
     """Jobs that belong together."""
+
+    startupPolicy: StartupPolicy = StartupPolicy()
+    """In which order they start."""
 
     replicatedJobs: Many[ReplicatedJob] = ()
     """The jobs."""

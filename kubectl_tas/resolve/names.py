@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
+from itertools import count
 
 MAX_LABEL = 63
 """Characters in an RFC 1123 label, and in the value of a Kubernetes label."""
@@ -44,6 +46,22 @@ def as_label(text: str) -> str:
         return shorten(text)
     kept = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MAX_LABEL - 9].strip("-")
     return f"{kept}-{digest(text)}" if kept else f"x-{digest(text)}"
+
+
+def distinct(wanted: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """A name for each pair of an identity, which is unique, and the label that it would like; none is given twice.
+
+    Who is called like the label comes first, then the order counts; all others get a hash of their identity.
+    """
+    liked, taken, given = {label for _, label in wanted}, set[str](), dict[int, str]()
+    for place in sorted(range(len(wanted)), key=lambda place: wanted[place][0] != wanted[place][1]):
+        identity, label = wanted[place]
+        if label in taken:
+            hashed = (shorten(f"{label}-{digest(f'{identity}{salt or str()}')}") for salt in count())
+            label = next(name for name in hashed if name not in liked and name not in taken)
+        taken.add(label)
+        given[place] = label
+    return tuple(given[place] for place in range(len(wanted)))
 
 
 def root_queue(prefix: str, namespace: str) -> str:

@@ -24,7 +24,7 @@ from kubectl_tas.model.workload import (
 )
 from kubectl_tas.resolve import names
 
-LEADER, WORKERS, WORKER = "leader", "workers", "worker"
+LEADER, WORKERS, WORKER, HEAD = "leader", "workers", "worker", "head"
 _REPLICA_SPECS = {
     "JAXJob": "jaxReplicaSpecs",
     "MPIJob": "mpiReplicaSpecs",
@@ -33,6 +33,8 @@ _REPLICA_SPECS = {
     "XGBoostJob": "xgbReplicaSpecs",
 }
 """Where Kubeflow's kinds keep their replica types."""
+REPLICA_TYPE = "replica type"
+"""What Kubeflow's kinds call equal pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,37 @@ def shape(workload: AnyWorkload, *, owned: bool) -> Shape:
         case _:
             field = _REPLICA_SPECS[workload.kind]
             return _kubeflow(workload, field, getattr(workload.spec, field))
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """The name of a part of a workload, as it is written."""
+
+    what: str
+    """What the kind calls such a part."""
+    name: str
+    folded: str
+    """What the kind's own controller compares."""
+    path: KeyPath
+    is_key: bool = False
+    """Whether it is a key, and not a value."""
+
+
+def type_names(workload: AnyWorkload) -> Iterator[TypeName]:
+    """The names that a workload itself gives to its replica types."""
+    match workload:
+        case JobSet():
+            for index, job in enumerate(workload.spec.replicatedJobs):
+                path: KeyPath = ("spec", "replicatedJobs", index, "name")
+                yield TypeName("replicated job", job.name, job.name, path)
+        case RayJob():
+            for index, group in enumerate(workload.spec.rayClusterSpec.workerGroupSpecs):
+                path = ("spec", "rayClusterSpec", "workerGroupSpecs", index, "groupName")
+                yield TypeName("worker group", group.groupName, group.groupName, path)
+        case _ if workload.kind in _REPLICA_SPECS:
+            field = _REPLICA_SPECS[workload.kind]
+            for name in getattr(workload.spec, field):
+                yield TypeName(REPLICA_TYPE, name, name.lower(), ("spec", field, name), is_key=True)
 
 
 def pod_gpus(template: PodTemplate) -> int:
@@ -169,12 +202,14 @@ def _ray(workload: RayJob) -> Iterator[ReplicaType]:
     cluster = workload.spec.rayClusterSpec
     path = ("spec", "rayClusterSpec")
     head = cluster.headGroupSpec.template
-    yield ReplicaType("head", 1, 1, pod_gpus(head), (*path, "headGroupSpec", "template"), head, 1)
-    for index, group in enumerate(cluster.workerGroupSpecs):
+    yield ReplicaType(HEAD, 1, 1, pod_gpus(head), (*path, "headGroupSpec", "template"), head, 1)
+    groups = cluster.workerGroupSpecs
+    wanted = [(group.groupName, names.as_label(names.fold(group.groupName))) for group in groups]
+    _, *own = names.distinct([(HEAD, HEAD), *wanted])
+    for index, (name, group) in enumerate(zip(own, groups, strict=True)):
         pods = (group.minReplicas if group.replicas is None else group.replicas) * group.numOfHosts
         minimum = min(pods, group.minReplicas * group.numOfHosts)
         where = (*path, "workerGroupSpecs", index, "template")
-        name = names.as_label(names.fold(group.groupName))
         yield ReplicaType(name, pods, minimum, pod_gpus(group.template), where, group.template, pods)
 
 

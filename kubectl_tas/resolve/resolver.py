@@ -19,6 +19,7 @@ from kubectl_tas.resolve.fleet import (
     FleetTopology,
 )
 from kubectl_tas.resolve.grove import resolve_grove, resolve_sets
+from kubectl_tas.resolve.joint import join_gangs
 from kubectl_tas.resolve.levels import cluster_topologies, pool_topology
 from kubectl_tas.resolve.queues import asked_quota
 from kubectl_tas.resolve.workflows import resolve_workflow
@@ -41,7 +42,8 @@ def resolve(repository: Repository) -> Fleet:
     sets = resolve_sets(repository, grove, backends, pools, topologies, dangling)
     own = tuple(pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)
     every = {**topologies, **{topology.name: topology for topology in own}}
-    workloads = [resolve_workload(item, pools, declared_pools, every, dangling) for item in repository.workloads]
+    found = [resolve_workload(item, pools, declared_pools, every, dangling) for item in repository.workloads]
+    workloads = join_gangs(sorted(filter(None, found), key=lambda workload: (workload.name, workload.kind)))
     return Fleet(
         repository=repository,
         config=config,
@@ -52,7 +54,7 @@ def resolve(repository: Repository) -> Fleet:
         pod_groups=tuple(sorted(filter(None, pod_groups), key=lambda p: (p.namespace, p.declared.spec.metadata.name))),
         grove=grove,
         pod_clique_sets=sets,
-        workloads=tuple(sorted(filter(None, workloads), key=lambda workload: (workload.name, workload.kind))),
+        workloads=workloads,
         dangling=tuple(dangling),
     )
 

@@ -55,6 +55,16 @@ class Submission(ABC):
         """Where its pool stands."""
 
     @property
+    def gang(self) -> str | None:
+        """The gang that it is in with others; None where its gangs are its own."""
+        return None
+
+    @property
+    def gang_gpus(self) -> int:
+        """GPUs that it asks for, together with all that are in its gang."""
+        return self.gpus
+
+    @property
     def queue(self) -> str:
         """Name of the leaf queue."""
         return self.subpool.queue if self.subpool else self.pool.shared_queue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool, FleetTopology, Level
 from kubectl_tas.resolve.replicas import ReplicaType, Shape
+from kubectl_tas.resolve.segments import Segment, cut, waited_for
 from kubectl_tas.resolve.submission import Submission
 
 PRIORITIES: dict[str, Priority] = {"HIGH": "HIGH", "NORMAL": "NORMAL", "LOW": "LOW"}
@@ -77,6 +79,11 @@ class FleetReplicas:
     """Why the segments it asks for are ignored."""
 
     @property
+    def cuts(self) -> tuple[Segment, ...]:
+        """Its segments by index; none of a LeaderWorkerSet, whose groups are cut with their leader."""
+        return cut(self.type.indices, self.type.minimum, self.segments.size) if self.segments else ()
+
+    @property
     def annotations_path(self) -> KeyPath:
         """Where the annotations of its template stand."""
         return (*self.type.path, "metadata", "annotations")
@@ -85,6 +92,17 @@ class FleetReplicas:
     def annotations(self) -> dict[str, str]:
         """The annotations of its template."""
         return self.type.template.metadata.annotations if self.type.template else {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointGang:
+    """Workloads that share a PodGroup."""
+
+    name: str
+    workloads: tuple[FleetWorkload, ...]
+    """Those of one cluster, as they are alone."""
+    names: Mapping[tuple[str, str], str]
+    """SubGroups: of a workload, by its file name and "", and of its replica types, by its file name and theirs."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +120,8 @@ class FleetWorkload(Submission):
     """Its replica types, in the order of the file."""
     fill: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
+    joint: JointGang | None = None
+    """The gang that it is in with others; None where it is a gang of its own."""
 
     @property
     def kind(self) -> str:
@@ -154,14 +174,43 @@ class FleetWorkload(Submission):
         return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.replicas)
 
     @property
+    def gang_gpus(self) -> int:
+        """GPUs of all pods of its gang that run at a time."""
+        return sum(item.gpus for item in self._together)
+
+    @property
     def largest_gang(self) -> int:
-        """GPUs of the pods that must start together."""
-        return sum(item.type.minimum * item.type.gpus for item in self.replicas)
+        """GPUs of the pods that must start together, those of its gang included."""
+        return sum(self.needed(item) * item.type.gpus for own in self._together for item in own.replicas)
 
     @property
     def is_one_gang(self) -> bool:
-        """Whether nothing of it runs before all of it can."""
-        return self.shape.copies == 1 and all(item.type.minimum == item.type.replicas for item in self.replicas)
+        """Whether nothing of it, or of its gang, runs before all of it can."""
+        return all(
+            own.shape.copies == 1 and all(own.needed(item) == item.type.replicas for item in own.replicas)
+            for own in self._together
+        )
+
+    @property
+    def _together(self) -> tuple[FleetWorkload, ...]:
+        """The workloads of its gang, itself included; those in another queue cannot be in it."""
+        if self.joint is None:
+            return (self,)
+        where = (self.queue, self.priority)
+        return tuple(item for item in self.joint.workloads if (item.queue, item.priority) == where)
+
+    def needed(self, item: FleetReplicas) -> int:
+        """Pods of a replica type that KAI waits for: of segments that it makes itself, whole ones.
+
+        A SubGroup that needs none counts as 1 where the release cannot say 0.
+        """
+        backend = self.pool.backend
+        least = 0 if backend.has(Feature.ZERO_MIN_MEMBER) else 1
+        if self.is_owned or self.kind != "PyTorchJob" or not backend.has(Feature.SUBGROUP_TREE):
+            return item.type.minimum
+        if item.segments and self.kai_segments:
+            return waited_for(item.type.indices, item.type.minimum, item.segments.size, least=least)
+        return max(item.type.minimum, min(item.type.replicas, least))
 
     @property
     def is_segmented(self) -> bool:
@@ -183,14 +232,14 @@ class FleetWorkload(Submission):
     def sub_group(self, item: FleetReplicas) -> str | None:
         """The SubGroup of a replica type where the tool owns the PodGroup; None where it has none."""
         own = item.type.name if self.has_sub_groups else None
-        if self.gang is None:
+        if self.joint is None:
             return own
-        return self.member if own is None else names.as_label(f"{self.member}-{own}")
+        return self.joint.names[self.file_name, own or ""]
 
     @property
     def member(self) -> str:
         """The SubGroup that the workload is in its gang."""
-        return names.as_label(self.file_name)
+        return self.joint.names[self.file_name, ""] if self.joint else names.as_label(self.file_name)
 
 
 def is_owned(workload: AnyWorkload) -> bool:

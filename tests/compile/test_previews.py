@@ -6,12 +6,26 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.support.cli import kubectl_tas, pool, write
 from tests.support.crds import server
 from tests.support.golden import ROOT, case_input, cases
 from tests.support.rendered import PREVIEW, load, render_copy, text
 from tests.support.webhooks import refusals
+from tests.support.workloads import (
+    LEVELS,
+    ZONE,
+    Object,
+    leader_worker_set,
+    pytorch_job,
+    segments,
+    stateful_set,
+    tf_job,
+)
 
 
 @pytest.mark.parametrize("case", cases("manifests"), ids=lambda case: case.name)
@@ -26,3 +40,120 @@ def test_previews_are_valid(case: Path, tmp_path: Path) -> None:
         if cluster.version is not None:
             assert [server(cluster.version).violations(item) for item in pod_groups] == [[] for _ in pod_groups]
             assert refusals([*cluster.objects, *pod_groups], cluster.version) == []
+
+
+def previews(root: Path, version: str, *workloads: Object) -> dict[str, Object]:
+    """The previews of workloads in a repository with one pool, by the name of the PodGroup."""
+    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
+    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
+    files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
+    write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+    result = kubectl_tas("render", "-C", root)
+    assert result.code == 0, result.err
+    found = [load(path) for path in sorted((root / "manifests" / PREVIEW).glob("*.yaml"))]
+    return {item["metadata"]["name"]: item for item in found}
+
+
+def explained(root: Path, name: str) -> str:
+    """What explain prints of a workload, its spaces folded."""
+    return " ".join(kubectl_tas("workflow", "explain", name, "-C", root).out.split())
+
+
+ASKED = "What the segment annotations of {} ask for, and not what KAI {} makes of it; its name goes on with the UID"
+MADE = "What KAI makes of {}; its name goes on with the UID"
+INDEX = {"kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
+
+
+@pytest.mark.parametrize(
+    ("version", "job", "note"),
+    [
+        ("0.17", pytorch_job("x", annotations=segments(2)), MADE),
+        ("0.13", pytorch_job("x", annotations=segments(2)), MADE),
+        ("0.12", pytorch_job("x", annotations=segments(2)), ASKED),
+        ("0.17", tf_job("x", annotations=segments(2)), ASKED),
+        ("0.17", stateful_set("x", replicas=4, annotations={**segments(2), **INDEX}), ASKED),
+        ("0.12", leader_worker_set("x", size=5, annotations=segments(2)), ASKED),
+        ("0.17", tf_job("x"), MADE),
+        ("0.17", tf_job("x", annotations=ZONE), ASKED.replace("segment annotations", "placements of pod templates")),
+    ],
+)
+def test_a_preview_says_whether_kai_makes_it(repository: Path, version: str, job: Object, note: str) -> None:
+    found = previews(repository, version, job)["pg-x"]["metadata"]["annotations"]["kubectl-tas/preview"]
+    expected = note.format(f"{job['kind']} x", version)
+    assert found.startswith(expected)
+    assert f"PodGroup: {expected}" in explained(repository, "x")
+
+
+def test_no_word_of_sub_groups_where_there_are_none(repository: Path) -> None:
+    annotations = {**segments(2), **INDEX}
+    jobs = (pytorch_job("x", annotations=segments(2)), stateful_set("y", replicas=4, annotations=annotations))
+    (found,) = previews(repository, "0.9", *jobs).values()
+    assert found["metadata"]["annotations"] == {"kubectl-tas/preview": MADE.format("PyTorchJob x")}
+    assert "subGroups" not in found["spec"]
+
+
+@pytest.mark.parametrize(
+    ("size", "policy", "annotations", "fires"),
+    [
+        (9, "LeaderWorker", {**segments(4), **ZONE}, True),
+        (9, "LeaderExcluded", {**segments(4), **ZONE}, True),
+        (5, "LeaderExcluded", {**segments(4), **ZONE}, True),
+        (5, "LeaderWorker", {**segments(4), **ZONE}, False),
+        (9, "LeaderWorker", segments(4), False),
+        (9, "LeaderWorker", ZONE, False),
+    ],
+)
+def test_workers_in_segments_are_placed_by_the_whole_set(
+    repository: Path, size: int, policy: str, annotations: dict[str, str], *, fires: bool
+) -> None:
+    """Whether a level is on every worker: on a SubGroup that holds it, or on the gang."""
+    own = leader_worker_set("x", size=size, annotations=annotations, policy=policy)
+    group = previews(repository, "0.17", own)["pg-x"]["spec"]
+    found = kubectl_tas("validate", "-C", repository)
+    assert ("[placement-unsupported]" in found.out, found.code) == (fires, 0)
+    by_name = {item["name"]: item for item in group["subGroups"]}
+    segment = [name for name in by_name if name.startswith("segment")]
+    if fires:
+        assert 'so they are not kept within one "zone"' in found.out
+        assert not all(is_in_zone(by_name, name) for name in segment)
+        moved = {**own, "metadata": {**own["metadata"], "annotations": ZONE}}
+        (at_root,) = previews(repository, "0.17", moved).values()
+        assert at_root["spec"]["topologyConstraint"]["requiredTopologyLevel"] == "topology.kubernetes.io/zone"
+
+
+def is_in_zone(by_name: dict[str, Object], name: str) -> bool:
+    """Whether a SubGroup, or one that it is in, has the level zone."""
+    own = by_name[name].get("topologyConstraint", {}).get("requiredTopologyLevel") == "topology.kubernetes.io/zone"
+    above = by_name[name].get("parent")
+    return own or (above is not None and is_in_zone(by_name, above))
+
+
+@given(
+    workers=st.integers(1, 40),
+    minimum=st.integers(1, 41),
+    size=st.integers(1, 12),
+    version=st.sampled_from(["0.13", "0.15", "0.17"]),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_segments(repository: Path, workers: int, minimum: int, size: int, version: str) -> None:
+    """Every index in one segment, members that add up, a minimum that is covered, in what is really rendered."""
+    size, minimum = min(size, workers), min(minimum, workers + 1)
+    job = pytorch_job("x", workers=workers, minimum=minimum, annotations=segments(size))
+    group = previews(repository, version, job)["pg-x"]
+    assert server(version).violations(group) == []
+    assert refusals([group], version) == []
+    leaves = {item["name"]: item for item in group["spec"]["subGroups"] if item.get("parent") == "worker"}
+    spans = {
+        name: [int(index) for index in text.split(" to ")]
+        for key, text in group["metadata"]["annotations"].items()
+        for name in [key.removeprefix("pods.kubectl-tas/")]
+        if key.startswith("pods.kubectl-tas/")
+    }
+    assert spans.keys() == leaves.keys()
+    held = sorted(index for span in spans.values() for index in range(span[0], span[-1] + 1))
+    assert held == list(range(workers))
+    sizes = {name: span[-1] - span[0] + 1 for name, span in spans.items()}
+    assert all(leaf.get("minMember", 0) in (0, sizes[name]) for name, leaf in leaves.items())
+    (master,) = (item for item in group["spec"]["subGroups"] if item["name"] == "master")
+    needed = master["minMember"] + sum(leaf.get("minMember", 0) for leaf in leaves.values())
+    assert minimum <= needed < minimum + size

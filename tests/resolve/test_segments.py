@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_tas.compile.segments import Segment, cut, cut_group, segment_of, worker_segment
+from kubectl_tas.resolve.segments import Segment, cut, cut_group, segment_of, waited_for, worker_segment
 
 COUNTS = st.integers(0, 400)
 SIZES = st.integers(1, 64)
@@ -37,6 +37,13 @@ def test_mandatory_members_cover_the_minimum(replicas: int, minimum: int, size: 
     assert needed - minimum < size
     assert all(segment.minimum in (0, segment.pods) for segment in segments)
     assert [segment.minimum > 0 for segment in segments] == sorted((s.minimum > 0 for s in segments), reverse=True)
+
+
+@given(replicas=COUNTS, minimum=COUNTS, size=SIZES, least=st.integers(0, 1))
+def test_pods_that_are_waited_for(replicas: int, minimum: int, size: int, least: int) -> None:
+    segments = cut(replicas, minimum, size)
+    expected = sum(max(segment.minimum, least) for segment in segments)
+    assert waited_for(replicas, minimum, size, least=least) == expected
 
 
 def test_elastic_example() -> None:

@@ -48,6 +48,13 @@ def cut(replicas: int, minimum: int, size: int) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
+def waited_for(replicas: int, minimum: int, size: int, *, least: int) -> int:
+    """Pods that start together where ``cut`` says so: all of each mandatory segment, ``least`` of each elastic one."""
+    mandatory = -(-min(minimum, replicas) // size)
+    elastic = -(-replicas // size) - mandatory
+    return min(mandatory * size, replicas) + elastic * least
+
+
 def worker_segment(index: int, workers: int, size: int) -> int:
     """The segment of a LeaderWorkerSet's worker by its index, which counts from 1: the leader has 0.
 

@@ -1,0 +1,95 @@
+"""Kubernetes workloads as data, of the pool ``team``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Object = dict[str, Any]
+LEVELS = """\
+  topology_keys:
+  - key: zone
+    label: topology.kubernetes.io/zone
+  - key: rack
+    label: topology.kubernetes.io/rack
+"""
+"""Fields of a pool: its levels."""
+ZONE = {"kai.scheduler/topology-required-placement": "zone"}
+"""Annotations of pods that run in one zone."""
+
+
+def segments(size: int) -> dict[str, str]:
+    """Annotations of pods that are divided into segments, each in one rack."""
+    return {
+        "kai.scheduler/segment-size": str(size),
+        "kai.scheduler/segment-topology-required-placement": "rack",
+    }
+
+
+def template(gpus: int = 1, annotations: dict[str, str] | None = None) -> Object:
+    """A pod template with one container."""
+    container = {"name": "main", "image": "i", "resources": {"limits": {"nvidia.com/gpu": gpus}}}
+    metadata = {"metadata": {"annotations": annotations}} if annotations else {}
+    return {**metadata, "spec": {"containers": [container]}}
+
+
+def workload(api: str, kind: str, name: str, labels: dict[str, str] | None, spec: Object) -> Object:
+    """Any workload."""
+    metadata = {"name": name, "labels": {"kubectl-tas/pool": "team", **(labels or {})}}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def pytorch_job(
+    name: str,
+    labels: dict[str, str] | None = None,
+    *,
+    workers: int = 2,
+    gpus: int = 1,
+    minimum: int | None = None,
+    annotations: dict[str, str] | None = None,
+) -> Object:
+    """A master and its workers, which have the annotations; ``minimum`` is minReplicas."""
+    types = {
+        "Master": {"replicas": 1, "template": template(gpus)},
+        "Worker": {"replicas": workers, "template": template(gpus, annotations)},
+    }
+    elastic = {} if minimum is None else {"elasticPolicy": {"minReplicas": minimum}}
+    return workload("kubeflow.org/v1", "PyTorchJob", name, labels, {**elastic, "pytorchReplicaSpecs": types})
+
+
+def deployment(name: str, labels: dict[str, str] | None = None, *, replicas: int = 2, gpus: int = 1) -> Object:
+    """A Deployment."""
+    return workload("apps/v1", "Deployment", name, labels, {"replicas": replicas, "template": template(gpus)})
+
+
+def ray_job(name: str, labels: dict[str, str] | None, groups: list[str]) -> Object:
+    """A head and groups of two workers."""
+    workers = [{"groupName": group, "replicas": 2, "minReplicas": 2, "template": template()} for group in groups]
+    cluster = {"headGroupSpec": {"template": template()}, "workerGroupSpecs": workers}
+    return workload("ray.io/v1", "RayJob", name, labels, {"rayClusterSpec": cluster})
+
+
+def stateful_set(name: str, *, replicas: int, annotations: dict[str, str] | None = None) -> Object:
+    """A StatefulSet whose pods have the annotations."""
+    pods = template(annotations=annotations)
+    return workload("apps/v1", "StatefulSet", name, None, {"replicas": replicas, "template": pods})
+
+
+def tf_job(name: str, *, annotations: dict[str, str] | None = None) -> Object:
+    """A chief and four workers, which have the annotations."""
+    types = {
+        "Chief": {"replicas": 1, "template": template()},
+        "Worker": {"replicas": 4, "template": template(annotations=annotations)},
+    }
+    return workload("kubeflow.org/v1", "TFJob", name, None, {"tfReplicaSpecs": types})
+
+
+def leader_worker_set(name: str, *, size: int, annotations: dict[str, str], policy: str = "LeaderWorker") -> Object:
+    """Groups of a leader and its workers, which have the annotations."""
+    group = {
+        "size": size,
+        "leaderTemplate": template(),
+        "workerTemplate": template(annotations=annotations),
+        "subGroupPolicy": {"subGroupPolicyType": policy},
+    }
+    spec = {"replicas": 2, "leaderWorkerTemplate": group}
+    return workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", name, None, spec)
