@@ -10,11 +10,13 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
+from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.workload import LeaderWorkerSet, SubGroupPolicy
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.replicas import LEADER, WORKERS, whole_number
 from kubectl_tas.resolve.workload import (
     KAI_SUBGROUP_KINDS,
+    MAX_SEGMENTS,
     SEGMENTED_KINDS,
     Asked,
     FleetReplicas,
@@ -76,6 +78,12 @@ SEGMENT_LEVEL = Rule(
     "The level of segments is not finer than what the workload as a whole requires.",
     "All pods are within one such domain anyway, so the segments say nothing. Use a finer level for them.",
 )
+SEGMENT_PREVIEW = Rule(
+    "segment-preview",
+    Severity.INFO,
+    "A workload has so many segments that no preview of them is written.",
+    "Thousands of SubGroups would hide what a reviewer looks for. The workload itself is rendered as always.",
+)
 
 
 def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -83,6 +91,7 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
     for workload in fleet.workloads:
         yield from _order(workload, workload.placement)
         yield from _on_root(workload)
+        yield from _preview(workload)
         if isinstance(workload.declared.spec, LeaderWorkerSet):
             yield from _sub_group_policy(workload, workload.declared.spec)
         for item in workload.replicas:
@@ -123,6 +132,24 @@ def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
             place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
             yield Diagnostic(SEGMENT_IGNORED, message, place, hint="Move it to the pod template.")
+
+
+def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    if workload.lists_segments:
+        return
+    counts = " and ".join(
+        f"{item.segment_count} segments of {item.type.name}" for item in workload.replicas if item.segments
+    )
+    message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
+    largest = max(workload.replicas, key=lambda item: item.segment_count)
+    yield Diagnostic(SEGMENT_PREVIEW, message, workload.declared.origin.locate(_size_path(largest), key=True))
+
+
+def _size_path(item: FleetReplicas) -> KeyPath:
+    """Where the size of its segments stands."""
+    if labels.SEGMENT_SIZE in item.annotations:
+        return (*item.annotations_path, labels.SEGMENT_SIZE)
+    return ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
 
 
 def _sub_group_policy(workload: FleetWorkload, spec: LeaderWorkerSet) -> Iterator[Diagnostic]:
@@ -217,11 +244,7 @@ def _unsupported(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagn
     else:
         first = kai.first_with(Feature.SEGMENTS)
         message = f"KAI {release.version} makes no segments; the first release that does is {first}"
-    name = labels.SEGMENT_SIZE
-    path: tuple[str | int, ...] = (*item.annotations_path, name)
-    if name not in item.annotations:
-        path = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
-    place = workload.declared.origin.locate(path, key=True)
+    place = workload.declared.origin.locate(_size_path(item), key=True)
     hint = "The preview shows what would be made; the pods run in any case."
     yield Diagnostic(SEGMENT_UNSUPPORTED, message, place, hint=hint)
 

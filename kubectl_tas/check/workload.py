@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.repository import Declared, KeyPath, Origin
 from kubectl_tas.model.workload import AnyWorkload
@@ -49,7 +50,7 @@ WORKLOAD_ALIAS = Rule(
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
     Severity.ERROR,
-    "The pods that a workload needs before it starts are fewer than one, or more than it has.",
+    "The pods that a workload needs before it starts are fewer than one, or more than it has or a PodGroup counts.",
     "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
 )
 WORKLOAD_TOPOLOGY = Rule(
@@ -158,6 +159,10 @@ def _name(path: KeyPath) -> str:
 
 def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     path = workload.shape.minimum_path
+    if workload.shape.minimum > MAX_COUNT:
+        pods = workload.shape.minimum
+        message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts to {MAX_COUNT}"
+        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
     if path is None:
         return
     written = workload.declared.origin.value(path)

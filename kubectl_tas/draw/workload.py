@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from kubectl_tas.check.admission import admit, counted, declared_usage
 from kubectl_tas.compile.gangs import Part, gang_of, is_predicted, joint_gang
 from kubectl_tas.compile.previews import note
+from kubectl_tas.compile.segments import group_segment_at, segment_at, segment_of, worker_segment
 from kubectl_tas.draw.picture import Branch, Picture
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, Level
 from kubectl_tas.resolve.replicas import LEADER
-from kubectl_tas.resolve.workload import FleetWorkload, Placement
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetReplicas, FleetWorkload, Placement, Segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,14 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
         topology=_topology(workload),
         pod_groups=(_branch(gang, "PodGroup" if is_predicted(workload) else workload.kind),),
         kind=workload.kind,
-        facts=(("PodGroup", _note(workload)),),
+        facts=(("PodGroup", _note(workload)), *_unlisted(workload)),
     )
 
 
 def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
     """Where the pod with ``index`` is, for each replica type with segments; none where no segment has it."""
+    if not workload.lists_segments:
+        return tuple(seat for item in workload.replicas for seat in _unlisted_seat(workload, item, index))
     found = []
     for item in workload.replicas:
         if item.segments is not None:
@@ -59,6 +66,39 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
                     found.append(Seat(item.type.name, part.name, part.indices, item.segments.index_label))
     return tuple(found)
+
+
+def _unlisted(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
+    """What stands for segments that are too many to be listed."""
+    for item in workload.replicas:
+        if item.segments is not None and not workload.lists_segments:
+            text = f"{item.segment_count} segments of {plural(item.segments.size, 'pod')} of {item.type.name}"
+            levels = (*_words("required", item.segments), *_words("preferred", item.segments))
+            yield "Segments", ", ".join([text, *levels, f"more than the {MAX_SEGMENTS} that are listed"])
+
+
+def _words(what: Literal["required", "preferred"], segments: Segments) -> Iterator[str]:
+    asked = getattr(segments.placement, what)
+    if asked is not None:
+        yield f"each {what} in one {asked.level.key} ({asked.level.label})"
+
+
+def _unlisted_seat(workload: FleetWorkload, item: FleetReplicas, index: int) -> Iterator[Seat]:
+    """Where a pod is whose segment is not listed."""
+    kind, segments = item.type, item.segments
+    if segments is None or index >= kind.indices + int(workload.kind == "LeaderWorkerSet"):
+        return
+    if workload.kind == "LeaderWorkerSet":
+        if index == 0 and segments.leader_excluded:
+            return
+        number = worker_segment(index, kind.replicas, segments.size)
+        one = group_segment_at(number, kind.replicas, segments.size, leader_excluded=segments.leader_excluded)
+        span, name = (0 if one.has_leader else one.first, one.last), f"segment-{number}"
+    else:
+        number = segment_of(index, segments.size)
+        one = segment_at(number, kind.indices, kind.minimum, segments.size)
+        span, name = (one.first, one.last), names.as_label(f"{kind.name}-{number}")
+    yield Seat(kind.name, name, span, segments.index_label)
 
 
 def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:

@@ -22,8 +22,12 @@ Many = Annotated[tuple[T, ...], Strict(strict=False)]
 """A YAML sequence."""
 Text = Annotated[str, StringConstraints(min_length=1)]
 """A string that says something."""
-Count = Annotated[int, Field(ge=0)]
+MAX_COUNT = 2**31 - 1
+"""What Kubernetes counts to: its counts are int32."""
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 """A whole number that is not negative."""
+Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
+"""A whole number from 1."""
 
 
 def said(message: str, *examples: str) -> Any:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Text
+from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Positive, Text
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import Meta, Open, PodTemplate, Resources, Workload
 from kubectl_tas.model.replicated import ReplicatedSpec
@@ -130,7 +128,7 @@ class RayWorkers(Open):
     """Workers at the start; minReplicas where it is left out."""
     minReplicas: Count = 0
     """Workers that there are at least."""
-    numOfHosts: Annotated[int, Field(ge=1)] = 1
+    numOfHosts: Positive = 1
     """Pods of one worker."""
     template: PodTemplate = PodTemplate()
     """Their pods."""
@@ -166,7 +164,7 @@ class RayJob(Workload):
 class Trainer(Open):
     """How a TrainJob trains."""
 
-    numNodes: Annotated[int, Field(ge=1)] | None = None
+    numNodes: Positive | None = None
     """Pods; the runtime's own number where it is left out."""
     resourcesPerNode: Resources = Resources()
     """What each pod asks for."""
@@ -204,7 +202,7 @@ class SubGroupPolicy(Open):
 class LeaderWorkerTemplate(Open):
     """A group of a LeaderWorkerSet: one leader and its workers."""
 
-    size: Annotated[int, Field(ge=1)] = 1
+    size: Positive = 1
     """Pods of the group, the leader included."""
     leaderTemplate: PodTemplate | None = None
     """The leader's pod; the workers' where it is left out."""

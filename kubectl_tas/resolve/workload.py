@@ -25,6 +25,8 @@ KAI_SUBGROUP_KINDS = SEGMENTED_KINDS
 """The kinds whose replica types KAI's own PodGrouper makes SubGroups of."""
 PREDICTED_KINDS = ("Job", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob", "LeaderWorkerSet")
 """The kinds whose PodGroup is predicted."""
+MAX_SEGMENTS = 1000
+"""Segments of a workload up to which they are listed and a preview is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ class FleetReplicas:
     """None where it asks for none, or where they are ignored."""
     ignored: str = ""
     """Why the segments it asks for are ignored."""
+
+    @property
+    def segment_count(self) -> int:
+        """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
+        return -(-self.type.indices // self.segments.size) if self.segments else 0
 
     @property
     def annotations_path(self) -> KeyPath:
@@ -167,6 +174,11 @@ class FleetWorkload(Submission):
     def is_segmented(self) -> bool:
         """Whether any of its replica types has segments."""
         return any(item.segments for item in self.replicas)
+
+    @property
+    def lists_segments(self) -> bool:
+        """Whether its segments are few enough for people to read."""
+        return sum(item.segment_count for item in self.replicas) <= MAX_SEGMENTS
 
     @property
     def kai_segments(self) -> bool:
