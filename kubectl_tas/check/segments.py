@@ -18,7 +18,6 @@ from kubectl_tas.resolve.workload import (
     KAI_SUBGROUP_KINDS,
     MAX_SEGMENTS,
     SEGMENTED_KINDS,
-    Asked,
     FleetReplicas,
     FleetWorkload,
     Placement,
@@ -245,23 +244,22 @@ def _unsupported(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagn
         first = kai.first_with(Feature.SEGMENTS)
         message = f"KAI {release.version} makes no segments; the first release that does is {first}"
     place = workload.declared.origin.locate(_size_path(item), key=True)
-    hint = "The preview shows what would be made; the pods run in any case."
+    shown = release.has(Feature.SUBGROUP_TREE)
+    preview = "The preview shows what would be made" if shown else "The preview leaves them out"
+    hint = f"{preview}; the pods run in any case."
     yield Diagnostic(SEGMENT_UNSUPPORTED, message, place, hint=hint)
 
 
 def _unsupported_placement(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
     if workload.is_owned or workload.kind in KAI_SUBGROUP_KINDS or len(workload.replicas) < 2:
         return
-    for asked in _asked(item.placement):
+    if not workload.pool.backend.has(Feature.SUBGROUP_TREE):
+        return  # check.versions says it
+    for asked in item.placement.asked if item.placement else ():
         message = f"KAI makes no SubGroup of {item.type.name} in a {workload.kind}, so its placement is not kept"
         place = workload.declared.origin.locate(asked.path, key=True)
         hint = "Place the whole workload, or add the label kubectl-tas/podgroup: owned."
         yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
-
-
-def _asked(placement: Placement | None) -> Iterator[Asked]:
-    if placement is not None:
-        yield from (asked for asked in (placement.required, placement.preferred) if asked is not None)
 
 
 def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -> Iterator[Diagnostic]:
@@ -270,7 +268,7 @@ def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
     levels = above.known.levels
-    for asked in _asked(segments):
+    for asked in segments.asked:
         if levels.index(asked.level) <= levels.index(above.required.level):
             message = f'segments in one "{asked.written}" say nothing: all pods are in one "{above.required.written}"'
             finer = [level.key for level in levels[levels.index(above.required.level) + 1 :]]

@@ -11,7 +11,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import Asked, FleetReplicas, FleetWorkload, Placement
+from kubectl_tas.resolve.workload import FleetReplicas, FleetWorkload
 
 
 class Mode(Enum):
@@ -80,13 +80,8 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     for item in workload.replicas:
         placements += [item.placement, item.segments.placement if item.segments else None]
     for placement in placements:
-        for asked in _asked(placement):
+        for asked in placement.asked if placement else ():
             yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
-
-
-def _asked(placement: Placement | None) -> Iterator[Asked]:
-    if placement is not None:
-        yield from (asked for asked in (placement.required, placement.preferred) if asked is not None)
 
 
 def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Iterator[Demand]:

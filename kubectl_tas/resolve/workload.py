@@ -51,6 +51,11 @@ class Placement:
     required: Asked | None
     preferred: Asked | None
 
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """The levels that it asks for."""
+        return tuple(asked for asked in (self.required, self.preferred) if asked is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Segments:
