@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT
@@ -168,10 +169,12 @@ def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     written = workload.declared.origin.value(path)
     asked = whole_number(written) if isinstance(written, str) else written
     pods = sum(item.type.replicas for item in workload.replicas)
-    if not isinstance(asked, int) or not 1 <= asked <= max(1, pods):
+    number = asked if isinstance(asked, int) else None
+    if number is None or number < 1 or number > pods > 0:
         shown = f'"{written}"' if isinstance(written, str) else written
-        message = f"{_name(path)} must be a number from 1 to {pods}, the pods of this {workload.kind}, not {shown}"
-        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=f"Use at most {pods}.")
+        span = f" to {pods}, the pods of this {workload.kind}" if pods else ""
+        message = f"{_name(path)} must be a number from 1{span}, not {shown}"
+        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=within(number, pods))
 
 
 def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -74,7 +74,7 @@ def _replicas(workload: FleetWorkload, item: FleetReplicas) -> Part:
     kind, segments = item.type, item.segments
     parts: tuple[Part, ...] = ()
     if segments is not None and workload.lists_segments:
-        cuts = cut(kind.indices, kind.minimum, segments.size)
+        cuts = cut(kind.indices, kind.minimum, segments.size, kind.replicas)
         parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in cuts)
     return Part(
         name=kind.name,

@@ -34,19 +34,24 @@ def segment_of(index: int, size: int) -> int:
     return index // size
 
 
-def cut(replicas: int, minimum: int, size: int) -> tuple[Segment, ...]:
-    """``replicas`` pods in segments of ``size``, of which the last may have fewer."""
-    return tuple(segment_at(number, replicas, minimum, size) for number in range(-(-replicas // size)))
+def cut(replicas: int, minimum: int, size: int, at_once: int | None = None) -> tuple[Segment, ...]:
+    """``replicas`` pods in segments of ``size``, of which the last may have fewer; ``at_once`` of them run at a time,
+    those with the lowest indices first. None: all of them.
+    """
+    count = -(-replicas // size)
+    return tuple(segment_at(number, replicas, minimum, size, at_once) for number in range(count))
 
 
-def segment_at(number: int, replicas: int, minimum: int, size: int) -> Segment:
+def segment_at(number: int, replicas: int, minimum: int, size: int, at_once: int | None = None) -> Segment:
     """One of the segments of ``cut``.
 
-    A segment with any of the first ``minimum`` pods is mandatory, the others are elastic.
+    A segment with any of the first ``minimum`` pods is mandatory, the others are elastic. No more of its pods are
+    needed than there are when the gang starts, or it would wait for pods that come only when others have ended.
     """
     first = number * size
     last = min(first + size, replicas) - 1
-    return Segment(number, first, last, last - first + 1 if first < minimum else 0)
+    present = min(last, (replicas if at_once is None else at_once) - 1) - first + 1
+    return Segment(number, first, last, present if first < minimum else 0)
 
 
 def worker_segment(index: int, workers: int, size: int) -> int:

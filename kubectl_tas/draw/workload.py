@@ -46,7 +46,7 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
         topology=_topology(workload),
         pod_groups=(_branch(gang, "PodGroup" if is_predicted(workload) else workload.kind),),
         kind=workload.kind,
-        facts=(("PodGroup", _note(workload)), *_unlisted(workload)),
+        facts=(("PodGroup", _note(workload)), *_indices(workload), *_unlisted(workload)),
     )
 
 
@@ -66,6 +66,13 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
                     found.append(Seat(item.type.name, part.name, part.indices, item.segments.index_label))
     return tuple(found)
+
+
+def _indices(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
+    """Segments are by index, of which an Indexed Job may have more than pods at a time."""
+    for item in workload.replicas:
+        if item.segments is not None and item.type.indices > item.type.replicas:
+            yield "Indices", f"{item.type.indices} of {item.type.name}, {item.type.replicas} at a time"
 
 
 def _unlisted(workload: FleetWorkload) -> Iterator[tuple[str, str]]:

@@ -198,6 +198,11 @@ class SubGroupPolicy(Open):
     subGroupPolicyType: Literal["LeaderWorker", "LeaderExcluded"] = "LeaderWorker"
     """LeaderWorker: the leader is in the first part; LeaderExcluded: it is in none."""
 
+    @property
+    def leader_excluded(self) -> bool:
+        """Whether the leader is in no part."""
+        return self.subGroupPolicyType == "LeaderExcluded"
+
 
 class LeaderWorkerTemplate(Open):
     """A group of a LeaderWorkerSet: one leader and its workers."""

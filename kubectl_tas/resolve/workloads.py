@@ -140,11 +140,11 @@ class _Reader:
             policy = spec.spec.leaderWorkerTemplate.subGroupPolicy
             if policy is not None:
                 size = size or (policy.subGroupSize if (policy.subGroupSize or 0) > 0 else None)
-                leader_excluded = policy.subGroupPolicyType == "LeaderExcluded"
+                leader_excluded = policy.leader_excluded
         if size is None:
             return None, ""
         label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
-        wants = labels.SEGMENT_SIZE in annotations
+        wants = any(name in annotations for name in (labels.SEGMENT_SIZE, *_OF_SEGMENTS))
         backend = self.pool.backend
         if not backend.is_kai:
             return None, f"backend {backend.name} has no KAI Scheduler" if wants else ""

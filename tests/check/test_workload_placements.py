@@ -39,9 +39,7 @@ def test_a_placement_that_a_release_cannot_express(
 
 
 def test_the_workload_itself_where_kai_has_no_topologies(repository: Path) -> None:
-    workload = pytorch(8).replace(
-        "annotations: {}", f"annotations: {{{', '.join(f'{k}: {v}' for k, v in ELSEWHERE.items())}}}", 1
-    )
+    workload = pytorch(8, own=ELSEWHERE)
     assert "needs KAI 0.9 or later" in validate(repository, config("0.8"), pool(), workload)
     assert "[version-unsupported]" not in validate(repository, config("0.9"), pool(), workload)
 

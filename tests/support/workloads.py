@@ -13,6 +13,7 @@ SEGMENTS = {
     "kai.scheduler/segment-size": "4",
     "kai.scheduler/segment-topology-required-placement": "rack",
 }
+Pairs = dict[str, str]
 GPU = "{containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}"
 
 
@@ -27,7 +28,7 @@ spec:
 """
 
 
-def root(kind: str, name: str, labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None) -> str:
+def root(kind: str, name: str, labels: Pairs | None = None, annotations: Pairs | None = None) -> str:
     """The lines above ``spec`` of a workload of pool team."""
     group = {
         "Job": "batch/v1",
@@ -49,20 +50,24 @@ metadata:
 """
 
 
-def template(annotations: dict[str, str] | None = None, labels: dict[str, str] | None = None) -> str:
+def template(annotations: Pairs | None = None, labels: Pairs | None = None) -> str:
     """A pod template in one line."""
     return f"{{metadata: {{labels: {_flow(labels or {})}, annotations: {_flow(annotations or {})}}}, spec: {GPU}}}"
 
 
-def job(spec: str, annotations: dict[str, str] | None = None, **metadata: dict[str, str]) -> str:
-    """A Job named sweep; ``spec`` is YAML in braces, without them."""
-    return f"{root('Job', 'sweep', **metadata)}spec: {{{spec}, template: {template(annotations)}}}\n"
+def job(spec: str, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None) -> str:
+    """A Job named sweep; ``spec`` is YAML in braces, without them. ``annotations`` are those of its template,
+    ``labels`` and ``own`` (annotations) its own.
+    """
+    return f"{root('Job', 'sweep', labels, own)}spec: {{{spec}, template: {template(annotations)}}}\n"
 
 
-def pytorch(workers: object, annotations: dict[str, str] | None = None, **metadata: dict[str, str]) -> str:
+def pytorch(
+    workers: object, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None
+) -> str:
     """A PyTorchJob named train with a master and workers, whose template has ``annotations``."""
     return f"""\
-{root("PyTorchJob", "train", **metadata)}\
+{root("PyTorchJob", "train", labels, own)}\
 spec:
   pytorchReplicaSpecs:
     Master:
@@ -73,12 +78,10 @@ spec:
 """
 
 
-def leader_worker(
-    size: int, annotations: dict[str, str] | None = None, policy: str = "{}", **metadata: dict[str, str]
-) -> str:
+def leader_worker(size: int, annotations: Pairs | None = None, policy: str = "{}", *, own: Pairs | None = None) -> str:
     """A LeaderWorkerSet named serve; ``policy`` is its subGroupPolicy in YAML, {} for none."""
     return f"""\
-{root("LeaderWorkerSet", "serve", **metadata)}\
+{root("LeaderWorkerSet", "serve", None, own)}\
 spec:
   leaderWorkerTemplate:
     size: {size}
@@ -88,5 +91,5 @@ spec:
 """
 
 
-def _flow(data: dict[str, str]) -> str:
+def _flow(data: Pairs) -> str:
     return "{" + ", ".join(f'{key}: "{value}"' for key, value in data.items()) + "}"
