@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root, template
+from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root, template
 
 MOST = 2**31 - 1
 """What Kubernetes counts to."""

@@ -29,7 +29,7 @@ def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every placement of a workload, of its replica types and of their segments."""
     for workload in fleet.workloads:
         yield from _order(workload, workload.placement)
-        for item in workload.replicas:
+        for item in workload.templates:
             yield from _order(workload, item.placement)
             yield from _order(workload, item.segments.placement if item.segments else None)
             yield from _unsupported_placement(workload, item)

@@ -182,7 +182,7 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     known |= {topology.name for topology in fleet.topologies}
     root: KeyPath = ("metadata", "annotations")
     places = [(root, workload.declared.spec.metadata.annotations)]
-    places += [(item.annotations_path, item.annotations) for item in workload.replicas]
+    places += [(item.annotations_path, item.annotations) for item in workload.templates]
     for path, written in places:
         name = written.get(labels.TOPOLOGY)
         if name is not None and name not in known:

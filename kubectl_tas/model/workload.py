@@ -148,6 +148,8 @@ class RayJobSpec(Open):
 
     rayClusterSpec: RayCluster
     """The cluster, which lives as long as the job."""
+    submitterPodTemplate: PodTemplate | None = None
+    """The pod that submits the job once the cluster is ready; KubeRay's own where it is left out."""
 
 
 class RayJob(Workload):

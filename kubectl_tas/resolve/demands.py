@@ -44,7 +44,7 @@ class Demand:
 def demands(fleet: Fleet, workload: FleetWorkload) -> tuple[Demand, ...]:
     """All of them, in the order in which lines are added."""
     found = [*_root(fleet, workload), *_placements(workload)]
-    for item in workload.replicas:
+    for item in workload.templates:
         found += _template(fleet, workload, item)
     return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
 
@@ -79,7 +79,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     for path, topology in workload.fill:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
     placements = [workload.placement]
-    for item in workload.replicas:
+    for item in workload.templates:
         placements += [item.placement, item.segments.placement if item.segments else None]
     for placement in placements:
         for asked in placement.asked if placement else ():

@@ -112,6 +112,8 @@ class FleetWorkload(Submission):
     """By the annotations of the workload itself."""
     replicas: tuple[FleetReplicas, ...]
     """Its replica types, in the order of the file."""
+    beside: tuple[FleetReplicas, ...]
+    """Its pods that are no part of its gang."""
     fill: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
 
@@ -163,7 +165,12 @@ class FleetWorkload(Submission):
     @cached_property
     def gpus(self) -> int:
         """GPUs of all its pods that run at a time."""
-        return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.replicas)
+        return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.templates)
+
+    @property
+    def templates(self) -> tuple[FleetReplicas, ...]:
+        """All that has a pod template."""
+        return (*self.replicas, *self.beside)
 
     @property
     def largest_gang(self) -> int:

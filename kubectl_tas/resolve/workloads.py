@@ -37,8 +37,10 @@ def resolve_workload(
     reader = _Reader(declared, pool, topologies, dangling)
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, _OF_PODS)
     replicas = tuple(reader.replicas(item) for item in form.types)
+    beside = tuple(reader.replicas(item) for item in form.beside)
     fill = tuple(reader.fill.items())
-    return FleetWorkload(declared, declared.spec.metadata.name, pool, subpool, form, placement, replicas, fill)
+    name = declared.spec.metadata.name
+    return FleetWorkload(declared, name, pool, subpool, form, placement, replicas, beside, fill)
 
 
 @dataclass

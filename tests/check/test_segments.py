@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root
+from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root
 
 INDEXED = "completionMode: Indexed"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import job, pytorch, root, template
+from tests.support.kinds import job, pytorch, root, template
 
 OTHER = "other"
 QUEUE = "osmo-pool-default-team--shared"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import LEVELS, SEGMENTS, config, job, leader_worker, pytorch
+from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch
 
 RACK = {"kai.scheduler/topology-required-placement": "rack"}
 ELSEWHERE = {"kai.scheduler/topology": "other", **RACK}
