@@ -13,9 +13,9 @@ from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.repository import Declared, KeyPath, Origin
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.demands import Demand, Mode, changes, demands
+from kubectl_tas.resolve.demands import JOB_TEMPLATES, Demand, Mode, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.replicas import whole_number
+from kubectl_tas.resolve.replicas import shape, whole_number
 from kubectl_tas.resolve.setdemands import set_demands
 from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
 
@@ -78,6 +78,7 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
     for declared in fleet.repository.workloads:
         yield from _pool(declared)
         yield from _labels(declared, _READ)
+        yield from _on_templates(declared)
     for item in fleet.repository.pod_clique_sets:
         yield from _pool(item)
         yield from _labels(item, _READ_OF_SETS)
@@ -126,6 +127,25 @@ def _labels(declared: _Sent, read: tuple[str, ...]) -> Iterator[Diagnostic]:
 def _label(declared: _Sent, where: str, name: str, message: str, hint: str = "") -> Diagnostic:
     place = declared.origin.locate(("metadata", where, name), key=where == "annotations" or name not in _READ)
     return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
+
+
+def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+    """Labels that would choose a pool, a priority or a gang for some pods of a workload alone; a copy of the
+    workload's own is no harm.
+    """
+    form, kind = shape(declared.spec, owned=False), declared.spec.kind
+    places: list[KeyPath] = [item.path for item in (*form.types, *form.beside) if item.template is not None]
+    if kind in JOB_TEMPLATES:
+        places += [path[:-2] for path in places]
+    for path in dict.fromkeys(places):
+        for where in ("labels", "annotations"):
+            written = declared.origin.value((*path, "metadata", where))
+            for name, value in written.items() if isinstance(written, dict) else ():
+                if name.startswith(labels.OWN_PREFIX) and declared.spec.metadata.labels.get(name) != value:
+                    place = declared.origin.locate((*path, "metadata", where, name), key=True)
+                    message = f"{name} is read on the workload itself, not on its template"
+                    hint = f"Move it to metadata.labels of the {kind}, or remove it."
+                    yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
 
 
 def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
