@@ -169,7 +169,8 @@ def test_segment_of_a_pod(tmp_path: Path, case: str, name: str, index: int, answ
     root = segmented(tmp_path, case)
     result = kubectl_tas("workflow", "explain", name, "--pod-index", index, "-C", root)
     assert result.code == 0
-    assert f"pod {index} of worker" in result.out
+    is_leader = index == 0 and case == "leader-worker-sets"
+    assert f"pod {index} of {'leader' if is_leader else 'worker'}" in result.out
     assert answer in result.out
 
 

@@ -64,8 +64,14 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
                 parts = next(part.parts for part in parts if part.name == item.type.name)
             for part in parts:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
-                    found.append(Seat(item.type.name, part.name, part.indices, item.segments.index_label))
+                    name = _replica_type(workload, item, index)
+                    found.append(Seat(name, part.name, part.indices, item.segments.index_label))
     return tuple(found)
+
+
+def _replica_type(workload: FleetWorkload, item: FleetReplicas, index: int) -> str:
+    """What the pod with ``index`` is: in the first segment of a LeaderWorkerSet there may be the leader too."""
+    return LEADER if workload.kind == "LeaderWorkerSet" and index == 0 else item.type.name
 
 
 def _indices(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
@@ -105,7 +111,7 @@ def _unlisted_seat(workload: FleetWorkload, item: FleetReplicas, index: int) -> 
         number = segment_of(index, segments.size)
         one = segment_at(number, kind.indices, kind.minimum, segments.size)
         span, name = (one.first, one.last), names.as_label(f"{kind.name}-{number}")
-    yield Seat(kind.name, name, span, segments.index_label)
+    yield Seat(_replica_type(workload, item, index), name, span, segments.index_label)
 
 
 def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:
