@@ -30,12 +30,13 @@ Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 """A whole number from 1."""
 
 
-def said(message: str, *examples: str) -> Any:
+def said(message: str, *examples: str, hint: str = "") -> Any:
     """What the JSON Schema says where a pattern does not match; editors show it, and so do we. ``examples`` are
-    values for a field in which a bare number is most likely a slip.
+    values for a field in which a bare number is most likely a slip, ``hint`` says how to mend what does not match.
     """
     shown: JsonDict = {"examples": list(examples)} if examples else {}
-    return Field(json_schema_extra={"patternErrorMessage": message, **shown})
+    help_: JsonDict = {"patternErrorHint": hint} if hint else {}
+    return Field(json_schema_extra={"patternErrorMessage": message, **shown, **help_})
 
 
 LabelKey = Annotated[
