@@ -351,3 +351,17 @@ def places(data: Any) -> Any:
         yield data, key
         if isinstance(value, (dict, list)):
             yield from places(value)
+
+
+@pytest.mark.parametrize("style", ["block", "flow", "flow on lines"])
+def test_lines_come_in_one_order(repository: Path, style: str) -> None:
+    text = job()
+    if style != "block":
+        spec = yaml.safe_dump(yaml.safe_load(text)["spec"], default_flow_style=True, width=9999).strip()
+        spec = spec.replace("{template: {spec: {", "{template: {spec: {\n    ") if style == "flow on lines" else spec
+        text = f"{text[: text.index('spec:')]}spec: {spec}\n"
+    write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
+    stream = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
+    template = next(item["spec"]["template"] for item in stream if item["kind"] == "Job")
+    assert list(template) == ["metadata", "spec"]
+    assert list(template["spec"]) == ["schedulerName", "priorityClassName", "containers"]

@@ -81,9 +81,9 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     placements = [workload.placement]
     for item in workload.templates:
         placements += [item.placement, item.segments.placement if item.segments else None]
-    for placement in placements:
-        for asked in placement.asked if placement else ():
-            yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
+    levels = [asked for placement in placements if placement for asked in placement.asked]
+    for asked in (*levels, *workload.unread):
+        yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
 
 
 def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Iterator[Demand]:

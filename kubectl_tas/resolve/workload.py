@@ -116,6 +116,8 @@ class FleetWorkload(Submission):
     """Its pods that are no part of its gang."""
     fill: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
+    unread: tuple[Asked, ...]
+    """Levels of segments that are ignored."""
 
     @property
     def kind(self) -> str:

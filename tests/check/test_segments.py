@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root
+from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root, template
 
 INDEXED = "completionMode: Indexed"
 
@@ -150,3 +150,64 @@ def test_hints_can_be_followed(repository: Path, workload: str, pools: str, mess
 def test_nothing_to_divide_is_no_error(repository: Path, workload: str) -> None:
     assert validate(repository, workload).startswith("No problems")
     assert kubectl_tas("render", "-C", repository).code == 0
+
+
+PODS = template(SEGMENTS)
+UNREAD = {
+    "RayJob": "rayClusterSpec: {headGroupSpec: {}, "
+    f"workerGroupSpecs: [{{groupName: a, replicas: 8, template: {PODS}}}]}}",
+    "JobSet": f"replicatedJobs: [{{name: a, template: {{spec: {{parallelism: 8, template: {PODS}}}}}}}]",
+    "Deployment": f"replicas: 8, template: {PODS}",
+    "StatefulSet": f"replicas: 8, template: {PODS}",
+    "CronJob": f"jobTemplate: {{spec: {{parallelism: 8, template: {PODS}}}}}",
+}
+
+
+@pytest.mark.parametrize("kind", UNREAD)
+def test_kinds_whose_pods_bear_no_index(repository: Path, kind: str) -> None:
+    out = validate(repository, f"{root(kind, 'x')}spec: {{{UNREAD[kind]}}}\n")
+    assert (
+        f"are ignored: they are not read on a {kind}, whose pods bear no index that is known [segment-ignored]" in out
+    )
+    assert kubectl_tas("render", "-C", repository).code == 0
+    (rendered,) = (repository / "manifests/workloads").iterdir()
+    assert "segment-topology-required-placement: topology.kubernetes.io/rack" in rendered.read_text().replace('"', "")
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        f"{root('CronJob', 'x')}spec: {{{UNREAD['CronJob']}}}\n",
+        pytorch(8, own=SEGMENTS),
+        pytorch(8, LEVEL),
+    ],
+    ids=["kind", "root", "no size"],
+)
+def test_levels_that_are_not_read_are_known(repository: Path, workload: str) -> None:
+    out = validate(repository, workload.replace('"rack"', '"rak"'))
+    assert 'the topology key "rak" is unknown' in out
+    assert 'Did you mean "rack"?' in out
+
+
+@pytest.mark.parametrize("place", ["metadata", "template"])
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("kai.scheduler/segment-size", "segment-"),
+        ("kai.scheduler/segment-topology-required-placement", "topology-key-unknown"),
+        ("kai.scheduler/topology-required-placement", "topology-key-unknown"),
+    ],
+)
+def test_an_annotation_without_a_value(repository: Path, name: str, rule: str, place: str) -> None:
+    at = {"own": {name: "x"}} if place == "metadata" else {"annotations": {**SIZE, name: "x"}}
+    for null in ("null", "~", ""):
+        out = validate(repository, pytorch(8, **at).replace(f'{name}: "x"', f"{name}: {null}"))
+        assert f"[{rule}" in out
+        assert out.startswith(f"workflows/w.yaml:{6 if place == 'metadata' else 13}:")
+
+
+def test_a_priority_without_a_value(repository: Path) -> None:
+    text = pytorch(8).replace(
+        'labels: {kubectl-tas/pool: "team"', 'labels: {kubectl-tas/pool: "team", kubectl-tas/priority: '
+    )
+    assert 'kubectl-tas/priority must be one of HIGH, NORMAL, LOW, not ""' in validate(repository, text)

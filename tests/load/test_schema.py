@@ -201,7 +201,12 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             "spec.levels must have at most 7 entries, not 8",
             "Remove what is too many.",
         ),
-        (GANG + "spec: {queue: q, minMember: 0}\n", "4:29", "spec.minMember must be at least 1, not 0", "Use 1 or more."),
+        (
+            GANG + "spec: {queue: q, minMember: 0}\n",
+            "4:29",
+            "spec.minMember must be at least 1, not 0",
+            "Use 1 or more.",
+        ),
     ],
 )
 def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
