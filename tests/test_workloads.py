@@ -195,7 +195,8 @@ def test_segment_of_a_pod(tmp_path: Path, case: str, name: str, index: int, answ
     root = segmented(tmp_path, case)
     result = kubectl_tas("workflow", "explain", name, "--pod-index", index, "-C", root)
     assert result.code == 0
-    assert f"pod {index} of worker" in result.out
+    is_leader = index == 0 and case == "leader-worker-sets"
+    assert f"pod {index} of {'leader' if is_leader else 'worker'}" in result.out
     assert answer in result.out
 
 
@@ -376,3 +377,17 @@ def places(data: Any) -> Any:
         yield data, key
         if isinstance(value, (dict, list)):
             yield from places(value)
+
+
+@pytest.mark.parametrize("style", ["block", "flow", "flow on lines"])
+def test_lines_come_in_one_order(repository: Path, style: str) -> None:
+    text = job()
+    if style != "block":
+        spec = yaml.safe_dump(yaml.safe_load(text)["spec"], default_flow_style=True, width=9999).strip()
+        spec = spec.replace("{template: {spec: {", "{template: {spec: {\n    ") if style == "flow on lines" else spec
+        text = f"{text[: text.index('spec:')]}spec: {spec}\n"
+    write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
+    stream = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
+    template = next(item["spec"]["template"] for item in stream if item["kind"] == "Job")
+    assert list(template) == ["metadata", "spec"]
+    assert list(template["spec"]) == ["schedulerName", "priorityClassName", "containers"]

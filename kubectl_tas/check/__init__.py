@@ -13,9 +13,11 @@ from kubectl_tas.check.names import check_names
 from kubectl_tas.check.operator import check_operator
 from kubectl_tas.check.placement import check_placement
 from kubectl_tas.check.podgroup import check_pod_groups
+from kubectl_tas.check.podplacement import check_pod_placement
 from kubectl_tas.check.quota import check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.segments import check_segments
+from kubectl_tas.check.segmentsize import check_segment_sizes
 from kubectl_tas.check.topology import check_topologies
 from kubectl_tas.check.unique import check_unique
 from kubectl_tas.check.versions import check_versions
@@ -34,6 +36,8 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_workflows,
     check_placement,
     check_workloads,
+    check_pod_placement,
+    check_segment_sizes,
     check_segments,
     check_gangs,
     check_pod_groups,

@@ -1,50 +1,19 @@
-"""Segments and placements of workloads: levels in order, sizes that fit, and nothing ignored without a word."""
+"""Segments of workloads: they say something, the release makes them, and nothing is ignored without a word."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import QUALIFIED_NAME
-from kubectl_tas.model.workload import LeaderWorkerSet, SubGroupPolicy
+from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.workload import LeaderWorkerSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.replicas import LEADER, WORKERS, whole_number
-from kubectl_tas.resolve.segments import worker_segment
-from kubectl_tas.resolve.workload import (
-    KAI_SUBGROUP_KINDS,
-    SEGMENTED_KINDS,
-    Asked,
-    FleetReplicas,
-    FleetWorkload,
-    Placement,
-)
+from kubectl_tas.resolve.replicas import LEADER, WORKERS
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, SEGMENTED_KINDS, FleetReplicas, FleetWorkload, Placement
 
-PLACEMENT_ORDER = Rule(
-    "placement-order",
-    Severity.ERROR,
-    "The preferred level of a workload or of its segments is not finer than the required one.",
-    "What is required already holds for every coarser level, so the two are the wrong way round or one of "
-    "them says nothing. Prefer a finer level than the required one.",
-)
-PLACEMENT_UNSUPPORTED = Rule(
-    "placement-unsupported",
-    Severity.WARNING,
-    "A pod template has a placement of its own, and KAI makes no SubGroup of all its pods.",
-    "Of most kinds KAI's PodGrouper makes one gang without parts, and of a LeaderWorkerSet with segments no part that "
-    "holds all workers; a preview shows what is asked for. Place the whole workload, or let the tool own the PodGroup "
-    "with the label kubectl-tas/podgroup: owned, which a LeaderWorkerSet cannot have.",
-)
-SEGMENT_VALUE = Rule(
-    "segment-value",
-    Severity.ERROR,
-    "The size of segments, or the label that holds a pod's index, cannot be used.",
-    "The size is a whole number from 1 to the number of replicas, in quotes as every annotation; a "
-    "LeaderWorkerSet's subGroupSize must divide its pods or its workers. The index label is a label key.",
-)
 SEGMENT_IGNORED = Rule(
     "segment-ignored",
     Severity.WARNING,
@@ -78,44 +47,37 @@ SEGMENT_LEVEL = Rule(
     "The level of segments is not finer than what the workload as a whole requires.",
     "All pods are within one such domain anyway, so the segments say nothing. Use a finer level for them.",
 )
+SEGMENT_PREVIEW = Rule(
+    "segment-preview",
+    Severity.INFO,
+    "A workload has so many segments that no preview of them is written.",
+    "Thousands of SubGroups would hide what a reviewer looks for. The workload itself is rendered as always.",
+)
+
+
+_POLICY_SIZE = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
+_TEMPLATE = "Move it to the pod template."
+_TEMPLATES = {
+    "LeaderWorkerSet": "Move it to workerTemplate.",
+    "TrainJob": "Remove it: the pod template of a TrainJob is in its runtime.",
+}
+"""Where annotations about segments belong."""
 
 
 def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload that asks for a placement or for segments."""
+    """Every workload that asks for segments."""
     for workload in fleet.workloads:
-        yield from _order(workload, workload.placement)
         yield from _on_root(workload)
-        if isinstance(workload.declared.spec, LeaderWorkerSet):
-            yield from _sub_group_policy(workload, workload.declared.spec)
+        yield from _leader(workload)
+        yield from _preview(workload)
         for item in workload.replicas:
-            yield from _order(workload, item.placement)
-            yield from _unsupported_placement(workload, item)
-            if item.type.template is not None and not _is_shared(workload, item):
-                yield from _values(workload, item)
+            if item.type.template is not None and item.type.name != LEADER:
+                yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
             if item.segments is not None:
-                yield from _order(workload, item.segments.placement)
                 yield from _unsupported(workload, item)
                 yield from _levels(workload, item, item.segments.placement)
             yield from _elastic(workload, item)
-
-
-def _is_shared(workload: FleetWorkload, item: FleetReplicas) -> bool:
-    """Whether a leader is made from the workers' template: what is wrong there is said once."""
-    others = (other for other in workload.replicas if other is not item)
-    return item.type.name == LEADER and any(other.type.path == item.type.path for other in others)
-
-
-def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
-    if placement is None or placement.known is None or not (placement.required and placement.preferred):
-        return
-    levels = placement.known.levels
-    required, preferred = placement.required, placement.preferred
-    if levels.index(preferred.level) <= levels.index(required.level):
-        message = f'the preferred level "{preferred.written}" is not finer than the required "{required.written}"'
-        finer = [level.key for level in levels[levels.index(required.level) + 1 :]]
-        hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
-        yield Diagnostic(PLACEMENT_ORDER, message, workload.declared.at(*preferred.path), hint=hint)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -124,74 +86,68 @@ def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
         if name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
             place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
-            yield Diagnostic(SEGMENT_IGNORED, message, place, hint="Move it to the pod template.")
+            yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_TEMPLATES.get(workload.kind, _TEMPLATE))
 
 
-def _sub_group_policy(workload: FleetWorkload, spec: LeaderWorkerSet) -> Iterator[Diagnostic]:
-    """What the LeaderWorkerSet's own webhook demands of a subGroupPolicy."""
-    policy, pods = spec.spec.leaderWorkerTemplate.subGroupPolicy, spec.spec.leaderWorkerTemplate.size
-    if policy is None or policy.subGroupSize is None:
-        return
-    place = workload.declared.at("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
-    size = policy.subGroupSize
-    if not 1 <= size <= pods:
-        message = f"subGroupSize must be from 1 to {pods}, the pods of a group, not {size}"
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint=f"Use at most {pods}.")
-    elif not _divides(policy, size, pods):
-        parts = f"{pods - 1} workers" if _excludes(policy) else f"{pods} pods or {pods - 1} workers"
-        message = f"subGroupSize {size} does not divide the {parts} of a group"
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Use a divisor.")
-
-
-def _excludes(policy: SubGroupPolicy) -> bool:
-    return policy.subGroupPolicyType == "LeaderExcluded"
-
-
-def _divides(policy: SubGroupPolicy, size: int, pods: int) -> bool:
-    return (pods - 1) % size == 0 or (not _excludes(policy) and pods % size == 0)
-
-
-def _values(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
-    """The size and the index label of one template, and why they are ignored."""
-    path, annotations = item.annotations_path, item.annotations
-    text, label = annotations.get(labels.SEGMENT_SIZE), annotations.get(labels.POD_INDEX_LABEL)
-    if label is not None and not re.fullmatch(QUALIFIED_NAME, label):
-        message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
-        place = workload.declared.at(*path, labels.POD_INDEX_LABEL)
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Name the label that holds the pod's index.")
-    if text is None:
-        return
-    place, size, pods = workload.declared.at(*path, labels.SEGMENT_SIZE), whole_number(text), item.type.indices
-    if size is None:
-        message = f'{labels.SEGMENT_SIZE} must be a whole number from 1, not "{text}"'
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint=f"Use a number from 1 to {pods}.")
-    elif size > pods:
-        message = f"a segment of {size} pods is larger than the {pods} replicas of {item.type.name}"
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint=f"Use at most {pods}.")
-    elif (own := _own_size(workload)) is not None and own != size:
-        message = f"{labels.SEGMENT_SIZE} is {size}, but subGroupSize of this LeaderWorkerSet is {own}"
-        yield Diagnostic(SEGMENT_VALUE, message, place, hint="Remove the annotation, or write the same size.")
-    elif workload.kind == "LeaderWorkerSet" and item.type.name == LEADER:
-        message = "the leader is no replica type that is divided; segments are read on workerTemplate"
-        yield Diagnostic(SEGMENT_IGNORED, message, place, hint="Move the annotations to workerTemplate.")
-    elif item.ignored:
-        message = f"the segments of {item.type.name} are ignored: {item.ignored}"
-        yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item))
-
-
-def _own_size(workload: FleetWorkload) -> int | None:
-    """The size that a LeaderWorkerSet itself divides its groups by."""
+def _leader(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """What the templates of a LeaderWorkerSet say about segments that there are not."""
     spec = workload.declared.spec
-    policy = spec.spec.leaderWorkerTemplate.subGroupPolicy if isinstance(spec, LeaderWorkerSet) else None
-    return policy.subGroupSize if policy else None
+    if not isinstance(spec, LeaderWorkerSet):
+        return
+    group, path = spec.spec.leaderWorkerTemplate, ("spec", "leaderWorkerTemplate")
+    found = []
+    if group.leaderTemplate is not None:
+        message = "the leader is no replica type that is divided; segments are read on workerTemplate"
+        found.append(("leaderTemplate", group.leaderTemplate, message, "Move the annotations to workerTemplate."))
+    if group.size == 1:
+        message = "a group of size 1 has a leader and no workers, so there is nothing to divide"
+        found.append(("workerTemplate", group.workerTemplate, message, "Raise size, or remove the annotations."))
+    for name, template, message, hint in found:
+        written = _asking(template.metadata.annotations)
+        if written is not None:
+            place = workload.declared.at(*path, name, "metadata", "annotations", written)
+            yield Diagnostic(SEGMENT_IGNORED, message, place, hint=hint)
+
+
+def _asking(annotations: Mapping[str, str]) -> str | None:
+    """The first annotation that asks for segments."""
+    return next((name for name in labels.SEGMENT_ANNOTATIONS if name in annotations), None)
+
+
+def _ignored(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+    written = _asking(item.annotations)
+    if item.ignored and written is not None:
+        message = f"the segments of {item.type.name} are ignored: {item.ignored}"
+        place = workload.declared.at(*item.annotations_path, written)
+        yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item))
 
 
 def _remedy(workload: FleetWorkload, item: FleetReplicas) -> str:
     if not workload.pool.backend.is_kai:
         return "Remove them, or choose a pool whose backend runs KAI."
-    if "topology" in item.ignored:
-        return f"Give pool {workload.pool.name} a topology, or name one with {labels.TOPOLOGY}."
-    return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
+    if "topology" not in item.ignored:
+        return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
+    if workload.pool.topology is not None:
+        return f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
+    return f"Give pool {workload.pool.name} a topology, or name one with {labels.TOPOLOGY}."
+
+
+def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    if workload.lists_segments:
+        return
+    counts = " and ".join(
+        f"{item.segment_count} segments of {item.type.name}" for item in workload.replicas if item.segments
+    )
+    message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
+    largest = max(workload.replicas, key=lambda item: item.segment_count)
+    yield Diagnostic(SEGMENT_PREVIEW, message, workload.declared.origin.locate(_size_path(largest), key=True))
+
+
+def _size_path(item: FleetReplicas) -> KeyPath:
+    """Where the size of its segments stands."""
+    if labels.SEGMENT_SIZE in item.annotations:
+        return (*item.annotations_path, labels.SEGMENT_SIZE)
+    return _POLICY_SIZE
 
 
 def _incomplete(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
@@ -203,7 +159,7 @@ def _incomplete(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagno
             message = f"the segments of {item.type.name} have a size and no level, so nothing places them"
             place = workload.declared.origin.locate((*path, labels.SEGMENT_SIZE), key=True)
             yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_REQUIRED}.")
-    elif others and item.segments is None and item.type.name != LEADER:
+    elif others and item.segments is None and not item.ignored:
         message = f"{others[0]} is not read without {labels.SEGMENT_SIZE}"
         place = workload.declared.origin.locate((*path, others[0]), key=True)
         yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_SIZE}.")
@@ -219,57 +175,21 @@ def _unsupported(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagn
     else:
         first = kai.first_with(Feature.SEGMENTS)
         message = f"KAI {release.version} makes no segments; the first release that does is {first}"
-    name = labels.SEGMENT_SIZE
-    path: tuple[str | int, ...] = (*item.annotations_path, name)
-    if name not in item.annotations:
-        path = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
-    place = workload.declared.origin.locate(path, key=True)
-    hint = "The preview shows what would be made; the pods run in any case."
+    place = workload.declared.origin.locate(_size_path(item), key=True)
+    shown = release.has(Feature.SUBGROUP_TREE)
+    preview = "The preview shows what would be made" if shown else "The preview leaves them out"
+    hint = f"{preview}; the pods run in any case."
     yield Diagnostic(SEGMENT_UNSUPPORTED, message, place, hint=hint)
-
-
-def _unsupported_placement(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
-    if workload.is_owned:
-        return
-    if _scatters(workload, item):
-        for asked in _asked(item.placement):
-            message = (
-                f"KAI makes no SubGroup of all workers of a {workload.kind} with segments, "
-                f'so they are not kept within one "{asked.written}"'
-            )
-            place = workload.declared.origin.locate(asked.path, key=True)
-            hint = f"Move it to metadata.annotations of the {workload.kind}, which places the leader and all workers."
-            yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
-    if workload.kind in KAI_SUBGROUP_KINDS or len(workload.replicas) < 2:
-        return
-    for asked in _asked(item.placement):
-        message = f"KAI makes no SubGroup of {item.type.name} in a {workload.kind}, so its placement is not kept"
-        place = workload.declared.origin.locate(asked.path, key=True)
-        hint = "Place the whole workload, or add the label kubectl-tas/podgroup: owned."
-        yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
-
-
-def _scatters(workload: FleetWorkload, item: FleetReplicas) -> bool:
-    """Whether the workers of a LeaderWorkerSet are in segments, with nothing above them but the gang."""
-    segments, workers = item.segments, item.type.replicas
-    if workload.kind != "LeaderWorkerSet" or segments is None or not workload.kai_segments:
-        return False
-    return segments.leader_excluded or worker_segment(workers, workers, segments.size) > 0
-
-
-def _asked(placement: Placement | None) -> Iterator[Asked]:
-    if placement is not None:
-        yield from (asked for asked in (placement.required, placement.preferred) if asked is not None)
 
 
 def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -> Iterator[Diagnostic]:
     """Levels of segments against what their replica type, or else the workload, requires."""
-    own = None if _scatters(workload, item) else item.placement
+    own = None if workload.scatters(item) else item.placement
     above = own if own and own.required else workload.placement
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
     levels = above.known.levels
-    for asked in _asked(segments):
+    for asked in segments.asked:
         if levels.index(asked.level) <= levels.index(above.required.level):
             message = f'segments in one "{asked.written}" say nothing: all pods are in one "{above.required.written}"'
             finer = [level.key for level in levels[levels.index(above.required.level) + 1 :]]

@@ -9,6 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup, FleetPodGroup
+from kubectl_tas.resolve.workload import Asked, FleetWorkload, Placement
 
 VERSION_UNSUPPORTED = Rule(
     "version-unsupported",
@@ -33,7 +34,7 @@ _SUB_GROUP_FIELDS = {
 
 
 def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Topologies, gangs and hand-written PodGroups against the release of their backend."""
+    """Topologies, gangs, placements and hand-written PodGroups against the release of their backend."""
     for pool in fleet.pools:
         if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
@@ -53,6 +54,37 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             label = labels.GANG if workload.gang is not None else labels.OWNED
             place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
             yield _unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+        yield from _placements(workload)
+
+
+def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """The placement of a workload itself, and of its replica types: in SubGroups where it is divided into them."""
+    part = Feature.SUBGROUP_TREE if workload.has_sub_groups else Feature.TOPOLOGY
+    found = [(workload.placement, Feature.TOPOLOGY), *((item.placement, part) for item in workload.replicas)]
+    for placement, feature in found:
+        if placement is not None:
+            for asked in placement.asked:
+                yield from _placement(workload, placement, asked, feature)
+
+
+def _placement(workload: FleetWorkload, placement: Placement, asked: Asked, feature: Feature) -> Iterator[Diagnostic]:
+    backend, place = workload.pool.backend, workload.declared.origin.locate(asked.path, key=True)
+    if not backend.is_kai:
+        yield _needs_kai(backend, "a placement", place)
+    elif not _lacks(backend, feature):
+        return
+    elif feature is Feature.SUBGROUP_TREE:
+        instead = "place the whole workload" if backend.has(Feature.TOPOLOGY) else "leave it out"
+        yield _unsupported(backend, feature, f"{asked.annotation} here", place, instead)
+    elif placement.known is None or placement.known != workload.pool.topology:
+        yield _unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
+
+
+def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
+    scheduler = backend.spec.scheduler.type
+    message = f'{what} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
+    hint = "Remove it, or set scheduler.type of the backend to kai."
+    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
 
 
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
@@ -69,10 +101,7 @@ def _needs_subgroups(group: FleetGroup) -> bool:
 def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     declared, backend = item.declared, item.backend
     if not backend.is_kai:
-        scheduler = backend.spec.scheduler.type
-        message = f'a PodGroup needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
-        hint = "Remove it, or set scheduler.type of the backend to kai."
-        yield Diagnostic(VERSION_UNSUPPORTED, message, declared.at("kind"), hint=hint)
+        yield _needs_kai(backend, "a PodGroup", declared.at("kind"))
     if backend.release is None:
         return
     spec = declared.spec.spec

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.repository import Declared, KeyPath, Origin
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.demands import Demand, Mode, changes, demands
+from kubectl_tas.resolve.demands import JOB_TEMPLATES, Demand, Mode, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.replicas import whole_number
+from kubectl_tas.resolve.replicas import shape, whole_number
 from kubectl_tas.resolve.setdemands import set_demands
 from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
 
@@ -49,7 +51,7 @@ WORKLOAD_ALIAS = Rule(
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
     Severity.ERROR,
-    "The pods that a workload needs before it starts are fewer than one, or more than it has.",
+    "The pods that a workload needs before it starts are fewer than one, or more than it has or a PodGroup counts.",
     "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
 )
 WORKLOAD_TOPOLOGY = Rule(
@@ -76,6 +78,7 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
     for declared in fleet.repository.workloads:
         yield from _pool(declared)
         yield from _labels(declared, _READ)
+        yield from _on_templates(declared)
     for item in fleet.repository.pod_clique_sets:
         yield from _pool(item)
         yield from _labels(item, _READ_OF_SETS)
@@ -126,6 +129,25 @@ def _label(declared: _Sent, where: str, name: str, message: str, hint: str = "")
     return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
 
 
+def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
+    """Labels that would choose a pool, a priority or a gang for some pods of a workload alone; a copy of the
+    workload's own is no harm.
+    """
+    form, kind = shape(declared.spec, owned=False), declared.spec.kind
+    places: list[KeyPath] = [item.path for item in (*form.types, *form.beside) if item.template is not None]
+    if kind in JOB_TEMPLATES:
+        places += [path[:-2] for path in places]
+    for path in dict.fromkeys(places):
+        for where in ("labels", "annotations"):
+            written = declared.origin.value((*path, "metadata", where))
+            for name, value in written.items() if isinstance(written, dict) else ():
+                if name.startswith(labels.OWN_PREFIX) and declared.spec.metadata.labels.get(name) != value:
+                    place = declared.origin.locate((*path, "metadata", where, name), key=True)
+                    message = f"{name} is read on the workload itself, not on its template"
+                    hint = f"Move it to metadata.labels of the {kind}, or remove it."
+                    yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
+
+
 def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
     """Values that contradict a demand, and places where a line cannot be added."""
     obstacles = set()
@@ -158,15 +180,21 @@ def _name(path: KeyPath) -> str:
 
 def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     path = workload.shape.minimum_path
+    if workload.shape.minimum > MAX_COUNT:
+        pods = workload.shape.minimum
+        message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts to {MAX_COUNT}"
+        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
     if path is None:
         return
     written = workload.declared.origin.value(path)
     asked = whole_number(written) if isinstance(written, str) else written
     pods = sum(item.type.replicas for item in workload.replicas)
-    if not isinstance(asked, int) or not 1 <= asked <= max(1, pods):
+    number = asked if isinstance(asked, int) else None
+    if number is None or number < 1 or number > pods > 0:
         shown = f'"{written}"' if isinstance(written, str) else written
-        message = f"{_name(path)} must be a number from 1 to {pods}, the pods of this {workload.kind}, not {shown}"
-        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=f"Use at most {pods}.")
+        span = f" to {pods}, the pods of this {workload.kind}" if pods else ""
+        message = f"{_name(path)} must be a number from 1{span}, not {shown}"
+        yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at(*path), hint=within(number, pods))
 
 
 def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -174,7 +202,7 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     known |= {topology.name for topology in fleet.topologies}
     root: KeyPath = ("metadata", "annotations")
     places = [(root, workload.declared.spec.metadata.annotations)]
-    places += [(item.annotations_path, item.annotations) for item in workload.replicas]
+    places += [(item.annotations_path, item.annotations) for item in workload.templates]
     for path, written in places:
         name = written.get(labels.TOPOLOGY)
         if name is not None and name not in known:

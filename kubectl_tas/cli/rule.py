@@ -30,6 +30,8 @@ MODULES = (
     "kubectl_tas.check.workflow",
     "kubectl_tas.check.placement",
     "kubectl_tas.check.workload",
+    "kubectl_tas.check.podplacement",
+    "kubectl_tas.check.segmentsize",
     "kubectl_tas.check.segments",
     "kubectl_tas.check.gangs",
     "kubectl_tas.check.podgroup",

@@ -30,20 +30,20 @@ def workflow() -> None:
 def explain(workflow: str, output: str, pod_index: int | None, directory: str | None) -> int:
     """Show the queue, the admission verdict and the tree of constraints of a workflow or workload.
 
-    Workloads can also be named as KIND/NAME.
+    All that bear the name are shown; KIND/NAME shows one of them.
     """
     from kubectl_tas.draw import json, tree
     from kubectl_tas.draw.picture import picture
     from kubectl_tas.draw.workload import picture as workload_picture
 
     session = open_session(directory)
-    path = _path(session, workflow)
-    own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path == path)
+    paths = _paths(session, workflow)
+    own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path in paths)
     blocking = Session(session.root, session.fleet, own)
     if blocking.failed():
         report(blocking, stream=sys.stderr)
         return 1
-    workflows, workloads = _found(session.fleet, path, workflow)
+    workflows, workloads = _found(session.fleet, paths, workflow)
     if pod_index is not None:
         click.echo(_seats(workloads, pod_index, output), nl=False)
         return tell_errors(session)
@@ -60,13 +60,17 @@ def _fold(name: str) -> str:
     return fold(name)
 
 
-def _found(fleet: Fleet, path: str, wanted: str) -> tuple[list[FleetWorkflow], list[FleetWorkload]]:
-    """The workflows and workloads of the file at ``path`` that ``wanted`` names; all where it names the file."""
-    workflows = [item for item in fleet.workflows if item.declared.origin.path == path]
-    workloads = [item for item in fleet.workloads if item.declared.origin.path == path]
-    named = [item for item in workflows if item.name == _fold(wanted)]
+def _found(fleet: Fleet, paths: list[str], wanted: str) -> tuple[list[FleetWorkflow], list[FleetWorkload]]:
+    """The workflows and workloads in the files ``paths`` that ``wanted`` names; all where it names a file."""
+    workflows = [item for item in fleet.workflows if item.declared.origin.path in paths]
+    workloads = [item for item in fleet.workloads if item.declared.origin.path in paths]
+    named = [item for item in workflows if _is_workflow(item.name, wanted)]
     owning = [item for item in workloads if _is_called(item.declared.spec, wanted)]
     return (named, owning) if named or owning else (workflows, workloads)
+
+
+def _is_workflow(name: str, wanted: str) -> bool:
+    return _fold(name) == _fold(wanted).removeprefix("workflow/")
 
 
 def _is_called(workload: AnyWorkload, wanted: str) -> bool:
@@ -74,20 +78,18 @@ def _is_called(workload: AnyWorkload, wanted: str) -> bool:
     return workload.metadata.name == name and kind.lower() in ("", workload.kind.lower())
 
 
-def _path(session: Session, wanted: str) -> str:
-    """The file of the workflow or workload with that name, or that file; a usage error where there is neither."""
+def _paths(session: Session, wanted: str) -> list[str]:
+    """The files of all workflows and workloads of that name, or that file; a usage error where there is neither."""
     repository = session.fleet.repository
-    for workflow in repository.workflows:
-        if _fold(workflow.spec.workflow.name) == _fold(wanted):
-            return workflow.origin.path
-    for workload in repository.workloads:
-        if _is_called(workload.spec, wanted):
-            return workload.origin.path
+    named = [item.origin.path for item in repository.workflows if _is_workflow(item.spec.workflow.name, wanted)]
+    named += [item.origin.path for item in repository.workloads if _is_called(item.spec, wanted)]
+    if named:
+        return named
     full = Path(wanted).resolve() if Path(wanted).exists() else (session.root / wanted).resolve()
     read = {item.origin.path for item in repository.workflows} | {item.origin.path for item in repository.workloads}
     read |= {d.location.path for d in session.diagnostics if d.location is not None}
     if full.is_relative_to(session.root) and full.relative_to(session.root).as_posix() in read:
-        return full.relative_to(session.root).as_posix()
+        return [full.relative_to(session.root).as_posix()]
     names = ", ".join(workflow_names(session.fleet)) or "none"
     raise click.UsageError(f'no workflow, workload or file "{wanted}" in {session.root}; there is {names}')
 

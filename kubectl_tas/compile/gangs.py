@@ -71,7 +71,7 @@ def _replicas(workload: FleetWorkload, item: FleetReplicas) -> Part:
     """The SubGroup of a replica type, with its segments below it."""
     kind, segments = item.type, item.segments
     parts: tuple[Part, ...] = ()
-    if segments is not None:
+    if segments is not None and workload.lists_segments:
         parts = tuple(_segment(kind.name, one, kind.gpus, segments.placement) for one in item.cuts)
     return Part(
         name=workload.sub_group(item) or kind.name,
@@ -104,7 +104,7 @@ def _group(workload: FleetWorkload) -> tuple[tuple[Part, ...], bool]:
     if workers is None:
         return (leader,), False
     kind, segments = workers.type, workers.segments
-    if segments is None:
+    if segments is None or not workload.lists_segments:
         plain = _replicas(workload, workers)
         return (leader, replace(plain, indices=(1, kind.replicas))), False
     parts = []

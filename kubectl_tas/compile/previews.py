@@ -26,9 +26,10 @@ INDEX = "index.kubectl-tas/"
 
 
 def compile_previews(fleet: Fleet) -> Iterator[Artifact]:
-    """One for each workload whose PodGroup KAI makes, and is known."""
+    """One for each workload whose PodGroup KAI makes, and is known and not too large to be read."""
     for workload in fleet.workloads:
-        if workload.pool.backend.is_kai and not workload.is_owned and is_predicted(workload) and workload.pods:
+        made = workload.pool.backend.is_kai and not workload.is_owned and workload.lists_segments
+        if made and is_predicted(workload) and workload.pods:
             yield _preview(fleet, workload)
 
 

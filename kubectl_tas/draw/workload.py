@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from kubectl_tas.compile.gangs import Part, gang_of, is_predicted, joint_gang
 from kubectl_tas.compile.previews import note
 from kubectl_tas.draw.picture import Branch, Picture, picture_of
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, Level
 from kubectl_tas.resolve.replicas import LEADER
-from kubectl_tas.resolve.workload import FleetWorkload, Placement
+from kubectl_tas.resolve.segments import group_segment_at, segment_at, segment_of, worker_segment
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetReplicas, FleetWorkload, Placement, Segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +32,14 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
     """The picture of one workload."""
     gang = _gang(fleet, workload)
     tree = _branch(gang, "PodGroup") if _is_predicted(workload) else _pods(workload, gang)
-    return picture_of(fleet, workload, _topology(workload), (tree,), (("PodGroup", _note(workload, gang)),))
+    facts = (("PodGroup", _note(workload, gang)), *_indices(workload), *_unlisted(workload))
+    return picture_of(fleet, workload, _topology(workload), (tree,), facts)
 
 
 def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
     """Where the pod with ``index`` is, for each replica type with segments; none where no segment has it."""
+    if not workload.lists_segments:
+        return tuple(seat for item in workload.replicas for seat in _unlisted_seat(workload, item, index))
     found = []
     for item in workload.replicas:
         if item.segments is not None:
@@ -42,8 +50,54 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
                 parts = next(part.parts for part in parts if part.name == workload.sub_group(item))
             for part in parts:
                 if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
-                    found.append(Seat(item.type.name, part.name, part.indices, item.segments.index_label))
+                    name = _replica_type(workload, item, index)
+                    found.append(Seat(name, part.name, part.indices, item.segments.index_label))
     return tuple(found)
+
+
+def _replica_type(workload: FleetWorkload, item: FleetReplicas, index: int) -> str:
+    """What the pod with ``index`` is: in the first segment of a LeaderWorkerSet there may be the leader too."""
+    return LEADER if workload.kind == "LeaderWorkerSet" and index == 0 else item.type.name
+
+
+def _indices(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
+    """Segments are by index, of which an Indexed Job may have more than pods at a time."""
+    for item in workload.replicas:
+        if item.segments is not None and item.type.indices > item.type.replicas:
+            yield "Indices", f"{item.type.indices} of {item.type.name}, {item.type.replicas} at a time"
+
+
+def _unlisted(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
+    """What stands for segments that are too many to be listed."""
+    for item in workload.replicas:
+        if item.segments is not None and not workload.lists_segments:
+            text = f"{item.segment_count} segments of {plural(item.segments.size, 'pod')} of {item.type.name}"
+            levels = (*_words("required", item.segments), *_words("preferred", item.segments))
+            yield "Segments", ", ".join([text, *levels, f"more than the {MAX_SEGMENTS} that are listed"])
+
+
+def _words(what: Literal["required", "preferred"], segments: Segments) -> Iterator[str]:
+    asked = getattr(segments.placement, what)
+    if asked is not None:
+        yield f"each {what} in one {asked.level.key} ({asked.level.label})"
+
+
+def _unlisted_seat(workload: FleetWorkload, item: FleetReplicas, index: int) -> Iterator[Seat]:
+    """Where a pod is whose segment is not listed."""
+    kind, segments = item.type, item.segments
+    if segments is None or index >= kind.indices + int(workload.kind == "LeaderWorkerSet"):
+        return
+    if workload.kind == "LeaderWorkerSet":
+        if index == 0 and segments.leader_excluded:
+            return
+        number = worker_segment(index, kind.replicas, segments.size)
+        one = group_segment_at(number, kind.replicas, segments.size, leader_excluded=segments.leader_excluded)
+        span, name = (0 if one.has_leader else one.first, one.last), f"segment-{number}"
+    else:
+        number = segment_of(index, segments.size)
+        one = segment_at(number, kind.indices, kind.minimum, segments.size)
+        span, name = (one.first, one.last), names.as_label(f"{kind.name}-{number}")
+    yield Seat(_replica_type(workload, item, index), name, span, segments.index_label)
 
 
 def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:

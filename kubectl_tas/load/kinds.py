@@ -57,6 +57,21 @@ def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+def _workload(data: dict[str, Any]) -> dict[str, Any]:
+    """A workload as an API server reads it: a label or an annotation without a value is empty text."""
+    return dict(_without_nulls(_with_texts(data)))
+
+
+def _with_texts(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _texts(value) if key in _TEXTS else _with_texts(value) for key, value in data.items()}
+    return [_with_texts(item) for item in data] if isinstance(data, list) else data
+
+
+def _texts(data: Any) -> Any:
+    return {key: "" if value is None else value for key, value in data.items()} if isinstance(data, dict) else data
+
+
 def _without_nulls(data: Any) -> Any:
     """Kubernetes takes a null field for an absent one."""
     if isinstance(data, dict):
@@ -66,6 +81,7 @@ def _without_nulls(data: Any) -> Any:
     return data
 
 
+_TEXTS = ("labels", "annotations")
 GROVE = "grove.io/v1alpha1"
 WORKFLOW = Kind("Workflow", "", Workflow)
 KINDS: tuple[Kind, ...] = (
@@ -78,7 +94,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("PodCliqueSet", GROVE, PodCliqueSet, _without_nulls),
     Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, _without_nulls),
     *(
-        Kind(model.__name__, version, model, _without_nulls)
+        Kind(model.__name__, version, model, _workload)
         for model in WORKLOADS
         for version in get_args(model.model_fields["apiVersion"].annotation)
     ),

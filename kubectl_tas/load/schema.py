@@ -122,7 +122,8 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
             rule = f"must have at most {expected} entries, not {len(value)}"
             yield _invalid(document, (*path, expected), rule, value, "Remove what is too many.", name=path)
         case keyword:
-            yield _invalid(document, path, _bound(keyword, expected, schema), value)
+            hint = _within(keyword, expected, schema)
+            yield _invalid(document, path, _bound(keyword, expected, schema), value, hint)
 
 
 def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
@@ -223,6 +224,19 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
             return f"must have at most {expected} characters"
         case _:
             return f"breaks the rule {keyword}: {expected}"
+
+
+def _within(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
+    """How to mend a value that breaks a JSON Schema keyword, where more can be said than what it demands."""
+    match keyword:
+        case "pattern":
+            return str(schema.get("patternErrorHint", ""))
+        case "minimum":
+            return f"Use {expected} or more."
+        case "maximum":
+            return f"Use {expected} or less."
+        case _:
+            return ""
 
 
 def _from_model(item: Any, document: Document) -> Diagnostic:

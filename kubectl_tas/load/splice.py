@@ -150,6 +150,10 @@ class _Editor:
         if not node.value:
             place = self._text.index("{", node.start_mark.index) + 1
             return self._text[:place] + entry + self._text[place:]
+        if after == FIRST:
+            first = int(node.value[0][0].start_mark.index)
+            if "?" not in self._text[node.start_mark.index : first]:
+                return f"{self._text[:first]}{entry}, {self._text[first:]}"
         before, child = _entry_before(node, after)
         place = self._end(before, child)
         indent = self._text[: before.start_mark.index].rpartition("\n")[2]

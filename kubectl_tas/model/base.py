@@ -22,16 +22,21 @@ Many = Annotated[tuple[T, ...], Strict(strict=False)]
 """A YAML sequence."""
 Text = Annotated[str, StringConstraints(min_length=1)]
 """A string that says something."""
-Count = Annotated[int, Field(ge=0)]
+MAX_COUNT = 2**31 - 1
+"""What Kubernetes counts to: its counts are int32."""
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 """A whole number that is not negative."""
+Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
+"""A whole number from 1."""
 
 
-def said(message: str, *examples: str) -> Any:
+def said(message: str, *examples: str, hint: str = "") -> Any:
     """What the JSON Schema says where a pattern does not match; editors show it, and so do we. ``examples`` are
-    values for a field in which a bare number is most likely a slip.
+    values for a field in which a bare number is most likely a slip, ``hint`` says how to mend what does not match.
     """
     shown: JsonDict = {"examples": list(examples)} if examples else {}
-    return Field(json_schema_extra={"patternErrorMessage": message, **shown})
+    help_: JsonDict = {"patternErrorHint": hint} if hint else {}
+    return Field(json_schema_extra={"patternErrorMessage": message, **shown, **help_})
 
 
 LabelKey = Annotated[

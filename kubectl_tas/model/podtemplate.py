@@ -12,7 +12,14 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text, said
 
-Gpus = Count | Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}$"), said("must be whole GPUs, such as 8")]
+Gpus = (
+    Count
+    | Annotated[
+        str,
+        StringConstraints(pattern=r"^[0-9]{1,9}$"),
+        said("must be whole GPUs, such as 8", hint="Write a whole number without a unit, such as 8."),
+    ]
+)
 """GPUs of a container; Kubernetes takes the number with or without quotes."""
 
 

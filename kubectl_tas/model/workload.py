@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Text
+from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Positive, Text
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import Meta, Open, PodTemplate, Resources, Workload
 from kubectl_tas.model.replicated import ReplicatedSpec
@@ -156,7 +154,7 @@ class RayWorkers(Open):
     """Workers at the start; minReplicas where it is left out."""
     minReplicas: Count = 0
     """Workers that there are at least."""
-    numOfHosts: Annotated[int, Field(ge=1)] = 1
+    numOfHosts: Positive = 1
     """Pods of one worker."""
     template: PodTemplate = PodTemplate()
     """Their pods."""
@@ -176,6 +174,8 @@ class RayJobSpec(Open):
 
     rayClusterSpec: RayCluster
     """The cluster, which lives as long as the job."""
+    submitterPodTemplate: PodTemplate | None = None
+    """The pod that submits the job once the cluster is ready; KubeRay's own where it is left out."""
 
 
 class RayJob(Workload):
@@ -192,7 +192,7 @@ class RayJob(Workload):
 class Trainer(Open):
     """How a TrainJob trains."""
 
-    numNodes: Annotated[int, Field(ge=1)] | None = None
+    numNodes: Positive | None = None
     """Pods; the runtime's own number where it is left out."""
     resourcesPerNode: Resources = Resources()
     """What each pod asks for."""
@@ -226,11 +226,16 @@ class SubGroupPolicy(Open):
     subGroupPolicyType: Literal["LeaderWorker", "LeaderExcluded"] = "LeaderWorker"
     """LeaderWorker: the leader is in the first part; LeaderExcluded: it is in none."""
 
+    @property
+    def leader_excluded(self) -> bool:
+        """Whether the leader is in no part."""
+        return self.subGroupPolicyType == "LeaderExcluded"
+
 
 class LeaderWorkerTemplate(Open):
     """A group of a LeaderWorkerSet: one leader and its workers."""
 
-    size: Annotated[int, Field(ge=1)] = 1
+    size: Positive = 1
     """Pods of the group, the leader included."""
     leaderTemplate: PodTemplate | None = None
     """The leader's pod; the workers' where it is left out."""

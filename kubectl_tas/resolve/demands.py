@@ -11,7 +11,10 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import Asked, FleetReplicas, FleetWorkload, Placement
+from kubectl_tas.resolve.workload import FleetReplicas, FleetWorkload
+
+JOB_TEMPLATES = ("CronJob", "JobSet")
+"""The kinds that make jobs, whose labels are in a template of their own above that of the pods."""
 
 
 class Mode(Enum):
@@ -41,7 +44,7 @@ class Demand:
 def demands(fleet: Fleet, workload: FleetWorkload) -> tuple[Demand, ...]:
     """All of them, in the order in which lines are added."""
     found = [*_root(fleet, workload), *_placements(workload)]
-    for item in workload.replicas:
+    for item in workload.templates:
         found += _template(fleet, workload, item)
     return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
 
@@ -55,7 +58,7 @@ def changes(origin: Origin, demand: Demand) -> bool:
 
 
 def _root(fleet: Fleet, workload: FleetWorkload) -> Iterator[Demand]:
-    backend, priority = workload.pool.backend, workload.priority
+    backend = workload.pool.backend
     metadata: KeyPath = ("metadata",)
     yield Demand((*metadata, "namespace"), backend.namespace, f"the namespace of backend {backend.name}")
     if backend.is_kai:
@@ -63,9 +66,8 @@ def _root(fleet: Fleet, workload: FleetWorkload) -> Iterator[Demand]:
         yield Demand((*metadata, "labels", labels.QUEUE), workload.queue, why)
         if workload.kind == "TrainJob":
             yield Demand(("spec", "labels", labels.QUEUE), workload.queue, why)
-    name = getattr(fleet.config.priorityClasses, priority)
-    why = f"the PriorityClass of {priority}"
-    yield Demand((*metadata, "labels", labels.PRIORITY_CLASS), name, why, Mode.AGREE)
+    places = [(*metadata, "labels"), *([("spec", "labels")] if workload.kind == "TrainJob" else [])]
+    yield from (_priority(fleet, workload, (*place, labels.PRIORITY_CLASS), Mode.AGREE) for place in places)
     yield Demand((*metadata, "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
     if fleet.config.gitops == "argocd":
         why = "the wave after that of its queue"
@@ -77,24 +79,21 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     for path, topology in workload.fill:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
     placements = [workload.placement]
-    for item in workload.replicas:
+    for item in workload.templates:
         placements += [item.placement, item.segments.placement if item.segments else None]
-    for placement in placements:
-        for asked in _asked(placement):
-            yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
-
-
-def _asked(placement: Placement | None) -> Iterator[Asked]:
-    if placement is not None:
-        yield from (asked for asked in (placement.required, placement.preferred) if asked is not None)
+    levels = [asked for placement in placements if placement for asked in placement.asked]
+    for asked in (*levels, *workload.unread):
+        yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
 
 
 def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Iterator[Demand]:
     """What every pod template needs."""
     if item.type.template is None:
         return
-    backend, priority = workload.pool.backend, workload.priority
+    backend = workload.pool.backend
     metadata, spec = (*item.type.path, "metadata"), (*item.type.path, "spec")
+    if workload.kind in JOB_TEMPLATES:
+        yield from _job_template(fleet, workload, (*item.type.path[:-2], "metadata", "labels"))
     if backend.is_kai:
         yield Demand((*metadata, "labels", labels.QUEUE), workload.queue, f"the queue of {workload.target}")
     if workload.is_owned and backend.has(Feature.SKIP_PODGROUPER):
@@ -103,7 +102,20 @@ def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Ite
             yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group, why)
         yield Demand((*metadata, "annotations", labels.POD_GROUP), workload.pod_group, why)
         yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
-    name = getattr(fleet.config.priorityClasses, priority)
-    yield Demand((*spec, "priorityClassName"), name, f"the PriorityClass of {priority}")
+    yield _priority(fleet, workload, (*metadata, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
+    yield _priority(fleet, workload, (*spec, "priorityClassName"))
     if backend.is_kai:
         yield Demand((*spec, "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
+
+
+def _job_template(fleet: Fleet, workload: FleetWorkload, path: KeyPath) -> Iterator[Demand]:
+    """Labels that KAI reads on the jobs too; their pods have them in any case."""
+    if workload.pool.backend.is_kai:
+        why = f"the queue of {workload.target}"
+        yield Demand((*path, labels.QUEUE), workload.queue, why, Mode.AGREE)
+    yield _priority(fleet, workload, (*path, labels.PRIORITY_CLASS), Mode.AGREE)
+
+
+def _priority(fleet: Fleet, workload: FleetWorkload, path: KeyPath, mode: Mode = Mode.ADD) -> Demand:
+    name = getattr(fleet.config.priorityClasses, workload.priority)
+    return Demand(path, name, f"the PriorityClass of {workload.priority}", mode)

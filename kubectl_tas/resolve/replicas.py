@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.model import labels
@@ -24,7 +24,7 @@ from kubectl_tas.model.workload import (
 )
 from kubectl_tas.resolve import names
 
-LEADER, WORKERS, WORKER, HEAD = "leader", "workers", "worker", "head"
+LEADER, WORKERS, WORKER, HEAD, SUBMITTER = "leader", "workers", "worker", "head", "submitter"
 _REPLICA_SPECS = {
     "JAXJob": "jaxReplicaSpecs",
     "MPIJob": "mpiReplicaSpecs",
@@ -69,6 +69,8 @@ class Shape:
     """Where the file itself says how many pods are needed at least."""
     copies: int = 1
     """Gangs of this shape: the groups of a LeaderWorkerSet."""
+    beside: tuple[ReplicaType, ...] = ()
+    """Pods that are no part of the gang: what submits a RayJob."""
 
     @property
     def minimum(self) -> int:
@@ -91,7 +93,9 @@ def shape(workload: AnyWorkload, *, owned: bool) -> Shape:
         case JobSet():
             return Shape(tuple(_job_set(workload)))
         case RayJob():
-            return Shape(tuple(_ray(workload)))
+            types = tuple(_ray(workload))
+            submitter = tuple(_submitter(workload, {item.name for item in types}))
+            return Shape((*types, *submitter)) if owned else Shape(types, beside=submitter)
         case TrainJob():
             trainer = workload.spec.trainer
             nodes, gpus = trainer.numNodes or 1, _gpus([trainer.resourcesPerNode])
@@ -211,6 +215,18 @@ def _ray(workload: RayJob) -> Iterator[ReplicaType]:
         minimum = min(pods, group.minReplicas * group.numOfHosts)
         where = (*path, "workerGroupSpecs", index, "template")
         yield ReplicaType(name, pods, minimum, pod_gpus(group.template), where, group.template, pods)
+
+
+def _submitter(workload: RayJob, taken: Container[str]) -> Iterator[ReplicaType]:
+    """The pod that comes once the cluster is ready, so that nothing can wait for it.
+
+    In a PodGroup that the tool writes it needs a SubGroup: KAI's PodGrouper would make a second gang of it, which
+    waits for pods that are in the first one.
+    """
+    template = workload.spec.submitterPodTemplate
+    if template is not None:
+        name = SUBMITTER if SUBMITTER not in taken else names.as_label(f"{SUBMITTER}/pod")
+        yield ReplicaType(name, 1, 0, pod_gpus(template), ("spec", "submitterPodTemplate"), template, 1)
 
 
 def _kubeflow(workload: AnyWorkload, field: str, specs: Mapping[str, ReplicatedSpec]) -> Shape:

@@ -34,18 +34,24 @@ def segment_of(index: int, size: int) -> int:
     return index // size
 
 
-def cut(replicas: int, minimum: int, size: int) -> tuple[Segment, ...]:
-    """``replicas`` pods in segments of ``size``, of which the last may have fewer.
-
-    A segment with any of the first ``minimum`` pods is mandatory, the others are elastic.
+def cut(replicas: int, minimum: int, size: int, at_once: int | None = None) -> tuple[Segment, ...]:
+    """``replicas`` pods in segments of ``size``, of which the last may have fewer; ``at_once`` of them run at a time,
+    those with the lowest indices first. None: all of them.
     """
-    segments = []
-    for number in range(-(-replicas // size)):
-        first = number * size
-        last = min(first + size, replicas) - 1
-        needed = last - first + 1 if first < minimum else 0
-        segments.append(Segment(number, first, last, needed))
-    return tuple(segments)
+    count = -(-replicas // size)
+    return tuple(segment_at(number, replicas, minimum, size, at_once) for number in range(count))
+
+
+def segment_at(number: int, replicas: int, minimum: int, size: int, at_once: int | None = None) -> Segment:
+    """One of the segments of ``cut``.
+
+    A segment with any of the first ``minimum`` pods is mandatory, the others are elastic. No more of its pods are
+    needed than there are when the gang starts, or it would wait for pods that come only when others have ended.
+    """
+    first = number * size
+    last = min(first + size, replicas) - 1
+    present = min(last, (replicas if at_once is None else at_once) - 1) - first + 1
+    return Segment(number, first, last, present if first < minimum else 0)
 
 
 def waited_for(replicas: int, minimum: int, size: int, *, least: int) -> int:
@@ -60,17 +66,25 @@ def worker_segment(index: int, workers: int, size: int) -> int:
 
     Where ``size`` divides the workers, the leader is one more pod; otherwise it is counted as the first.
     """
-    return segment_of(index - 1 if workers % size == 0 else index, size)
+    return segment_of(max(0, index - _shift(workers, size)), size)
+
+
+def _shift(workers: int, size: int) -> int:
+    """The index that the first segment begins with."""
+    return 1 if workers % size == 0 else 0
 
 
 def cut_group(workers: int, size: int, *, leader_excluded: bool) -> tuple[Segment, ...]:
     """One group of a LeaderWorkerSet, by the workers' indices 1 to ``workers``. All segments are mandatory."""
-    members: dict[int, list[int]] = {} if leader_excluded else {0: []}
-    for index in range(1, workers + 1):
-        members.setdefault(worker_segment(index, workers, size), []).append(index)
-    segments = []
-    for number, indices in members.items():
-        leads = number == 0 and not leader_excluded
-        first, last = (indices[0], indices[-1]) if indices else (1, 0)
-        segments.append(Segment(number, first, last, len(indices) + int(leads), has_leader=leads))
-    return tuple(segments)
+    if leader_excluded and not workers:
+        return ()
+    numbers = range(worker_segment(workers, workers, size) + 1)
+    return tuple(group_segment_at(number, workers, size, leader_excluded=leader_excluded) for number in numbers)
+
+
+def group_segment_at(number: int, workers: int, size: int, *, leader_excluded: bool) -> Segment:
+    """One of the segments of ``cut_group``."""
+    begin = number * size + _shift(workers, size)
+    first, last = max(1, begin), min(begin + size - 1, workers)
+    leads = number == 0 and not leader_excluded
+    return Segment(number, first, last, last - first + 1 + int(leads), has_leader=leads)

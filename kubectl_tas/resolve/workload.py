@@ -15,7 +15,7 @@ from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool, FleetTopology, Level
 from kubectl_tas.resolve.replicas import ReplicaType, Shape
-from kubectl_tas.resolve.segments import Segment, cut, waited_for
+from kubectl_tas.resolve.segments import Segment, cut, waited_for, worker_segment
 from kubectl_tas.resolve.submission import Submission
 
 PRIORITIES: dict[str, Priority] = {"HIGH": "HIGH", "NORMAL": "NORMAL", "LOW": "LOW"}
@@ -27,6 +27,8 @@ KAI_SUBGROUP_KINDS = SEGMENTED_KINDS
 """The kinds whose replica types KAI's own PodGrouper makes SubGroups of."""
 PREDICTED_KINDS = ("Job", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob", "LeaderWorkerSet")
 """The kinds whose PodGroup is predicted."""
+MAX_SEGMENTS = 1000
+"""Segments of a workload up to which they are listed and a preview is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ class Placement:
     """None where the repository does not render it; its levels are then taken as they are written."""
     required: Asked | None
     preferred: Asked | None
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """The levels that it asks for."""
+        return tuple(asked for asked in (self.required, self.preferred) if asked is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,14 @@ class FleetReplicas:
     @property
     def cuts(self) -> tuple[Segment, ...]:
         """Its segments by index; none of a LeaderWorkerSet, whose groups are cut with their leader."""
-        return cut(self.type.indices, self.type.minimum, self.segments.size) if self.segments else ()
+        if self.segments is None:
+            return ()
+        return cut(self.type.indices, self.type.minimum, self.segments.size, self.type.replicas)
+
+    @property
+    def segment_count(self) -> int:
+        """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
+        return -(-self.type.indices // self.segments.size) if self.segments else 0
 
     @property
     def annotations_path(self) -> KeyPath:
@@ -118,8 +132,12 @@ class FleetWorkload(Submission):
     """By the annotations of the workload itself."""
     replicas: tuple[FleetReplicas, ...]
     """Its replica types, in the order of the file."""
+    beside: tuple[FleetReplicas, ...]
+    """Its pods that are no part of its gang."""
     fill: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
+    unread: tuple[Asked, ...]
+    """Levels of segments that are ignored."""
     joint: JointGang | None = None
     """The gang that it is in with others; None where it is a gang of its own."""
 
@@ -171,7 +189,12 @@ class FleetWorkload(Submission):
     @cached_property
     def gpus(self) -> int:
         """GPUs of all its pods that run at a time."""
-        return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.replicas)
+        return self.shape.copies * sum(item.type.replicas * item.type.gpus for item in self.templates)
+
+    @property
+    def templates(self) -> tuple[FleetReplicas, ...]:
+        """All that has a pod template."""
+        return (*self.replicas, *self.beside)
 
     @property
     def gang_gpus(self) -> int:
@@ -199,6 +222,13 @@ class FleetWorkload(Submission):
         where = (self.queue, self.priority)
         return tuple(item for item in self.joint.workloads if (item.queue, item.priority) == where)
 
+    def scatters(self, item: FleetReplicas) -> bool:
+        """Whether these workers of a LeaderWorkerSet are in segments, with nothing above them but the gang."""
+        segments, workers = item.segments, item.type.replicas
+        if self.kind != "LeaderWorkerSet" or segments is None or not self.kai_segments:
+            return False
+        return segments.leader_excluded or worker_segment(workers, workers, segments.size) > 0
+
     def needed(self, item: FleetReplicas) -> int:
         """Pods of a replica type that KAI waits for: of segments that it makes itself, whole ones.
 
@@ -216,6 +246,11 @@ class FleetWorkload(Submission):
     def is_segmented(self) -> bool:
         """Whether any of its replica types has segments."""
         return any(item.segments for item in self.replicas)
+
+    @property
+    def lists_segments(self) -> bool:
+        """Whether its segments are few enough for people to read."""
+        return sum(item.segment_count for item in self.replicas) <= MAX_SEGMENTS
 
     @property
     def kai_segments(self) -> bool:

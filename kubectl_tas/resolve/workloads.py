@@ -37,8 +37,11 @@ def resolve_workload(
     reader = _Reader(declared, pool, topologies, dangling)
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, _OF_PODS)
     replicas = tuple(reader.replicas(item) for item in form.types)
-    fill = tuple(reader.fill.items())
-    return FleetWorkload(declared, declared.spec.metadata.name, pool, subpool, form, placement, replicas, fill)
+    beside = tuple(reader.replicas(item) for item in form.beside)
+    reader.note_unread(declared.spec.metadata.annotations, ROOT)
+    fill, unread = tuple(reader.fill.items()), tuple(reader.unread)
+    name = declared.spec.metadata.name
+    return FleetWorkload(declared, name, pool, subpool, form, placement, replicas, beside, fill, unread)
 
 
 @dataclass
@@ -51,6 +54,8 @@ class _Reader:
     dangling: list[Dangling]
     fill: dict[KeyPath, str] = field(default_factory=dict)
     """Annotations that must be added for placements to be read."""
+    unread: list[Asked] = field(default_factory=list)
+    """Levels of segments that are ignored."""
 
     @property
     def root(self) -> dict[str, str]:
@@ -63,6 +68,8 @@ class _Reader:
         where = (*item.path, "metadata", "annotations")
         placement = self.placement(annotations, where, _OF_PODS)
         segments, ignored = self._segments(item, annotations, where)
+        if segments is None:
+            self.note_unread(annotations, where)
         return FleetReplicas(item, placement, segments, ignored)
 
     def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
@@ -84,6 +91,17 @@ class _Reader:
         topology, known = found
         required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
         return Placement(topology, known, required, preferred)
+
+    def note_unread(self, annotations: Mapping[str, str], where: KeyPath) -> None:
+        """Takes in the levels of segments that are not made: they are written like all others, where the topology
+        that they would be in is known. None is filled in for them.
+        """
+        written, _ = self._written_topology(annotations, where)
+        known = self._known(written) if written else self.pool.topology
+        if known is not None:
+            name = known.name_on(self.pool.backend)
+            asked = (self._asked(annotations, where, level, name, known) for level in _OF_SEGMENTS)
+            self.unread += [item for item in asked if item is not None]
 
     def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
         """The template's own topology, else the workload's, else the pool's, by the name of its Topology object.
@@ -140,11 +158,11 @@ class _Reader:
             policy = spec.spec.leaderWorkerTemplate.subGroupPolicy
             if policy is not None:
                 size = size or (policy.subGroupSize if (policy.subGroupSize or 0) > 0 else None)
-                leader_excluded = policy.subGroupPolicyType == "LeaderExcluded"
+                leader_excluded = policy.leader_excluded
         if size is None:
             return None, ""
         label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
-        wants = labels.SEGMENT_SIZE in annotations
+        wants = any(name in annotations for name in (labels.SEGMENT_SIZE, *_OF_SEGMENTS))
         backend = self.pool.backend
         if not backend.is_kai:
             return None, f"backend {backend.name} has no KAI Scheduler" if wants else ""

@@ -161,7 +161,7 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "message", "hint"),
     [
-        (gpu("-2"), "7:18", f"{GUARANTEE} must be at least -1, not -2", ""),
+        (gpu("-2"), "7:18", f"{GUARANTEE} must be at least -1, not -2", "Use -1 or more."),
         (POOL.replace("team", "''"), "3:18", "metadata.name must not be empty", ""),
         (
             CONFIG + "spec:\n  gitops: ArgoCD\n",
@@ -201,7 +201,12 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             "spec.levels must have at most 7 entries, not 8",
             "Remove what is too many.",
         ),
-        (GANG + "spec: {queue: q, minMember: 0}\n", "4:29", "spec.minMember must be at least 1, not 0", ""),
+        (
+            GANG + "spec: {queue: q, minMember: 0}\n",
+            "4:29",
+            "spec.minMember must be at least 1, not 0",
+            "Use 1 or more.",
+        ),
     ],
 )
 def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.splice import scalar, set_value
+from kubectl_tas.load.splice import FIRST, scalar, set_value
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
 
@@ -211,3 +211,17 @@ def test_all_other_lines_stay(entries: list[tuple[str, str, str, str]], newline:
     else:
         assert after.count(newline) == before.count(newline) + 1
         assert after.endswith(newline) == before.endswith(newline)
+
+
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        ("a: {b: 1}\n", "a: {x: z, b: 1}\n"),
+        ("a: {}\n", "a: {x: z}\n"),
+        ("a: { # why\n  b: 1,\n  c: 2}\n", "a: { # why\n  x: z, b: 1,\n  c: 2}\n"),
+        ("a: {? b : 1}\n", "a: {? b : 1, x: z}\n"),
+        ("a: {&k b: 1, c: *k}\n", "a: {x: z, &k b: 1, c: *k}\n"),
+    ],
+)
+def test_first_of_a_flow_mapping(text: str, edited: str) -> None:
+    assert set_value(text, 0, ("a", "x"), "z", after=FIRST) == edited

@@ -102,3 +102,10 @@ def test_leader_alone_in_its_segment() -> None:
     assert cut_group(1, 2, leader_excluded=False) == (Segment(0, 1, 1, 2, has_leader=True),)
     assert cut_group(0, 2, leader_excluded=False) == (Segment(0, 1, 0, 1, has_leader=True),)
     assert cut_group(0, 2, leader_excluded=True) == ()
+
+
+@given(replicas=st.integers(1, 400), share=st.floats(0, 1), size=SIZES)
+def test_no_more_is_needed_than_runs_at_a_time(replicas: int, share: float, size: int) -> None:
+    at_once = max(1, int(replicas * share))
+    segments = cut(replicas, at_once, size, at_once)
+    assert sum(segment.minimum for segment in segments) == at_once

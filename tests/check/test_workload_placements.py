@@ -1,0 +1,60 @@
+"""Placements of workloads against what the release of their backend can express."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch
+
+RACK = {"kai.scheduler/topology-required-placement": "rack"}
+ELSEWHERE = {"kai.scheduler/topology": "other", **RACK}
+DEFAULT = config("0.17").replace('version: "0.17"', "type: default")
+
+
+def validate(root: Path, tas: str, pools: str, workload: str) -> str:
+    write(root, {"tas.yaml": tas, "pools/p.yaml": pools, "workflows/w.yaml": workload})
+    return kubectl_tas("validate", "-C", root).out
+
+
+@pytest.mark.parametrize(
+    ("version", "pools", "workload", "first"),
+    [
+        ("0.9", pool(spec=LEVELS), pytorch(8, RACK), "0.10"),
+        ("0.9", pool(spec=LEVELS), leader_worker(5, RACK), "0.10"),
+        ("0.8", pool(), job("parallelism: 4", annotations=ELSEWHERE), "0.9"),
+        ("0.8", pool(), pytorch(8, ELSEWHERE), "0.10"),
+    ],
+)
+def test_a_placement_that_a_release_cannot_express(
+    repository: Path, version: str, pools: str, workload: str, first: str
+) -> None:
+    out = validate(repository, config(version), pools, workload)
+    assert f"kai.scheduler/topology-required-placement here needs KAI {first} or later" in out
+    assert f"runs {version} [version-unsupported]" in out
+    later = validate(repository, config(first), pools, workload)
+    assert "[version-unsupported]" not in later
+
+
+def test_the_workload_itself_where_kai_has_no_topologies(repository: Path) -> None:
+    workload = pytorch(8, own=ELSEWHERE)
+    assert "needs KAI 0.9 or later" in validate(repository, config("0.8"), pool(), workload)
+    assert "[version-unsupported]" not in validate(repository, config("0.9"), pool(), workload)
+
+
+def test_a_pool_whose_topology_is_refused_says_it_once(repository: Path) -> None:
+    out = validate(repository, config("0.8"), pool(spec=LEVELS), job("parallelism: 4", annotations=RACK))
+    assert out.count("[version-unsupported]") == 1
+
+
+def test_another_scheduler_knows_no_placement(repository: Path) -> None:
+    out = validate(repository, DEFAULT, pool(), pytorch(8, ELSEWHERE))
+    assert 'a placement needs KAI Scheduler, but backend prod has scheduler type "default" [version-unsupported]' in out
+
+
+def test_segments_that_no_preview_can_show(repository: Path) -> None:
+    out = validate(repository, config("0.9"), pool(spec=LEVELS), pytorch(8, SEGMENTS))
+    assert "[segment-unsupported]" in out
+    assert "The preview leaves them out" in out

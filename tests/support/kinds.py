@@ -1,0 +1,95 @@
+"""Workloads as YAML: the few lines that a test is about, the rest filled in."""
+
+from __future__ import annotations
+
+LEVELS = """\
+  topology_keys:
+  - key: zone
+    label: topology.kubernetes.io/zone
+  - key: rack
+    label: topology.kubernetes.io/rack
+"""
+SEGMENTS = {
+    "kai.scheduler/segment-size": "4",
+    "kai.scheduler/segment-topology-required-placement": "rack",
+}
+Pairs = dict[str, str]
+GPU = "{containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+
+
+def config(version: str) -> str:
+    """A Config for one backend with that KAI release."""
+    return f"""\
+apiVersion: tas/v1alpha1
+kind: Config
+spec:
+  backends:
+  - {{name: prod, scheduler: {{version: "{version}"}}}}
+"""
+
+
+def root(kind: str, name: str, labels: Pairs | None = None, annotations: Pairs | None = None) -> str:
+    """The lines above ``spec`` of a workload of pool team."""
+    group = {
+        "Job": "batch/v1",
+        "CronJob": "batch/v1",
+        "Deployment": "apps/v1",
+        "StatefulSet": "apps/v1",
+        "JobSet": "jobset.x-k8s.io/v1alpha2",
+        "RayJob": "ray.io/v1",
+        "TrainJob": "trainer.kubeflow.org/v1alpha1",
+        "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
+    }.get(kind, "kubeflow.org/v1")
+    return f"""\
+apiVersion: {group}
+kind: {kind}
+metadata:
+  name: {name}
+  labels: {_flow({"kubectl-tas/pool": "team", **(labels or {})})}
+  annotations: {_flow(annotations or {})}
+"""
+
+
+def template(annotations: Pairs | None = None, labels: Pairs | None = None) -> str:
+    """A pod template in one line."""
+    return f"{{metadata: {{labels: {_flow(labels or {})}, annotations: {_flow(annotations or {})}}}, spec: {GPU}}}"
+
+
+def job(spec: str, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None) -> str:
+    """A Job named sweep; ``spec`` is YAML in braces, without them. ``annotations`` are those of its template,
+    ``labels`` and ``own`` (annotations) its own.
+    """
+    return f"{root('Job', 'sweep', labels, own)}spec: {{{spec}, template: {template(annotations)}}}\n"
+
+
+def pytorch(
+    workers: object, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None
+) -> str:
+    """A PyTorchJob named train with a master and workers, whose template has ``annotations``."""
+    return f"""\
+{root("PyTorchJob", "train", labels, own)}\
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template: {template()}
+    Worker:
+      replicas: {workers}
+      template: {template(annotations)}
+"""
+
+
+def leader_worker(size: int, annotations: Pairs | None = None, policy: str = "{}", *, own: Pairs | None = None) -> str:
+    """A LeaderWorkerSet named serve; ``policy`` is its subGroupPolicy in YAML, {} for none."""
+    return f"""\
+{root("LeaderWorkerSet", "serve", None, own)}\
+spec:
+  leaderWorkerTemplate:
+    size: {size}
+    {"" if policy == "{}" else f"subGroupPolicy: {policy}"}
+    leaderTemplate: {template()}
+    workerTemplate: {template(annotations)}
+"""
+
+
+def _flow(data: Pairs) -> str:
+    return "{" + ", ".join(f'{key}: "{value}"' for key, value in data.items()) + "}"
