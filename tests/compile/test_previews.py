@@ -114,7 +114,7 @@ def test_workers_in_segments_are_placed_by_the_whole_set(
     by_name = {item["name"]: item for item in group["subGroups"]}
     segment = [name for name in by_name if name.startswith("segment")]
     if fires:
-        assert 'so they are not kept within one "zone"' in found.out
+        assert 'so nothing keeps them within one "zone"' in found.out
         assert not all(is_in_zone(by_name, name) for name in segment)
         moved = {**own, "metadata": {**own["metadata"], "annotations": ZONE}}
         (at_root,) = previews(repository, "0.17", moved).values()

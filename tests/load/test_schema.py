@@ -244,7 +244,13 @@ KNOWN = (
             'the kind "SubPool" of tas/v1alpha1 is not read',
             'Did you mean "Subpool"?',
         ),
-        ("apiVersion: v1\nkind: ConfigMap\n", "2:7", 'the kind "ConfigMap" of v1 is not read', KNOWN),
+        ("apiVersion: v1\nkind: Secret\n", "2:7", 'the kind "Secret" of v1 is not read', KNOWN),
+        (
+            "apiVersion: v1\nkind: ConfigMap\n",
+            "2:7",
+            'the kind "ConfigMap" of v1 is not read',
+            "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
+        ),
         (
             "apiVersion: scheduling.run.ai/v2\nkind: Queue\n",
             "2:7",
