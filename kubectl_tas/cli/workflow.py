@@ -12,9 +12,9 @@ from kubectl_tas.cli.completion import from_fleet, workflow_names
 from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option, tell_errors
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload
-    from kubectl_tas.resolve.fleet import Fleet, FleetWorkflow
-    from kubectl_tas.resolve.workload import FleetWorkload
+    from kubectl_tas.draw.picture import Picture
+    from kubectl_tas.resolve.fleet import Fleet
+    from kubectl_tas.resolve.submission import Submission
 
 
 @click.group()
@@ -28,13 +28,11 @@ def workflow() -> None:
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
 @repository_option
 def explain(workflow: str, output: str, pod_index: int | None, directory: str | None) -> int:
-    """Show the queue, the admission verdict and the tree of constraints of a workflow or workload.
+    """Show the queue, the admission verdict and the tree of constraints of a workflow, workload or PodCliqueSet.
 
     All that bear the name are shown; KIND/NAME shows one of them.
     """
     from kubectl_tas.draw import json, tree
-    from kubectl_tas.draw.picture import picture
-    from kubectl_tas.draw.workload import picture as workload_picture
 
     session = open_session(directory)
     paths = _paths(session, workflow)
@@ -43,50 +41,58 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
     if blocking.failed():
         report(blocking, stream=sys.stderr)
         return 1
-    workflows, workloads = _found(session.fleet, paths, workflow)
+    found = _found(session.fleet, paths, workflow)
     if pod_index is not None:
-        click.echo(_seats(workloads, pod_index, output), nl=False)
+        click.echo(_seats(found, pod_index, output), nl=False)
         return tell_errors(session)
-    pictures = [picture(session.fleet, item) for item in workflows]
-    pictures += [workload_picture(session.fleet, item) for item in workloads]
     draw = json.render if output == "json" else tree.render
-    click.echo("\n".join(draw(item) for item in pictures), nl=False)
+    click.echo("\n".join(draw(_picture(session.fleet, item)) for item in found), nl=False)
     return tell_errors(session)
 
 
-def _fold(name: str) -> str:
+def _picture(fleet: Fleet, item: Submission) -> Picture:
+    from kubectl_tas.draw import cliqueset, picture, workload
+    from kubectl_tas.resolve.cliqueset import SubmittedSet
+    from kubectl_tas.resolve.fleet import FleetWorkflow
+    from kubectl_tas.resolve.workload import FleetWorkload
+
+    match item:
+        case FleetWorkflow():
+            return picture.picture(fleet, item)
+        case FleetWorkload():
+            return workload.picture(fleet, item)
+        case SubmittedSet():
+            return cliqueset.picture(fleet, item)
+        case _:
+            raise TypeError(item)
+
+
+def _found(fleet: Fleet, paths: list[str], wanted: str) -> list[Submission]:
+    """What ``wanted`` names in the files ``paths``; all that is in them where it names a file."""
+    there = [item for item in fleet.submissions if item.declared.origin.path in paths]
+    return [item for item in there if _is_called(item.kind, item.name, wanted)] or there
+
+
+def _is_called(kind: str, name: str, wanted: str) -> bool:
+    """Whether ``wanted`` is the name, or KIND/NAME; names of workflows are folded."""
     from kubectl_tas.resolve.names import fold
 
-    return fold(name)
-
-
-def _found(fleet: Fleet, paths: list[str], wanted: str) -> tuple[list[FleetWorkflow], list[FleetWorkload]]:
-    """The workflows and workloads in the files ``paths`` that ``wanted`` names; all where it names a file."""
-    workflows = [item for item in fleet.workflows if item.declared.origin.path in paths]
-    workloads = [item for item in fleet.workloads if item.declared.origin.path in paths]
-    named = [item for item in workflows if _is_workflow(item.name, wanted)]
-    owning = [item for item in workloads if _is_called(item.declared.spec, wanted)]
-    return (named, owning) if named or owning else (workflows, workloads)
-
-
-def _is_workflow(name: str, wanted: str) -> bool:
-    return _fold(name) == _fold(wanted).removeprefix("workflow/")
-
-
-def _is_called(workload: AnyWorkload, wanted: str) -> bool:
-    kind, _, name = wanted.rpartition("/")
-    return workload.metadata.name == name and kind.lower() in ("", workload.kind.lower())
+    wanted_kind, _, wanted_name = wanted.rpartition("/")
+    is_same = name == wanted_name or (kind == "Workflow" and fold(name) == fold(wanted_name))
+    return is_same and wanted_kind.lower() in ("", kind.lower())
 
 
 def _paths(session: Session, wanted: str) -> list[str]:
-    """The files of all workflows and workloads of that name, or that file; a usage error where there is neither."""
+    """The files of all that bears that name, or that file; a usage error where there is neither."""
     repository = session.fleet.repository
-    named = [item.origin.path for item in repository.workflows if _is_workflow(item.spec.workflow.name, wanted)]
-    named += [item.origin.path for item in repository.workloads if _is_called(item.spec, wanted)]
+    declared = [("Workflow", item.spec.workflow.name, item.origin.path) for item in repository.workflows]
+    declared += [(item.spec.kind, item.spec.metadata.name, item.origin.path) for item in repository.workloads]
+    declared += [(item.spec.kind, item.spec.metadata.name, item.origin.path) for item in repository.pod_clique_sets]
+    named = [path for kind, name, path in declared if _is_called(kind, name, wanted)]
     if named:
         return named
     full = Path(wanted).resolve() if Path(wanted).exists() else (session.root / wanted).resolve()
-    read = {item.origin.path for item in repository.workflows} | {item.origin.path for item in repository.workloads}
+    read = {path for _, _, path in declared}
     read |= {d.location.path for d in session.diagnostics if d.location is not None}
     if full.is_relative_to(session.root) and full.relative_to(session.root).as_posix() in read:
         return [full.relative_to(session.root).as_posix()]
@@ -94,13 +100,14 @@ def _paths(session: Session, wanted: str) -> list[str]:
     raise click.UsageError(f'no workflow, workload or file "{wanted}" in {session.root}; there is {names}')
 
 
-def _seats(workloads: list[FleetWorkload], index: int, output: str) -> str:
+def _seats(items: list[Submission], index: int, output: str) -> str:
     """The segments that the pod with ``index`` is in; a usage error where there are none."""
     from kubectl_tas.compile.previews import indices
     from kubectl_tas.draw.workload import seats
     from kubectl_tas.report import json
+    from kubectl_tas.resolve.workload import FleetWorkload
 
-    divided = [item for item in workloads if item.is_segmented]
+    divided = [item for item in items if isinstance(item, FleetWorkload) and item.is_segmented]
     if not divided:
         raise click.UsageError("--pod-index is for workloads with segments; there are none")
     found = [(item, seat) for item in divided for seat in seats(item, index)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -339,3 +340,54 @@ class TestGpus:
 def _submitted(root: Path) -> SubmittedSet:
     (found,) = resolve(load_repository(FolderSource(root)).repository).submitted_sets
     return found
+
+
+class TestExplain:
+    CLIQUES = clique("router") + clique("server", "host", replicas=4, gpus=2, minimum=3)
+
+    def explain(self, root: Path, *arguments: str) -> str:
+        result = kubectl_tas("workflow", "explain", *arguments, "-C", root)
+        assert result.code == 0, result.err
+        return result.out
+
+    def test_a_tree_for_each_gang(self, repository: Path) -> None:
+        group = scaling_group("workers", "server", "{pack: {required: rack, preferred: host}}", replicas=2)
+        root = declare(repository, topology(), clique_set("zone", self.CLIQUES, group, named="racks"))
+        facts, *trees = self.explain(root, "chat").split("\n\n")
+        assert "PodCliqueSet:  chat (workflows/1.yaml)\n" in facts
+        assert "GPUs:          16\n" in facts
+        assert facts.endswith("Gangs:         2: 1 base and 1 scaled")
+        zone, rack, host = (f"{name} ({KEYS[name]})" for name in ("zone", "rack", "host"))
+        assert "\n".join(trees).splitlines() == [
+            f"PodGang chat-0: 5 pods, required in one {zone}",
+            "├─ SubGroup chat-0-router: 1 pod",
+            f"└─ SubGroup chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
+            f"   └─ SubGroup chat-0-workers-0-server: 4 pods, 3 needed, required in one {host}",
+            f"PodGang chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
+            f"└─ SubGroup chat-0-workers-1-server: 4 pods, 3 needed, required in one {host}",
+        ]
+
+    def test_a_topology_that_is_not_declared_stands_for_itself(self, repository: Path) -> None:
+        shown = self.explain(declare(repository, clique_set("zone")), "PodCliqueSet/chat")
+        assert "Topology:      grove-topology\n" in shown
+        assert "PodGang chat-0: 1 pod, required in one zone (zone)\n" in shown
+
+    def test_too_many_gangs_are_counted(self, repository: Path) -> None:
+        shown = self.explain(declare(repository, clique_set(replicas=100_000)), "chat")
+        assert (
+            "Gangs:         100000: 100000 base and 0 scaled; more than 1000 gangs or cliques are not shown\n" in shown
+        )
+        assert "PodGang" not in shown
+
+    def test_all_of_one_name(self, repository: Path) -> None:
+        workflow = "workflow: {name: Chat, pool: team, tasks: [{name: t, image: busybox}]}\n"
+        root = declare(repository, clique_set(), workflow)
+        both = self.explain(root, "chat")
+        assert ("Workflow:" in both, "PodCliqueSet:" in both) == (True, True)
+        assert "Workflow:" not in self.explain(root, "podcliqueset/chat")
+        assert "PodCliqueSet:" not in self.explain(root, "workflow/CHAT")
+        assert "PodCliqueSet:" in self.explain(root, "workflows/0.yaml")
+
+    def test_the_same_as_data(self, repository: Path) -> None:
+        (tree,) = json.loads(self.explain(declare(repository, clique_set()), "chat", "-o", "json"))["podGroups"]
+        assert (tree["kind"], tree["name"], tree["children"][0]["name"]) == ("PodGang", "chat-0", "chat-0-server")
