@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from kubectl_tas.emit.text import scalar
+from kubectl_tas.model.base import LargeNumber
 
 
 def block(value: object) -> str:
@@ -36,6 +37,8 @@ def _entry(key: str, item: object, indent: str) -> Iterator[str]:
 
 def _leaf(value: object) -> str:
     """A scalar, or an empty collection."""
+    if isinstance(value, LargeNumber):
+        return str(value)
     if value is None or isinstance(value, (float, dict, list)):
         return json.dumps(value)
     return scalar(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +15,9 @@ MAX_DEPTH = 64
 
 _NOT_IN_LIBYAML = ("found unexpected ':'", "second occurrence")
 """libyaml takes ``image: python:3.13`` within braces, and an anchor's second use, for errors; YAML 1.2 does not."""
+_SURROGATE = "found invalid Unicode character escape code"
+"""libyaml's word for half a character; JSON has no other way to escape one beyond the first 65,536."""
+_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 
 class TooDeepError(Exception):
@@ -62,15 +67,51 @@ def compose(text: str) -> list[tuple[Any, bool]]:
 
     Raises TooDeepError, and ruamel's YAMLError for text that is no YAML.
     """
+    try:
+        return _composed(text)
+    except MarkedYAMLError as error:
+        if error.problem == _SURROGATE and _is_json(text):
+            return _json(text)
+        if error.problem not in _NOT_IN_LIBYAML:
+            raise
+    return list(_pure(text))
+
+
+def _composed(text: str) -> list[tuple[Any, bool]]:
+    """The same by libyaml."""
     composer = _Composer(text)
     try:
         return list(_documents(composer, composer))
-    except MarkedYAMLError as error:
-        if error.problem not in _NOT_IN_LIBYAML:
-            raise
     finally:
         composer.dispose()
-    return list(_pure(text))
+
+
+def _json(text: str) -> list[tuple[Any, bool]]:
+    """The same of JSON, in which a character may be written as two escapes.
+
+    Both become one escape behind an escaped line break, which means nothing and makes up the length, so that every
+    mark stays where it is. A key must be on one line: where one has such a character, what follows stands two
+    characters too far to the left for each.
+    """
+    try:
+        return _composed(_PAIR.sub(lambda pair: f"{pair[1]}\\\n{_escape(pair)}", text))
+    except MarkedYAMLError:
+        return _composed(_PAIR.sub(lambda pair: f"{pair[1]}{_escape(pair)}", text))
+
+
+def _escape(pair: re.Match[str]) -> str:
+    """The escape of one character for two surrogates."""
+    character = 0x10000 + ((int(pair[2], 16) & 0x3FF) << 10) + (int(pair[3], 16) & 0x3FF)
+    return f"\\U{character:08X}"
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is JSON as a whole."""
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _documents(composer: Any, tags: Any) -> Iterator[tuple[Any, bool]]:

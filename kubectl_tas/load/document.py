@@ -17,6 +17,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, TooDeepError, compose
 from kubectl_tas.load.lines import Lines
+from kubectl_tas.model.base import LargeNumber
 from kubectl_tas.model.repository import KeyPath
 
 MAX_NODES = 250_000
@@ -329,5 +330,5 @@ def _scalar(text: str) -> str | int | float | bool | None:
         return int(text[2:], 16)
     if len(text) <= 40 and not text.lstrip("+-").isdigit() and _FLOAT.fullmatch(text):
         number = float(text)
-        return number if isfinite(number) else text
-    return text
+        return number if isfinite(number) else LargeNumber(text)
+    return LargeNumber(text) if _FLOAT.fullmatch(text) else text

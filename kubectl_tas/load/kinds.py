@@ -131,7 +131,7 @@ def recognise(document: Document) -> Kind | Diagnostic:
         where = "apiVersion" if "apiVersion" in data else "kind"
         return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
     close = get_close_matches(kind, related, n=1)
-    hint = _ADVICE.get(kind) or (f'Did you mean "{close[0]}"?' if close else _known_kinds())
+    hint = _ADVICE.get(kind) or (f'Did you mean "{close[0]}"? ' if close else "") + _known_kinds()
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
 

@@ -9,6 +9,7 @@ import pytest
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import MAX_NODES, Document, parse
 from kubectl_tas.load.text import decode
+from kubectl_tas.model.base import LargeNumber
 from kubectl_tas.model.repository import KeyPath
 
 PURE = "x: {image: python:3.13}\n"
@@ -60,8 +61,8 @@ def problem(text: str) -> tuple[str, int, str]:
         (".5", 0.5),
         ("1.", 1.0),
         (".inf", ".inf"),
-        ("1e999", "1e999"),
-        ("9" * 30, "9" * 30),
+        ("1e999", LargeNumber("1e999")),
+        ("9" * 30, LargeNumber("9" * 30)),
         ("2026-11-21", "2026-11-21"),
         ("12:30", "12:30"),
         ("0.17.2", "0.17.2"),
