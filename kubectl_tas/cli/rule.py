@@ -17,6 +17,7 @@ MODULES = (
     "kubectl_tas.load.source",
     "kubectl_tas.load.text",
     "kubectl_tas.load.syntax",
+    "kubectl_tas.load.reader",
     "kubectl_tas.load.document",
     "kubectl_tas.load.kinds",
     "kubectl_tas.load.schema",

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet
-from kubectl_tas.cli.session import Session, find_root, open_session, output_option, repository_option, tell_errors
+from kubectl_tas.cli.editing import edit, edit_options
+from kubectl_tas.cli.session import open_session, output_option, repository_option, tell_errors
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kubectl_tas.diagnostics import Diagnostic
-    from kubectl_tas.edit.apply import FileEdit
     from kubectl_tas.edit.subpools import Edit
     from kubectl_tas.live.cluster import ClusterState
     from kubectl_tas.resolve.fleet import Fleet, FleetSubpool
-
-Plan = Callable[["Fleet"], "Edit | Diagnostic | Sequence[Edit]"]
-"""What a command wants of the fleet: an edit, several, or a refusal."""
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
@@ -59,17 +53,6 @@ _quota = click.option(
 )
 
 
-def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what all edits have in common."""
-    for option in (
-        click.option("--dry-run", is_flag=True, help="Print the diff and write nothing."),
-        click.option("--render", "render_after", is_flag=True, help="Render the manifests afterwards."),
-        repository_option,
-    ):
-        command = option(command)
-    return command
-
-
 @click.group()
 def subpool() -> None:
     """Create, change, delete and list subpools.
@@ -91,7 +74,7 @@ def create(parent: str, name: str, quota: int | str, dry_run: bool, render_after
     def plan(fleet: Fleet) -> Edit | Diagnostic:
         return subpools.create(fleet, parent, name, quota)
 
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -109,7 +92,7 @@ def update(parent: str, name: str, quota: int | str, dry_run: bool, render_after
     def plan(fleet: Fleet) -> Edit | Diagnostic:
         return subpools.update(fleet, parent, name, quota)
 
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -126,7 +109,7 @@ def recreate(
     def plan(fleet: Fleet) -> Edit | Diagnostic:
         return subpools.recreate(fleet, parent, name, quota)
 
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -163,7 +146,7 @@ def delete(
         usage = _ask(cluster, [found]).queues[found.queue]
         return subpools.delete(fleet, parent, name, in_use=usage.in_use)
 
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -192,7 +175,7 @@ def drain(
         return subpools.drain(fleet, {queue: usage.in_use for queue, usage in _ask(cluster, waiting).queues.items()})
 
     while True:
-        code = _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+        code = edit(directory, plan, dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
         fleet = open_session(directory).fleet
@@ -260,78 +243,6 @@ def _ask(cluster: dict[str, str | None], subpools: Sequence[FleetSubpool]) -> Cl
 
 
 _OTHERWISE = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
-
-
-def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool) -> int:
-    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock."""
-    from kubectl_tas.diagnostics import Diagnostic
-    from kubectl_tas.edit.apply import lock, spliced, write
-    from kubectl_tas.edit.subpools import NewFile, SetValues
-
-    root = find_root(directory)
-    with lock(root):
-        session = open_session(directory)
-        planned = plan(session.fleet)
-        if isinstance(planned, Diagnostic):
-            _print((planned,))
-            return 1
-        edits = [planned] if isinstance(planned, NewFile | SetValues) else list(planned)
-        files = spliced(root, edits)
-        if _refused(session, files):
-            return 1
-        if dry_run:
-            return _show(files)
-        write(root, files)
-        for edit in edits:
-            click.echo(f"{edit.summary} ({edit.path})")
-        return _render(root) if render_after and edits else 0
-
-
-def _show(files: Sequence[FileEdit]) -> int:
-    from kubectl_tas.compare.drift import unified_text
-
-    for file in files:
-        click.echo(unified_text(file.path, file.before, file.after), nl=False)
-    return 0
-
-
-def _render(root: Path) -> int:
-    from kubectl_tas.cli.render import render
-
-    code = render.main(["-C", str(root)], standalone_mode=False)
-    return code if isinstance(code, int) else 0
-
-
-def _refused(session: Session, files: Sequence[FileEdit]) -> bool:
-    """Prints the errors that the edit would bring, and tells whether there are any."""
-    from kubectl_tas.cli.session import check_source
-    from kubectl_tas.diagnostics import Severity
-    from kubectl_tas.load.source import FolderSource, OverlaySource
-
-    if not files:
-        return False
-    overlay = OverlaySource(FolderSource(session.root), {file.path: file.after for file in files})
-    after = check_source(session.root, overlay)
-    known = {_identity(diagnostic) for diagnostic in session.diagnostics}
-    new = tuple(d for d in after.diagnostics if d.severity is Severity.ERROR and _identity(d) not in known)
-    if new:
-        _print(new)
-        click.echo("Nothing was written: the repository would have these errors.", err=True)
-    return bool(new)
-
-
-def _identity(diagnostic: Diagnostic) -> tuple[str, str, str]:
-    """What tells a finding from others, wherever it stands in its file: an edit moves lines."""
-    path = diagnostic.location.path if diagnostic.location else ""
-    return path, diagnostic.rule.code, diagnostic.message
-
-
-def _print(diagnostics: tuple[Diagnostic, ...]) -> None:
-    from kubectl_tas.cli.session import wants_colour
-    from kubectl_tas.report import text
-
-    colour = wants_colour(sys.stderr)
-    click.echo(text.blocks(diagnostics, colour=colour), nl=False, err=True, color=colour)
 
 
 def _seconds(interval: str) -> int:

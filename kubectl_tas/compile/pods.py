@@ -9,7 +9,7 @@ from kubectl_tas.compile.metadata import POD_GROUP, SKIP_PODGROUPER, SUBGROUP, m
 from kubectl_tas.compile.podgroups import gang, workflow_folder, workflow_labels
 from kubectl_tas.kai import GPU, Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.manifest import (
+from kubectl_tas.model.pod import (
     Affinity,
     Container,
     EnvVar,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kubectl_tas.load.compose import MAX_DEPTH
-from kubectl_tas.load.document import MAX_NODES, Document, parse
+from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.reader import MAX_NODES
 from kubectl_tas.load.text import decode
 from kubectl_tas.model.base import LargeNumber
 from kubectl_tas.model.repository import KeyPath

@@ -1,0 +1,138 @@
+"""Nodes of a YAML document in, plain data out, or the first problem on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+
+from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.load.scalars import read_scalar
+
+MAX_NODES = 250_000
+"""How many nodes a document may have once its aliases are written out."""
+MERGE_KEY = "<<"
+CORE_TAG = "tag:yaml.org,2002:"
+"""What ``!!`` stands for."""
+
+YAML_DUPLICATE_KEY = Rule(
+    "yaml-duplicate-key",
+    Severity.ERROR,
+    "A mapping has the same key twice.",
+    "Parsers disagree on which of the two counts: one of them is lost without a word. Remove one.",
+)
+YAML_TAG = Rule(
+    "yaml-tag",
+    Severity.ERROR,
+    "A value carries a YAML tag such as !!str or !env.",
+    "A tag asks the parser to build something else than the text says, and parsers differ in what they "
+    "build. Write the value plainly; put it in quotes to make it text.",
+)
+YAML_ALIAS = Rule(
+    "yaml-alias",
+    Severity.ERROR,
+    "An alias refers to something that contains it, or aliases multiply into a huge document.",
+    "A few lines of nested aliases can grow into gigabytes. Write the repeated part out.",
+)
+YAML_KEY = Rule(
+    "yaml-key",
+    Severity.ERROR,
+    "A key is a list or a mapping, or a merge key does not name a mapping.",
+    "Keys are names. Most often a '{{ }}' placeholder without quotes, or a stray '?', '[' or '{', made this one "
+    "something else.",
+)
+
+
+class FoundError(Exception):
+    """A problem found while nodes become data."""
+
+    def __init__(self, rule: Rule, message: str, node: Any, hint: str, first: Any = None) -> None:
+        super().__init__(message)
+        self.rule, self.message, self.node, self.hint, self.first = rule, message, node, hint, first
+
+
+class Reader:
+    """Turns nodes into data, counting what aliases multiply."""
+
+    def __init__(self, *, has_tags: bool) -> None:
+        self._has_tags = has_tags
+        self._done: dict[int, tuple[Any, int]] = {}
+        self._open: set[int] = set()
+        self.has_null = False
+
+    def read(self, node: Any) -> Any:
+        """The data of a root node. Raises FoundError where there is none."""
+        return self._read(node)[0]
+
+    def _read(self, node: Any) -> tuple[Any, int]:
+        """The data of ``node`` and the number of nodes in it, aliases written out."""
+        if self._has_tags and node.tag:
+            tag = str(node.tag).replace(CORE_TAG, "!!", 1)
+            hint = "Write the value without it; put text in quotes."
+            raise FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
+        if type(node) is ScalarNode:
+            value = node.value if node.style else read_scalar(node.value)
+            self.has_null = self.has_null or value is None
+            return value, 1
+        known = self._done.get(id(node))
+        if known is not None:
+            return known
+        if id(node) in self._open:
+            message = "this part contains itself, by an alias of its own anchor"
+            raise FoundError(YAML_ALIAS, message, node, "Remove the alias, or write the part out.")
+        self._open.add(id(node))
+        result = self._mapping(node) if type(node) is MappingNode else self._sequence(node)
+        if result[1] > MAX_NODES:
+            message = f"more than {MAX_NODES:,} values once aliases are written out"
+            raise FoundError(YAML_ALIAS, message, node, "Write the repeated part out, or split the file.")
+        self._open.discard(id(node))
+        self._done[id(node)] = result
+        return result
+
+    def _sequence(self, node: Any) -> tuple[list[Any], int]:
+        items, size = [], 1
+        for child in node.value:
+            value, count = self._read(child)
+            items.append(value)
+            size += count
+        return items, size
+
+    def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
+        result: dict[str, Any] = {}
+        size = 1
+        keys: dict[str, Any] = {}
+        merged: list[dict[str, Any]] = []
+        for key, child in node.value:
+            if type(key) is not ScalarNode:
+                raise _no_name(node, key)
+            name = key.value
+            if name in keys:
+                message = f'the key "{name}" is here twice'
+                raise FoundError(YAML_DUPLICATE_KEY, message, key, "Remove one of them.", keys[name])
+            keys[name] = key
+            value, count = self._read(child)
+            size += count
+            if name == MERGE_KEY and not key.style:
+                merged += _merge_sources(value, child)
+            else:
+                result[name] = value
+        for source in merged:
+            for name, value in source.items():
+                result.setdefault(name, value)
+        return result, size
+
+
+def _no_name(node: Any, key: Any) -> FoundError:
+    """Why ``key`` of the mapping ``node`` is none; most often it is a placeholder without quotes."""
+    if type(key) is MappingNode and node.flow_style and key.flow_style:
+        message = "'{{' begins a mapping within a mapping; a placeholder needs quotes"
+        return FoundError(YAML_KEY, message, node, "Put the whole value in quotes, or fill the placeholder in.")
+    kind = "mapping" if type(key) is MappingNode else "list"
+    return FoundError(YAML_KEY, f"a key must be a name, not a {kind}", key, "Write a name, or put the key in quotes.")
+
+
+def _merge_sources(value: Any, node: Any) -> list[dict[str, Any]]:
+    sources = value if isinstance(value, list) else [value]
+    if all(isinstance(source, dict) for source in sources):
+        return sources
+    raise FoundError(YAML_KEY, "a merge key must name a mapping", node, "Write an alias of a mapping: <<: *anchor.")

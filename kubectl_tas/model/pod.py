@@ -1,0 +1,154 @@
+"""The Pods that are emitted; their field names are those of Kubernetes. None means that a field is absent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kubectl_tas.model.base import LabelKey, Many, Model, Text
+from kubectl_tas.model.manifest import Metadata, SubGroupName
+
+
+class EnvVar(Model):
+    """An environment variable."""
+
+    name: Text
+    """Its name."""
+    value: str
+    """Its value."""
+
+
+class ResourceList(Model):
+    """Amounts of resources, as Kubernetes quantities."""
+
+    limits: dict[str, str]
+    """The most that is given."""
+    requests: dict[str, str]
+    """What is set aside."""
+
+
+class VolumeMount(Model):
+    """Where a volume appears in a container."""
+
+    name: Text
+    """The volume."""
+    mountPath: Text
+    """Path in the container."""
+
+
+class SecurityContext(Model):
+    """What a container may do to its node."""
+
+    privileged: bool
+    """Everything."""
+
+
+class Container(Model):
+    """The one container of a pod."""
+
+    name: SubGroupName
+    """Name of the task."""
+    image: Text
+    """Image."""
+    command: Many[str] = ()
+    """Entry point."""
+    args: Many[str] = ()
+    """Arguments."""
+    env: Many[EnvVar] = ()
+    """Environment."""
+    resources: ResourceList | None = None
+    """What it asks for."""
+    securityContext: SecurityContext | None = None
+    """What it may do."""
+    volumeMounts: Many[VolumeMount] = ()
+    """Mounted volumes."""
+
+
+class HostPath(Model):
+    """A path of the node."""
+
+    path: Text
+    """Absolute."""
+
+
+class Volume(Model):
+    """A volume of a pod."""
+
+    name: Text
+    """What mounts call it."""
+    hostPath: HostPath
+    """Where it comes from."""
+
+
+class NodeSelectorRequirement(Model):
+    """A condition on a node's label."""
+
+    key: LabelKey
+    """The label."""
+    operator: Literal["NotIn"] = "NotIn"
+    """How it is compared."""
+    values: Annotated[Many[str], Field(min_length=1)]
+    """With what."""
+
+
+class NodeSelectorTerm(Model):
+    """Conditions that must all hold."""
+
+    matchExpressions: Annotated[Many[NodeSelectorRequirement], Field(min_length=1)]
+    """The conditions."""
+
+
+class NodeSelector(Model):
+    """Terms of which one must hold."""
+
+    nodeSelectorTerms: Annotated[Many[NodeSelectorTerm], Field(min_length=1)]
+    """The terms."""
+
+
+class NodeAffinity(Model):
+    """Where a pod may run."""
+
+    requiredDuringSchedulingIgnoredDuringExecution: NodeSelector
+    """What a node must fulfil when the pod is placed."""
+
+
+class Affinity(Model):
+    """What a pod is drawn to or kept from."""
+
+    nodeAffinity: NodeAffinity
+    """Nodes."""
+
+
+class PodSpec(Model):
+    """How a pod runs."""
+
+    schedulerName: Text
+    """Who places it."""
+    priorityClassName: Text
+    """How important it is."""
+    restartPolicy: Literal["Never"] = "Never"
+    """A task runs once."""
+    hostNetwork: bool | None = None
+    """Whether it shares the node's network."""
+    dnsPolicy: Text | None = None
+    """Set where hostNetwork would change it."""
+    affinity: Affinity | None = None
+    """Which nodes it keeps away from."""
+    containers: Annotated[Many[Container], Field(min_length=1)]
+    """Its container."""
+    volumes: Many[Volume] = ()
+    """Its volumes."""
+
+
+class Pod(Model):
+    """Kubernetes' Pod: namespaced."""
+
+    apiVersion: Literal["v1"] = "v1"
+    """v1"""
+    kind: Literal["Pod"] = "Pod"
+    """Pod"""
+    metadata: Metadata
+    """Name, namespace, queue and gang."""
+    spec: PodSpec
+    """How it runs."""
