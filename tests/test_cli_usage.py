@@ -124,7 +124,9 @@ def test_sets_of_two_clusters(repository: Path) -> None:
 
 class TestConditions:
     def test_unknown_where_the_topology_is_gone(self, repository: Path, tmp_path: Path) -> None:
-        found = conditions(declare(repository), "--cluster-state", state(tmp_path, live_set(named="old")))
+        found = conditions(
+            declare(repository), "--cluster-state", state(tmp_path, live_set(named="old"), live_topology())
+        )
         assert found == {"chat": ("Unknown", "ClusterTopologyNotFound")}
 
     def test_true_where_a_level_is_gone(self, repository: Path, tmp_path: Path) -> None:
@@ -155,6 +157,38 @@ class TestConditions:
             "b": ("True", "ClusterTopologyLevelsUnavailable"),
             "c": ("Unknown", "ClusterTopologyNotFound"),
         }
+
+    @pytest.mark.parametrize(
+        ("items", "arguments", "lacking"),
+        [
+            ([live_topology()], [], "PodCliqueSets"),
+            ([live_clique(0)], [], "PodCliqueSets"),
+            ([live_set()], ["--check"], "cluster topologies"),
+            ([live_set()], [], None),
+        ],
+    )
+    def test_what_the_file_does_not_tell_is_not_guessed(
+        self, repository: Path, tmp_path: Path, items: list[dict[str, Any]], arguments: list[str], lacking: str | None
+    ) -> None:
+        file = state(tmp_path, *items)
+        result = kubectl_tas("topology", "usage", "-C", declare(repository), "--cluster-state", file, *arguments)
+        assert result.code == (3 if lacking else 0)
+        assert f"the file has no {lacking}" in result.err if lacking else result.out == "racks  default/chat\n"
+
+    @pytest.mark.parametrize("command", [["topology", "usage"], ["validate"], ["pool", "list"]])
+    @pytest.mark.parametrize("broken", ['{"items": [{"kind": []}]}', '{"items": [{"kind": {}}]}'])
+    def test_kinds_that_are_no_text(self, repository: Path, tmp_path: Path, command: list[str], broken: str) -> None:
+        file = tmp_path / "broken.json"
+        file.write_text(broken)
+        result = kubectl_tas(*command, "-C", declare(repository, topology()), "--cluster-state", file)
+        assert "bug" not in result.err
+
+    def test_numbers_that_are_none(self, repository: Path, tmp_path: Path) -> None:
+        file = state(tmp_path, live_set(), live_clique(0))
+        file.write_text(file.read_text().replace('"scheduledReplicas": 0', '"scheduledReplicas": 1e999'))
+        result = kubectl_tas("topology", "usage", "-C", declare(repository), "--cluster-state", file)
+        assert result.code == 3
+        assert "the PodClique default/chat-0-server of the cluster cannot be read" in result.err
 
     def test_check_fails_where_levels_are_unavailable(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology())
@@ -266,10 +300,31 @@ class TestCluster:
         result = kubectl_tas("validate", "-C", declare(repository, topology(), clique_set()), "--live")
         assert result.code == 3
 
+    def test_one_namespace(self, repository: Path, kubectl: Path) -> None:
+        """Of sets in other namespaces nothing is known then."""
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), topology("other"), clique_set("rack", named="other"))
+        self.answer(kubectl, "podcliquesets")
+        self.answer(kubectl, "podcliques")
+        self.answer(kubectl, "clustertopologies", live_topology(), live_topology("other"))
+        assert rules(root, "--base", "HEAD", "-n", "default") == []
+        assert rules(root, "--base", "HEAD", "-n", "elsewhere") == ["set-reference-changed"]
+        calls = (kubectl / "calls").read_text()
+        assert "get podcliquesets.grove.io -n elsewhere -o json" in calls
+        assert " -A " not in calls
+        result = kubectl_tas("topology", "usage", "-C", root, "-n", "elsewhere")
+        assert "The namespace elsewhere has no PodCliqueSets." in result.err
+
     def test_without_grove(self, repository: Path, kubectl: Path) -> None:
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--live")
         assert result.code == 3
         assert "the cluster has no podcliquesets.grove.io: Grove's CustomResourceDefinitions" in result.err
+
+    def test_a_file_is_read_even_where_nothing_is_asked_of_it(self, repository: Path) -> None:
+        result = kubectl_tas("validate", "-C", declare(repository), "--cluster-state", repository / "nothing.json")
+        assert result.code == 3
+        assert "cannot read" in result.err
 
     def test_a_repository_without_grove_does_not_ask_for_it(self, repository: Path, kubectl: Path) -> None:
         assert rules(declare(repository), "--live") == []
@@ -326,6 +381,8 @@ class TestDescribe:
             "\n"
             "Pools: none\n"
             "\n"
+            "Placed work: none\n"
+            "\n"
             "PodCliqueSets:\n"
             "  NAME           TopologyLevelsUnavailable\n"
             "  default/block  True (it lacks block)\n"
@@ -360,6 +417,39 @@ class TestDescribe:
         assert "  KEY   LABEL\n  rack  example.com/rack\n" in shown
         assert "Pools:\n  NAME  BACKEND\n  team  default\n" in shown
         assert "PodCliqueSets" not in shown
+
+    def test_work_that_is_placed(self, repository: Path) -> None:
+        job = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: sweep
+  labels: {kubectl-tas/pool: team}
+  annotations: {kai.scheduler/topology: racks, kai.scheduler/topology-required-placement: rack}
+spec: {template: {spec: {containers: [{name: main, image: busybox}]}}}
+"""
+        group = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: by-hand}
+spec:
+  queue: osmo-pool-default-team--shared
+  minMember: 1
+  topologyConstraint: {topology: racks, requiredTopologyLevel: example.com/rack}
+"""
+        free = job.replace("sweep", "free").replace("kai.scheduler/topology-required-placement: rack", "a: b")
+        root = declare(repository, topology(), topology("other"), job, free, group)
+        queue = "osmo-pool-default-team--shared"
+        shown = kubectl_tas("topology", "describe", "racks", "-C", root).out
+        table = f"  NAME              QUEUE\n  Job sweep         {queue}\n  PodGroup by-hand  {queue}\n"
+        assert f"Placed work:\n{table}\n" in shown
+        assert "Placed work: none\n" in kubectl_tas("topology", "describe", "other", "-C", root).out
+
+    def test_sets_of_two_clusters(self, repository: Path) -> None:
+        root = two_clusters(repository, topology(), *(clique_set("rack", named="racks", labels=of(x)) for x in "ab"))
+        shown = kubectl_tas("topology", "describe", "racks", "-C", root).out
+        assert "a/default/chat  False\n  b/default/chat  False\n" in shown
+        assert "a/default/chat, b/default/chat" in kubectl_tas("topology", "list", "-C", root).out
 
     def test_an_unknown_name(self, repository: Path) -> None:
         result = kubectl_tas("topology", "describe", "rack", "-C", declare(repository, topology()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubectl_tas.check.admission import check_admission
+from kubectl_tas.check.bindings import check_bindings
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.config import check_config
 from kubectl_tas.check.gangs import check_gangs
@@ -33,6 +34,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_references,
     check_quotas,
     check_topologies,
+    check_bindings,
     check_workflows,
     check_placement,
     check_workloads,

@@ -109,7 +109,8 @@ def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verd
         sum_ = f"{used} of others + {together} asked{by} = {used + together}" if used else f"{together} asked{by}"
         what = "it stays Pending" if workflow.is_one_gang else "not all of it runs at once, the rest stays Pending"
         text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
-        hint = _ways(workflow, elsewhere, "wait until others of the queue have ended")
+        wait = _ways(workflow, elsewhere, "wait until others of the queue have ended")
+        hint = wait if together <= quota else _ask_less(workflow, elsewhere)
         return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
     return Verdict("admitted", None, f"{used} used + {together} asked{by} <= {quota} GPUs of {target}", asked, 0)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from kubectl_tas.live.grove import GroveState, LiveSet, SetKey
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
@@ -22,8 +24,8 @@ class Change:
     """False where documents of ``after`` could not be read: what seems to be gone may stand in them."""
     state: GroveState | None = None
     """What is known of Grove in a cluster; None: nothing."""
-    busy: Collection[str] = ()
-    """Queues in which something runs, as far as that is known."""
+    queues: Mapping[str, bool] = field(default_factory=dict)
+    """Whether anything runs in a queue, as far as that is known."""
     unread: tuple[str, ...] = ()
     """Places at ``revision`` that could not be read."""
 
@@ -32,6 +34,11 @@ class Change:
         """Whether ``state`` can be of one cluster only; of several nobody says which one was read."""
         return len(self.after.backends) == 1
 
+    @cached_property
+    def uses(self) -> Counter[SetKey]:
+        """How many clusters a set is declared for."""
+        return Counter(map(set_key, self.after.pod_clique_sets))
+
 
 def set_key(item: FleetPodCliqueSet) -> SetKey:
     """Namespace and name."""
@@ -39,30 +46,41 @@ def set_key(item: FleetPodCliqueSet) -> SetKey:
 
 
 def kept_sets(change: Change) -> Iterator[tuple[FleetPodCliqueSet, FleetPodCliqueSet]]:
-    """The sets that are there before and after, each in its cluster."""
-    after = {(item.backend and item.backend.name, set_key(item)): item for item in change.after.pod_clique_sets}
+    """The sets that are there before and after, each in its cluster.
+
+    Where there is one set of a name before and after, it is the same: a backend may have been renamed.
+    """
+    earlier = Counter(map(set_key, change.before.pod_clique_sets))
+    after = {(_cluster(item), set_key(item)): item for item in change.after.pod_clique_sets}
+    by_key = {set_key(item): item for item in change.after.pod_clique_sets}
     for item in change.before.pod_clique_sets:
-        same = after.get((item.backend and item.backend.name, set_key(item)))
+        key = set_key(item)
+        is_only = earlier[key] == 1 == change.uses[key]
+        same = by_key[key] if is_only else after.get((_cluster(item), key))
         if same is not None:
             yield item, same
 
 
+def _cluster(item: FleetPodCliqueSet) -> str | None:
+    return item.backend.name if item.backend else None
+
+
 def is_deployed(change: Change, key: SetKey) -> bool | None:
     """Whether the cluster has a set; None where that is not known."""
-    known = change.state.sets if change.state else None
-    if known is None:
+    state = change.state
+    if state is None or state.sets is None or state.namespace not in (None, key[0]):
         return None
-    declared = sum(set_key(item) == key for item in change.after.pod_clique_sets)
-    if change.is_one_cluster or (key in known and declared == 1):
-        return key in known
+    if change.is_one_cluster or (key in state.sets and change.uses[key] == 1):
+        return key in state.sets
     return None
 
 
 def scheduled_pods(change: Change, key: SetKey) -> int | None:
     """Pods of a set that have a node; None where that is not known."""
-    if change.state is None or (change.state.sets is not None and is_deployed(change, key) is None):
+    state = change.state
+    if state is None or (state.sets is not None and is_deployed(change, key) is None):
         return None
-    return change.state.scheduled(key)
+    return state.scheduled(key)
 
 
 def live_sets(change: Change) -> Mapping[SetKey, LiveSet]:

@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.live.grove import GroveState, Levels, LiveSet, SetKey
-from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, PodCliqueSet
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology
 
 CONDITION = "TopologyLevelsUnavailable"
@@ -127,19 +128,22 @@ def check_drift(fleet: Fleet, state: GroveState) -> Iterator[Diagnostic]:
 def _unavailable(
     fleet: Fleet, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
 ) -> Iterator[Diagnostic]:
-    places = {(item.namespace, item.name): item.declared for item in fleet.pod_clique_sets}
-    for (namespace, name), item in sets.items():
-        found = condition(item, live)
+    places: dict[SetKey, Declared[PodCliqueSet] | None] = {}
+    for item in fleet.pod_clique_sets:  # of two clusters nobody says which one was read
+        key = (item.namespace, item.name)
+        places[key] = None if key in places else item.declared
+    for (namespace, name), placed in sets.items():
+        found = condition(placed, live)
         if found is None or found.status == "False":
             continue
         lacks = f"it lacks {', '.join(found.missing)}" if found.missing else "it is gone"
         message = (
             f"{CONDITION} is {found.status} for the set {namespace}/{name} of the cluster ({found.reason}): "
-            f'it uses the cluster topology "{item.topology_name}", and {lacks}'
+            f'it uses the cluster topology "{placed.topology_name}", and {lacks}'
         )
         declared = places.get((namespace, name))
         place = declared.at("metadata", "name") if declared else None
-        hint = "Bring the levels back, or deploy the set anew."
+        hint = f"Bring the {'levels' if found.missing else 'topology'} back, or deploy the set anew."
         yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, place, hint=hint)
 
 
@@ -148,15 +152,25 @@ def _difference(drift: Drift) -> Diagnostic:
     if topology is None or drift.declared is None:
         message = f'the cluster topology "{drift.name}" is in the cluster, but not in this repository'
         hint = "Nothing to do where it is managed elsewhere; otherwise declare it here, or delete it there."
+        if drift.name == DEFAULT_TOPOLOGY:
+            hint = "Grove's operator deletes it when it starts with topologyAwareScheduling disabled."
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, None, hint=hint)
     place = topology.declared.origin.locate(topology.path, key=True)
     if drift.live is None:
         message = f'the cluster topology "{drift.name}" is not in the cluster'
-        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, place, hint="Apply the file.")
+        return Diagnostic(TOPOLOGY_UNDEPLOYED, message, place, hint=_apply(drift))
     message = (
         f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in the cluster'
     )
-    return Diagnostic(TOPOLOGY_DRIFT, message, place, hint="Apply the file, or take over the cluster's levels.")
+    hint = f"{_apply(drift).rstrip('.')}, or take over the cluster's levels."
+    return Diagnostic(TOPOLOGY_DRIFT, message, place, hint=hint)
+
+
+def _apply(drift: Drift) -> str:
+    """How a topology gets into the cluster."""
+    if drift.name == DEFAULT_TOPOLOGY:
+        return "Start Grove's operator with this configuration."
+    return "Apply the file."
 
 
 def _text(levels: Levels) -> str:

@@ -165,7 +165,7 @@ def _disabled(item: FleetPodCliqueSet, grove: Grove) -> Iterator[Diagnostic]:
         related = (Related(f"the OperatorConfiguration has no {block}", operator.at("kind")),)
     else:
         related = (Related("disabled here", operator.at(block, "enabled")),)
-    hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove it."
+    hint = f"Set {block}.enabled to true in the OperatorConfiguration, or remove this from the set."
     for name, path in item.named:
         message = (
             f'rule 3: the PodCliqueSet names the cluster topology "{name}", but topology-aware scheduling is disabled'
@@ -222,10 +222,11 @@ def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             above = [parent for asks in parents for parent in asks if _binds(parent, ask)]
             wider = next((parent for parent in above if order.index(ask.domain) < order.index(parent.domain)), None)
             if wider is not None:
-                narrowest = max(above, key=lambda parent: order.index(parent.domain))
-                yield _broader(item, ask, wider, order, narrowest.domain)
+                limits = [*above, *(other for other in own if other.kind == "required" and other is not ask)]
+                narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
+                yield _broader(item, ask, wider, order, narrowest)
         if len(own) == 2 and order.index(own[1].domain) <= order.index(own[0].domain):
-            message = f"prefers {own[1].domain}, which is not narrower than the required {own[0].domain}"
+            message = f"{own[1].owner} prefers {own[1].domain}, which is not narrower than the required {own[0].domain}"
             hint = "Prefer a narrower domain, or leave it out."
             yield Diagnostic(CONSTRAINT_ORDER, message, item.declared.at(*own[1].path), hint=hint)
 
@@ -235,8 +236,8 @@ def _binds(parent: _Ask, child: _Ask) -> bool:
     return parent.kind == "required" or child.kind == "preferred"
 
 
-def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: str) -> Diagnostic:
-    """``narrowest`` is the domain that all parents allow."""
+def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask) -> Diagnostic:
+    """``narrowest`` is what leaves least: a parent's domain, or the required one beside a preferred."""
     own = {ask.domain, parent.domain, *([level.key for level in item.topology.levels] if item.topology else DOMAINS)}
     shown = [domain for domain in order if domain in own]
     between = shown[shown.index(ask.domain) : shown.index(parent.domain) + 1]
@@ -245,8 +246,9 @@ def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str,
         f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
     )
     related = (Related(f"{parent.owner} asks for {parent.domain}", item.declared.at(*parent.path)),)
-    narrower = shown[shown.index(narrowest) :]
-    hint = f"Ask for {' or '.join(narrower)} here, or for a broader domain above."
+    narrower = shown[shown.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
+    here = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
+    hint = f"{here}, or ask for a broader domain above."
     return Diagnostic(PACK_HIERARCHY, message, item.declared.at(*ask.path), related, hint=hint)
 
 

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from kubectl_tas.check.cliques import SET_FIELD
 from kubectl_tas.check.topology import HOSTNAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.model.grove import OperatorConfiguration
+from kubectl_tas.model.base import Model
+from kubectl_tas.model.grove import OperatorConfiguration, OperatorScheduler, ProfileConfig, SchedulerProfile
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.grove import Grove
@@ -37,14 +38,20 @@ def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _fields(grove: Grove) -> Iterator[Diagnostic]:
     """The operator has many more fields than are read; one that is nearly one of those is a slip."""
-    written = grove.operator.origin.value(()) if grove.operator else None
-    read = list(OperatorConfiguration.model_fields)
-    for field in written if isinstance(written, dict) else ():
-        close = [] if field in read else get_close_matches(field, read, 1, 0.85)
-        if close and grove.operator is not None:
-            message = f'Grove has no field "{field}" in its OperatorConfiguration'
-            place = grove.operator.origin.locate((field,), key=True)
-            yield Diagnostic(SET_FIELD, message, place, hint=f'Did you mean "{close[0]}"?')
+    if grove.operator is None:
+        return
+    parts: list[tuple[type[Model], KeyPath]] = [(OperatorConfiguration, ()), (OperatorScheduler, ("scheduler",))]
+    for index in range(len(grove.operator.spec.scheduler.profiles)):
+        path: KeyPath = ("scheduler", "profiles", index)
+        parts += [(SchedulerProfile, path), (ProfileConfig, (*path, "config"))]
+    for model, path in parts:
+        written, read = grove.operator.origin.value(path), list(model.model_fields)
+        for field in written if isinstance(written, dict) else ():
+            close = [] if field in read else get_close_matches(field, read, 1, 0.85)
+            if close:
+                message = f'Grove has no field "{field}" in its OperatorConfiguration'
+                place = grove.operator.origin.locate((*path, field), key=True)
+                yield Diagnostic(SET_FIELD, message, place, hint=f'Did you mean "{close[0]}"?')
 
 
 def _levels(grove: Grove) -> Iterator[Diagnostic]:

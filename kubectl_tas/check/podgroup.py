@@ -87,7 +87,7 @@ def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _minimums(item)
         yield from _queue(fleet, item)
         topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
-        for constraint, path in _constraints(item):
+        for constraint, path in item.constraints:
             yield from _constraint(item, constraint, path, topologies)
 
 
@@ -214,15 +214,6 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     yield Diagnostic(PODGROUP_QUEUE, message, item.declared.at("spec", "queue"), hint=hint)
 
 
-def _constraints(item: FleetPodGroup) -> Iterator[tuple[TopologyConstraint, KeyPath]]:
-    spec = item.declared.spec.spec
-    if spec.topologyConstraint is not None:
-        yield spec.topologyConstraint, ("spec", "topologyConstraint")
-    for sub_group, path in _sub_groups(item):
-        if sub_group.topologyConstraint is not None:
-            yield sub_group.topologyConstraint, (*path, "topologyConstraint")
-
-
 def _constraint(
     item: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topologies: dict[str, FleetTopology]
 ) -> Iterator[Diagnostic]:
@@ -239,6 +230,10 @@ def _constraint(
         message = f'the topology "{constraint.topology}" is not declared here'
         place = item.declared.at(*path, "topology")
         hint = _closest(constraint.topology, topologies) or "Nothing to do where it lives elsewhere."
+        bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
+        if bound is not None:
+            message = f'the topology "{constraint.topology}" stands for the Topology "{bound}" there'
+            hint = f"Write {bound}."
         yield Diagnostic(PODGROUP_TOPOLOGY, message, place, hint=hint)
         return
     yield from _levels(item, constraint, path, topology)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from kubectl_tas.check.change import Change
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
@@ -51,7 +52,7 @@ def changed_subpools(change: Change) -> Iterator[Diagnostic]:
             )
             related = (Related(f"declared at {change.revision}", before.at("metadata", "name")),)
             place = parent.at("metadata", "name") if parent else None
-            hint = f"Bring it back, with state ARCHIVED: git checkout {change.revision} -- {before.origin.path}"
+            hint = f"Bring it back, with state ARCHIVED: git checkout {change.revision} -- {quote(before.origin.path)}"
             yield Diagnostic(SUBPOOL_REMOVED, message, place, related, hint=hint)
 
 
@@ -75,11 +76,11 @@ def _changed_subpool(
         )
         quota = after.at("spec", "quota")
         yield Diagnostic(SUBPOOL_STATE_CHANGED, message, quota, hint=f"Write quota: {old.quota} again.")
-    if new.state == "ARCHIVED" != old.state and _queue(change.before, name) in change.busy:
+    if new.state == "ARCHIVED" != old.state and change.queues.get(_queue(change.before, name), False):
         message = f"subpool {name} goes from {old.state} to ARCHIVED, but workloads still run in it"
         yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint="Write state: DELETING until it is empty.")
 
 
-def _queue(fleet: Fleet, canonical: str) -> str | None:
+def _queue(fleet: Fleet, canonical: str) -> str:
     found = (item.queue for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
-    return next(found, None)
+    return next(found, "")

@@ -8,6 +8,7 @@ from kubectl_tas.check.change import Change, kept_sets, live_sets, scheduled_pod
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.live.grove import SetKey
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+from kubectl_tas.resolve.placed import placed_by
 
 TOPOLOGY_REMOVED = Rule(
     "topology-removed",
@@ -36,22 +37,26 @@ def removed_topologies(change: Change) -> Iterator[Diagnostic]:
             continue
         hint = "Bring it back, or move what uses it to another topology first."
         related = (Related(f"declared at {change.revision}", topology.declared.at(*topology.path)),)
-        for who, place in _users(change, name):
+        for who, place in _users(change, topology):
             message = f'the cluster topology "{name}" is removed since {change.revision}, but {who} uses it'
             yield Diagnostic(TOPOLOGY_REMOVED, message, place, related, hint=hint)
 
 
-def _users(change: Change, name: str) -> Iterator[tuple[str, Location | None]]:
+def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Location | None]]:
     """What uses a cluster topology once the change is made, with the place; and sets that only the cluster has."""
+    name = topology.name
     for pool in change.after.pools:
         if pool.declared.spec.spec.topology == name:
             yield f"pool {pool.name}", pool.declared.at("spec", "topology")
     for item in change.after.pod_clique_sets:
         if item.topology_name == name:
             yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
-    declared = {set_key(item) for item in change.after.pod_clique_sets}
+    for work in placed_by(change.after, topology):
+        yield work.what, work.place
+    naming = {set_key(item) for item in change.after.pod_clique_sets if item.topology_name == name}
     for key, live in live_sets(change).items():
-        if live.topology_name == name and key not in declared:
+        is_said = key in naming or (change.is_one_cluster and key in change.uses)
+        if live.topology_name == name and not is_said:
             yield f"PodCliqueSet {'/'.join(key)} of the cluster", None
 
 
@@ -63,8 +68,8 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
         if current is None or current.levels == topology.levels:
             continue
         users = ["/".join(key) for key in _placed_by(change, name)]
-        if not set(topology.levels) <= set(current.levels):
-            users += _placing_pools(change, name)
+        if not _only_added(topology, current):
+            users += _running(change, current)
         if users:
             message = (
                 f'the levels of the cluster topology "{name}" change since {change.revision} from '
@@ -73,6 +78,8 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
             related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
             place = current.declared.origin.locate(current.path, key=True)
             hint = "Drain them first, or declare a second topology."
+            if change.state is None:
+                hint = f"{hint} With --cluster-state, or --context, what does not run does not count."
             yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
 
 
@@ -86,11 +93,15 @@ def _placed_by(change: Change, name: str) -> Iterator[SetKey]:
             yield key
 
 
-def _placing_pools(change: Change, name: str) -> list[str]:
-    """The pools that name a topology and have work to place by it; PodCliqueSets name their own."""
-    busy = {item.pool.name for item in (*change.after.workflows, *change.after.workloads)}
-    pools = (pool for pool in change.after.pools if pool.declared.spec.spec.topology == name)
-    return [f"the work of pool {pool.name}" for pool in pools if pool.name in busy]
+def _running(change: Change, topology: FleetTopology) -> list[str]:
+    """The other work that is placed by a topology, but for what is in queues that are known to be idle."""
+    return [work.what for work in placed_by(change.after, topology) if change.queues.get(work.queue, True)]
+
+
+def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
+    """Whether all levels are there still, in their order."""
+    rest = iter(after.levels)
+    return all(level in rest for level in before.levels)
 
 
 def _levels(topology: FleetTopology) -> str:

@@ -29,7 +29,7 @@ def check_transitions(change: Change) -> tuple[Diagnostic, ...]:
 def _unread(change: Change) -> Iterator[Diagnostic]:
     if change.unread:
         shown = ", ".join(change.unread[:3]) + (", ..." if len(change.unread) > 3 else "")
-        message = f"what has errors at {change.revision} is not compared: {shown}"
+        message = f"what has errors at {change.revision}, and what depends on it, is not compared: {shown}"
         hint = "Look at what changed there yourself, or compare with a revision that is valid."
         yield Diagnostic(BASE_UNREAD, message, None, hint=hint)
 

@@ -30,5 +30,5 @@ def read_cluster(options: Mapping[str, str | None]) -> ClusterState:
 
     path = options.get("cluster_state")
     if path is not None:
-        return from_file(path)
+        return from_file(path, options.get("namespace"))
     return from_cluster(Access(options.get("context"), options.get("kubeconfig"), options.get("namespace")))

@@ -29,8 +29,8 @@ def with_changes(session: Session, base: str | None, cluster: Mapping[str, str |
     if state is not None:
         found += check_drift(session.fleet, state)
     if before is not None and base is not None:
-        busy = _busy_queues(cluster) if cluster is not None and before.repository.subpools else frozenset[str]()
-        found += check_transitions(Change(before, session.fleet, base, session.complete, state, busy, unread))
+        queues = _queues(cluster, before, session.fleet) if cluster is not None else {}
+        found += check_transitions(Change(before, session.fleet, base, session.complete, state, queues, unread))
     return replace(session, diagnostics=in_order(found))
 
 
@@ -44,6 +44,7 @@ def _grove_state(cluster: Mapping[str, str | None], *fleets: Fleet | None) -> Gr
     repositories = [fleet.repository for fleet in fleets if fleet is not None]
     needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
     if not needs_grove and not any(item.topologies for item in repositories):
+        _must_be_readable(cluster)
         return None
     try:
         return read_grove(cluster)
@@ -59,9 +60,19 @@ def read_grove(options: Mapping[str, str | None]) -> GroveState:
     from kubectl_tas.live.kubectl import Access
 
     path = options.get("cluster_state")
+    namespace = options.get("namespace")
     if path is not None:
-        return from_file(path)
-    return from_cluster(Access(options.get("context"), options.get("kubeconfig")))
+        return from_file(path, namespace)
+    return from_cluster(Access(options.get("context"), options.get("kubeconfig"), namespace))
+
+
+def _must_be_readable(options: Mapping[str, str | None]) -> None:
+    """Raises TasError where there is a file that cannot be read, although nothing is asked of it."""
+    from kubectl_tas.live.kubectl import read_file
+
+    path = options.get("cluster_state")
+    if path is not None:
+        read_file(path)
 
 
 def _fleet_at(session: Session, base: str) -> tuple[Fleet, tuple[str, ...]]:
@@ -76,8 +87,12 @@ def _fleet_at(session: Session, base: str) -> tuple[Fleet, tuple[str, ...]]:
     return resolve(loaded.repository), tuple(str(item.location) for item in errors)
 
 
-def _busy_queues(cluster: Mapping[str, str | None]) -> frozenset[str]:
-    """The queues of the cluster in which something runs."""
+def _queues(cluster: Mapping[str, str | None], before: Fleet, after: Fleet) -> dict[str, bool]:
+    """Whether anything runs in each queue of the cluster; nothing where there is no reason to ask."""
     from kubectl_tas.cli.cluster import read_cluster
 
-    return frozenset(name for name, usage in read_cluster(cluster).queues.items() if usage.in_use)
+    topologies = before.repository.topologies or before.repository.operators
+    work = after.workflows or after.workloads or after.pod_groups
+    if not before.repository.subpools and not (topologies and work):
+        return {}
+    return {name: usage.in_use for name, usage in read_cluster(cluster).queues.items()}

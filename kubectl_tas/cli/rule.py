@@ -28,6 +28,7 @@ MODULES = (
     "kubectl_tas.check.references",
     "kubectl_tas.check.quota",
     "kubectl_tas.check.topology",
+    "kubectl_tas.check.bindings",
     "kubectl_tas.check.workflow",
     "kubectl_tas.check.placement",
     "kubectl_tas.check.workload",

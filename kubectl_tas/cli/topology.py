@@ -53,6 +53,8 @@ def list_topologies(output: str, directory: str | None) -> int:
 
 
 def _topologies(fleet: Fleet) -> list[dict[str, Any]]:
+    from kubectl_tas.draw.topology import set_name, sets_of
+
     return [
         {
             "name": topology.name,
@@ -60,7 +62,7 @@ def _topologies(fleet: Fleet) -> list[dict[str, Any]]:
             "file": topology.declared.origin.path,
             "levels": [{"key": level.key, "label": level.label} for level in topology.levels],
             "pools": [pool.name for pool in fleet.pools if pool.topology == topology],
-            "podCliqueSets": [f"{s.namespace}/{s.name}" for s in fleet.pod_clique_sets if s.topology == topology],
+            "podCliqueSets": [set_name(fleet, item) for item in sets_of(fleet, topology)],
         }
         for topology in fleet.topologies
     ]
@@ -110,13 +112,14 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     if state is None:
         uses, differences = _declared_uses(session.fleet), None
     else:
-        uses = _live_uses(state, cluster.get("namespace"))
+        uses = _live_uses(state, check=check)
         differences = [Difference(d.name, d.declared, d.live) for d in drifts(session.fleet, state)]
     if output == "json":
         source = "repository" if state is None else "cluster"
         click.echo(json.dump(usage.data(uses, source, differences)), nl=False)
     elif not uses:
-        click.echo(f"{'This repository' if state is None else 'The cluster'} has no PodCliqueSets.", err=True)
+        namespace = f"The namespace {state.namespace}" if state and state.namespace else "The cluster"
+        click.echo(f"{'This repository' if state is None else namespace} has no PodCliqueSets.", err=True)
     else:
         click.echo(usage.render_conditions(uses) if check else usage.render(uses), nl=False)
     if check and differences and output != "json":
@@ -143,22 +146,35 @@ def _declared_uses(fleet: Fleet) -> list[Use]:
     ]
 
 
-def _live_uses(state: GroveState, namespace: str | None) -> list[Use]:
-    """What each set of the cluster, or of one namespace of it, uses, judged by the topologies of the cluster."""
-    from kubectl_tas.check.drift import domains
+def _live_uses(state: GroveState, *, check: bool) -> list[Use]:
+    """What each set of the cluster uses, judged by the topologies of the cluster.
 
-    known, sets = domains(state.topologies or {}), state.sets or {}
-    wanted = {key: item for key, item in sets.items() if namespace in (None, key[0])}
-    return [_use(key, item, known, is_named=item.is_named) for key, item in wanted.items()]
+    Raises TasError where the sets are not known, and where their topologies are not although ``check`` needs them.
+    """
+    from kubectl_tas.check.drift import domains
+    from kubectl_tas.errors import TasError
+
+    hint = "Add what `kubectl get podcliquesets,clustertopologies -A -o json` prints."
+    if state.sets is None:
+        raise TasError("the file has no PodCliqueSets, so nobody knows who uses what", hint=hint)
+    if check and state.topologies is None and state.sets:
+        raise TasError("the file has no cluster topologies, so no level can be checked", hint=hint)
+    known = None if state.topologies is None else domains(state.topologies)
+    return [_use(key, item, known, is_named=item.is_named) for key, item in state.sets.items()]
 
 
 def _use(
-    key: SetKey, item: Placed, known: Mapping[str, tuple[str, ...]], *, is_named: bool, backend: str | None = None
+    key: SetKey,
+    item: Placed,
+    known: Mapping[str, tuple[str, ...]] | None,
+    *,
+    is_named: bool,
+    backend: str | None = None,
 ) -> Use:
     from kubectl_tas.check.drift import condition
     from kubectl_tas.report.usage import Use
 
-    state = condition(item, known)
+    state = None if known is None else condition(item, known)
     return Use(
         namespace=key[0],
         name=key[1],

@@ -46,7 +46,7 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
         click.echo(_seats(found, pod_index, output), nl=False)
         return tell_errors(session)
     draw = json.render if output == "json" else tree.render
-    click.echo("\n".join(draw(_picture(session.fleet, item)) for item in found), nl=False)
+    click.echo(draw([_picture(session.fleet, item) for item in found]), nl=False)
     return tell_errors(session)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from kubectl_tas.check.drift import CONDITION, condition, declared_levels, domains
 from kubectl_tas.kai import Feature
 from kubectl_tas.report import table
+from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+from kubectl_tas.resolve.placed import placed_by
 
 
 def page(fleet: Fleet, topology: FleetTopology) -> str:
@@ -23,6 +25,8 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     pools = [(pool.name, pool.backend.name) for pool in fleet.pools if pool.topology == topology]
     parts = [table.pairs(facts), table.section("Levels", header, levels)]
     parts.append(table.section("Pools", ("NAME", "BACKEND"), pools))
+    work = [(item.what, item.queue) for item in placed_by(fleet, topology)]
+    parts.append(table.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
         parts.append(table.section("PodCliqueSets", ("NAME", CONDITION), list(_sets(fleet, topology))))
     return "\n".join(parts)
@@ -42,10 +46,22 @@ def _objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
             yield f"{topology.name}{where}, not rendered: createTopologyResources is false"
 
 
+def sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
+    """The PodCliqueSets that use a cluster topology."""
+    if topology.pool is not None:
+        return []
+    return [item for item in fleet.pod_clique_sets if item.topology_name == topology.name]
+
+
+def set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
+    """Cluster, where there are several, namespace and name."""
+    cluster = [item.backend.name] if item.backend and len(fleet.backends) > 1 else []
+    return "/".join([*cluster, item.namespace, item.name])
+
+
 def _sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
     known = domains(declared_levels(fleet))
-    for item in fleet.pod_clique_sets:
-        if item.topology_name == topology.name:
-            state = condition(item.spec, known)
-            missing = f" (it lacks {', '.join(state.missing)})" if state and state.missing else ""
-            yield f"{item.namespace}/{item.name}", f"{state.status if state else '-'}{missing}"
+    for item in sets_of(fleet, topology):
+        state = condition(item.spec, known)
+        missing = f" (it lacks {', '.join(state.missing)})" if state and state.missing else ""
+        yield set_name(fleet, item), f"{state.status if state else '-'}{missing}"

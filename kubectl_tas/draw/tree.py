@@ -9,8 +9,12 @@ from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
 
-def render(picture: Picture) -> str:
-    """The facts, then a tree for each PodGroup."""
+def render(pictures: Sequence[Picture]) -> str:
+    """Of each picture the facts, then a tree for each PodGroup."""
+    return "\n".join(map(_picture, pictures))
+
+
+def _picture(picture: Picture) -> str:
     preemptible = "preemptible" if picture.preemptible else "non-preemptible"
     facts = [
         (picture.kind, f"{picture.workflow} ({picture.file})"),

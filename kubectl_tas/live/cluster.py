@@ -55,16 +55,27 @@ def from_cluster(access: Access) -> ClusterState:
     return _state([*objects, *kubectl.get(access, POD_GROUPS, namespaced=True)])
 
 
-def from_file(path: str) -> ClusterState:
-    """The state in a file. Raises TasError where it holds something else."""
-    return _state(kubectl.read_file(path))
+def from_file(path: str, namespace: str | None = None) -> ClusterState:
+    """The state in a file, with the PodGroups of ``namespace`` only where it is given.
+
+    Raises TasError where it holds something else.
+    """
+    return _state(item for item in kubectl.read_file(path) if _is_in(item, namespace))
+
+
+def _is_in(item: dict[str, Any], namespace: str | None) -> bool:
+    if namespace is None or item.get("kind") != "PodGroup":
+        return True
+    metadata = item.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("namespace", "default") == namespace
 
 
 def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
     by_kind: dict[str, list[dict[str, Any]]] = {"Queue": [], "PodGroup": []}
     for item in objects:
-        if item.get("kind") in by_kind:
-            by_kind[str(item["kind"])].append(item)
+        kind = str(item.get("kind"))
+        if kind in by_kind:
+            by_kind[kind].append(item)
     try:
         running: dict[str, int] = {}
         for item in by_kind["PodGroup"]:
@@ -79,7 +90,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
             )
             for item in by_kind["Queue"]
         }
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kubectl_tas.errors import TasError
@@ -48,6 +48,8 @@ class GroveState:
     """Sorted by name."""
     pods: Mapping[SetKey, int] | None
     """Pods that have a node, by set; sets without any are left out."""
+    namespace: str | None = None
+    """The only namespace whose sets are known; None: all of them."""
 
     def scheduled(self, key: SetKey) -> int | None:
         """How many pods of a set have a node; None where that is not known."""
@@ -64,7 +66,7 @@ def from_cluster(access: Access) -> GroveState:
     sets = kubectl.get(access, SETS, namespaced=True)
     cliques = kubectl.get(access, CLIQUES, namespaced=True)
     found = _state([*sets, *cliques, *_topologies(access)])
-    return GroveState(found.sets or {}, found.topologies or {}, found.pods or {})
+    return GroveState(found.sets or {}, found.topologies or {}, found.pods or {}, access.namespace)
 
 
 def _topologies(access: Access) -> list[dict[str, Any]]:
@@ -81,9 +83,16 @@ def _topologies(access: Access) -> list[dict[str, Any]]:
     return found
 
 
-def from_file(path: str) -> GroveState:
-    """The state in a file, which may hold but some kinds of objects. Raises TasError where it holds something else."""
-    return _state(kubectl.read_file(path))
+def from_file(path: str, namespace: str | None = None) -> GroveState:
+    """The state in a file, which may hold but some kinds of objects; of ``namespace`` only, where it is given.
+
+    Raises TasError where it holds something else.
+    """
+    found = _state(kubectl.read_file(path))
+    if namespace is None or found.sets is None:
+        return replace(found, namespace=namespace)
+    sets = {key: item for key, item in found.sets.items() if key[0] == namespace}
+    return replace(found, sets=sets, namespace=namespace)
 
 
 def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
@@ -93,7 +102,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
     pods: Counter[SetKey] = Counter()
     kinds = set()
     for item in objects:
-        kind = item.get("kind")
+        kind = str(item.get("kind"))
         kinds.add(kind)
         try:
             match kind:
@@ -105,7 +114,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
                 case "PodClique":
                     owner = (item["metadata"].get("labels") or {}).get(PART_OF)
                     pods[_key(item, owner)] += int((item.get("status") or {}).get("scheduledReplicas") or 0)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             lacking = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             hint = "It must be what `kubectl get ... -o json` prints."
             raise TasError(f"the {kind} {_called(item)} of the cluster cannot be read: {lacking}", hint=hint) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.manifest import PodGroup, TopologyConstraint
 from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
@@ -226,6 +226,14 @@ class FleetPodGroup:
     def namespace(self) -> str:
         """Its own namespace, or the backend's."""
         return self.declared.spec.metadata.namespace or self.backend.namespace
+
+    @property
+    def constraints(self) -> tuple[tuple[TopologyConstraint, KeyPath], ...]:
+        """Every constraint with its place: its own, then those of its SubGroups."""
+        spec = self.declared.spec.spec
+        found: list[tuple[TopologyConstraint | None, KeyPath]] = [(spec.topologyConstraint, ("spec",))]
+        found += [(sub.topologyConstraint, ("spec", "subGroups", n)) for n, sub in enumerate(spec.subGroups)]
+        return tuple((item, (*path, "topologyConstraint")) for item, path in found if item is not None)
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,14 @@ class FleetWorkload(Submission):
         return (*self.replicas, *self.beside)
 
     @property
+    def placements(self) -> tuple[Placement, ...]:
+        """All that it asks for: as a whole, of its replica types, and of their segments."""
+        found = [self.placement]
+        for item in self.templates:
+            found += [item.placement, item.segments.placement if item.segments else None]
+        return tuple(placement for placement in found if placement is not None)
+
+    @property
     def gang_gpus(self) -> int:
         """GPUs of all pods of its gang that run at a time."""
         return sum(item.gpus for item in self._together)

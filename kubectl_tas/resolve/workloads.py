@@ -126,7 +126,9 @@ class _Reader:
 
     def _known(self, name: str) -> FleetTopology | None:
         """The topology of that name, or the one that an existing Topology of that name stands for."""
-        backend = self.pool.backend
+        backend, own = self.pool.backend, self.pool.topology
+        if own is not None and name in (own.name, own.name_on(backend)):
+            return own
         bound = (item for item in self.topologies.values() if item.binding(backend) == name)
         return self.topologies.get(name) or next(bound, None)
 

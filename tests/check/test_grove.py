@@ -126,8 +126,16 @@ class TestRule2HierarchicalStrictness:
         declared = clique_set("host", clique("server", "zone"), scaling_group("workers", "server", "rack"))
         result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
         assert result.out.count("[pack-hierarchy]") == 2
-        assert "Ask for host here, or for a broader domain above." in result.out
+        assert "Ask for host here, or ask for a broader domain above." in result.out
         assert "Ask for rack" not in result.out
+
+    def test_the_help_does_not_lead_into_another_rule(self, repository: Path) -> None:
+        declared = clique_set(
+            "{pack: {preferred: rack}}", clique("server", "{pack: {required: host, preferred: zone}}")
+        )
+        result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
+        assert "Leave it out, or ask for a broader domain above." in result.out
+        assert 'the clique "server" prefers zone, which is not narrower than the required host' in result.out
 
     def test_the_order_of_the_topology_counts(self, repository: Path) -> None:
         declared = clique_set("rack", clique("server", "block"), named="odd")
@@ -274,6 +282,17 @@ class TestOperatorConfiguration:
         text = operator("host").replace("domain: host", f"domain: {domain}")
         assert rules(declare(repository, text)) == ([] if domain in DOMAINS else ["invalid-value"])
 
+    @pytest.mark.parametrize(
+        ("profile", "found"),
+        [
+            ("{name: kai-scheduler, config: {createTopologyResources: false, more: 1}}", []),
+            ("{name: kai-scheduler, config: {createTopologyResource: false}}", ["set-field"]),
+            ("{name: kai-scheduler, confg: {}}", ["set-field"]),
+        ],
+    )
+    def test_a_misspelt_field_of_a_profile_is_named(self, repository: Path, profile: str, found: list[str]) -> None:
+        assert rules(declare(repository, operator(more=f"scheduler: {{profiles: [{profile}]}}\n"))) == found
+
     def test_a_misspelt_block_is_named(self, repository: Path) -> None:
         text = operator().replace("topologyAwareScheduling", "topologyAwareSchedulin")
         found = findings(declare(repository, text, clique_set("rack")))
@@ -351,7 +370,8 @@ class TestClusterTopology:
         bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
         assert rules(declare(repository, operator(), text)) == [found]
         assert rules(declare(repository, operator(more=off), text)) == []
-        assert rules(declare(repository, operator(), text + bound)) == []
+        bound = text.replace("kind: ClusterTopology", "kind: ClusterTopologyBinding") + bound
+        assert rules(declare(repository, operator(), bound)) == []
 
     @pytest.mark.parametrize(("name", "found"), [("by-hand", []), ("by.hand", []), ("By Hand", ["name-invalid"])])
     def test_a_binding_names_an_object(self, repository: Path, name: str, found: list[str]) -> None:

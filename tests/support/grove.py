@@ -28,10 +28,10 @@ def levels(domains: str) -> str:
 
 
 def topology(name: str = "racks", domains: str = "zone rack host", spec: str = "") -> str:
-    """A ClusterTopology; ``spec`` is YAML for further fields, indented by two spaces."""
+    """A ClusterTopology; ``spec`` is YAML for further fields of its later kind, indented by two spaces."""
     return f"""\
 apiVersion: grove.io/v1alpha1
-kind: ClusterTopology
+kind: ClusterTopology{"Binding" if spec else ""}
 metadata:
   name: {name}
 spec:
