@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetReplicas, FleetWorkload, Placement
+from kubectl_tas.resolve.placement import Placement
+from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetReplicas, FleetWorkload
 
 PLACEMENT_ORDER = Rule(
     "placement-order",
@@ -24,6 +25,13 @@ PLACEMENT_UNSUPPORTED = Rule(
     "holds all workers; a preview shows what is asked for. Place the whole workload, or let the tool own the PodGroup "
     "with the label kubectl-tas/podgroup: owned, which a LeaderWorkerSet cannot have.",
 )
+PLACEMENT_OVERRIDDEN = Rule(
+    "placement-overridden",
+    Severity.WARNING,
+    "A level that a workload asks for is lost, because its pod template asks for another placement.",
+    "Pods of one template have one placement, in one Topology. Of two topologies the template's precedes, and so do "
+    "its levels where the topology is not declared here. Ask for all levels on the template, or name one topology.",
+)
 
 
 def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -34,6 +42,7 @@ def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _order(workload, item.placement)
             yield from _order(workload, item.segments.placement if item.segments else None)
             yield from _unsupported_placement(workload, item)
+        yield from _merged(workload)
 
 
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
@@ -45,7 +54,21 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
         message = f'the preferred level "{preferred.written}" is not finer than the required "{required.written}"'
         finer = [level.key for level in levels[levels.index(required.level) + 1 :]]
         hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
-        yield Diagnostic(PLACEMENT_ORDER, message, workload.declared.at(*preferred.path), hint=hint)
+        apart = required.path[:-1] != preferred.path[:-1]
+        related = (Related("required here", workload.declared.at(*required.path)),) if apart else ()
+        yield Diagnostic(PLACEMENT_ORDER, message, workload.declared.at(*preferred.path), related, hint=hint)
+
+
+def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Levels of the workload and of its only template, where both hold for the same pods."""
+    placement, lost = workload.merged
+    if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
+        yield from _order(workload, placement)
+    for asked in lost:
+        message = f'nothing keeps the pods within one "{asked.written}": their template asks for another placement'
+        place = workload.declared.origin.locate(asked.path, key=True)
+        hint = "Ask for it on the pod template, or leave it out."
+        yield Diagnostic(PLACEMENT_OVERRIDDEN, message, place, hint=hint)
 
 
 def _unsupported_placement(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from kubectl_tas.kai import Feature
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.placement import Placement
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
 from kubectl_tas.resolve.segments import Segment, cut_group
-from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetReplicas, FleetWorkload, Placement
+from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetReplicas, FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,7 @@ def gang_of(workload: FleetWorkload) -> Part:
     else:
         parts, divided = (), False
     types = [item.type for item in workload.replicas]
-    placement = workload.placement
-    if not workload.has_sub_groups and len(workload.replicas) == 1:
-        placement = workload.replicas[0].placement or placement
+    placement, _ = workload.merged
     return Part(
         name=workload.pod_group,
         pods=sum(item.replicas for item in types),

@@ -9,7 +9,8 @@ from kubectl_tas.compile.gangs import Part
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.manifest import PodGroupSpec, SubGroup, TopologyConstraint
 from kubectl_tas.resolve.fleet import Fleet, FleetBackend
-from kubectl_tas.resolve.workload import FleetWorkload, Placement
+from kubectl_tas.resolve.placement import Placement
+from kubectl_tas.resolve.workload import FleetWorkload
 
 
 def gang_spec(fleet: Fleet, workload: FleetWorkload, gang: Part, *, preemptibility: bool = False) -> PodGroupSpec:

@@ -12,9 +12,10 @@ from kubectl_tas.draw.picture import Branch, Picture, picture_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, Level
+from kubectl_tas.resolve.placement import Placement, Segments
 from kubectl_tas.resolve.replicas import LEADER
 from kubectl_tas.resolve.segments import group_segment_at, segment_at, segment_of, worker_segment
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetReplicas, FleetWorkload, Placement, Segments
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetReplicas, FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def _note(workload: FleetWorkload, gang: Part) -> str:
 
 def _topology(workload: FleetWorkload) -> str | None:
     """The Topology that its placements refer to, else its pool's."""
-    placements = [workload.placement, *(item.placement for item in workload.replicas)]
+    placements = [workload.merged[0], *(item.placement for item in workload.replicas)]
     placements += [item.segments.placement for item in workload.replicas if item.segments]
     named = next((placement.topology for placement in placements if placement), None)
     return named or (workload.pool.topology.name_on(workload.pool.backend) if workload.pool.topology else None)

@@ -13,7 +13,8 @@ from kubectl_tas.model.repository import Declared, KeyPath
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool, FleetTopology, Level
+from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool
+from kubectl_tas.resolve.placement import Asked, Placement, Segments, merged
 from kubectl_tas.resolve.replicas import ReplicaType, Shape
 from kubectl_tas.resolve.segments import Segment, cut, waited_for, worker_segment
 from kubectl_tas.resolve.submission import Submission
@@ -29,48 +30,6 @@ PREDICTED_KINDS = ("Job", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob
 """The kinds whose PodGroup is predicted."""
 MAX_SEGMENTS = 1000
 """Segments of a workload up to which they are listed and a preview is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One annotation that names a level."""
-
-    annotation: str
-    path: KeyPath
-    """Of the annotation."""
-    level: Level
-    written: str
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """How close pods must run, as annotations ask for it."""
-
-    topology: str
-    """Name of the Topology."""
-    known: FleetTopology | None
-    """None where the repository does not render it; its levels are then taken as they are written."""
-    required: Asked | None
-    preferred: Asked | None
-
-    @property
-    def asked(self) -> tuple[Asked, ...]:
-        """The levels that it asks for."""
-        return tuple(asked for asked in (self.required, self.preferred) if asked is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Segments:
-    """Segments of a replica type."""
-
-    size: int
-    """Pods of each, the last one's perhaps fewer."""
-    placement: Placement
-    """How close the pods of one segment must run; perhaps no level at all."""
-    index_label: str
-    """The label that tells a pod's index."""
-    leader_excluded: bool = False
-    """Of a LeaderWorkerSet: whether its leader is in no segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +162,15 @@ class FleetWorkload(Submission):
         for item in self.templates:
             found += [item.placement, item.segments.placement if item.segments else None]
         return tuple(placement for placement in found if placement is not None)
+
+    @cached_property
+    def merged(self) -> tuple[Placement | None, tuple[Asked, ...]]:
+        """Where all its pods are of one template and no SubGroup parts them: what it asks for as a whole and what the
+        template asks for, in one, and the levels that are lost by it.
+        """
+        if self.has_sub_groups or len(self.replicas) != 1:
+            return self.placement, ()
+        return merged(self.placement, self.replicas[0].placement)
 
     @property
     def gang_gpus(self) -> int:
