@@ -30,6 +30,14 @@ GANG_MISMATCH = Rule(
     "A gang is one PodGroup, with one queue and one priority, in one cluster. Give all of them the same pool "
     "and the same priority, or make two gangs.",
 )
+PODGROUP_ELSEWHERE = Rule(
+    "podgroup-elsewhere",
+    Severity.WARNING,
+    "Pods of a workload name a PodGroup that is not declared here, or are hidden from KAI's PodGrouper.",
+    "With kai.scheduler/skip-podgrouper KAI's PodGrouper makes no PodGroup, and a pod without one is never scheduled; "
+    "no preview is written. Declare the PodGroup that pod-group-name names, remove the annotations, or let the tool "
+    "write it with the label kubectl-tas/podgroup: owned.",
+)
 _REASONS = {
     "LeaderWorkerSet": "each of its groups is a gang of its own",
     "CronJob": "all its runs would join one PodGroup",
@@ -38,13 +46,36 @@ _REASONS = {
 
 
 def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workload that bears kubectl-tas/podgroup or kubectl-tas/gang."""
+    """Every workload that bears kubectl-tas/podgroup or kubectl-tas/gang, or names a PodGroup itself."""
     for workload in fleet.workloads:
         if not workload.is_owned:
+            yield from _elsewhere(fleet, workload)
             continue
         yield from _owned(workload)
         if workload.joint is not None:
             yield from _mismatch(workload.joint.workloads[0], workload)
+
+
+def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Pods that KAI's PodGrouper does not group, and that nothing declared here does."""
+    backend = workload.pool.backend
+    own = {item.type.path: item for item in workload.templates if workload.names_its_own(item)}
+    groups = [item for item in fleet.pod_groups if own and item.backend == backend]
+    declared = {item.declared.spec.metadata.name for item in groups if item.namespace == backend.namespace}
+    for item in own.values():
+        if workload.is_skipped(item) and item.pod_group in declared:
+            continue
+        pods, hint = f"the pods of {item.type.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
+        if not workload.is_skipped(item):
+            message = f'{pods} name the PodGroup "{item.pod_group}", which KAI\'s PodGrouper may replace by its own'
+        elif item.pod_group is not None:
+            message = f'KAI\'s PodGrouper leaves {pods} alone, so their PodGroup "{item.pod_group}" must exist'
+            hint = "Declare that PodGroup, or remove the annotations. Nothing to do where it lives elsewhere."
+        else:
+            message = f"KAI's PodGrouper leaves {pods} alone, and they name no PodGroup"
+        name = labels.SKIP_PODGROUPER if item.pod_group is None else labels.POD_GROUP
+        place = workload.declared.origin.locate((*item.annotations_path, name), key=True)
+        yield Diagnostic(PODGROUP_ELSEWHERE, message, place, hint=hint)
 
 
 def _label(workload: FleetWorkload) -> str:

@@ -37,7 +37,7 @@ WORKLOAD_LABEL = Rule(
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
     Severity.ERROR,
-    "A workload sets a queue, a scheduler, a priority class or a namespace that its pool contradicts.",
+    "A workload sets a queue, a scheduler, a priority class, a namespace or a SubGroup that its pool contradicts.",
     "What a user wrote is never overwritten, and two values would fight in the cluster. Remove the value, "
     "or choose the pool or the priority that it belongs to.",
 )
@@ -157,6 +157,9 @@ def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]
             message = f'{_name(demand.path)} is "{present}", but {demand.why} is "{demand.value}"'
             hint = f"Remove it, or write {demand.value}."
             yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint=hint)
+        elif present is not None and demand.mode is Mode.ABSENT:
+            message = f'{_name(demand.path)} is "{present}", but {demand.why} has none'
+            yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint="Remove it.")
         elif changes(origin, demand):
             obstacle = origin.obstacle(demand.path)
             if obstacle is not None and obstacle not in obstacles:

@@ -33,6 +33,8 @@ class Part:
 
 def is_predicted(workload: FleetWorkload) -> bool:
     """Whether it is known which PodGroup a workload gets, or asks for."""
+    if any(workload.names_its_own(item) for item in workload.replicas):
+        return False
     if workload.is_owned or workload.kind in PREDICTED_KINDS:
         return True
     return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)

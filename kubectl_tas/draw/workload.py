@@ -115,6 +115,10 @@ def _note(workload: FleetWorkload, gang: Part) -> str:
         return f"{workload.pod_group}, written by kubectl-tas"
     if not workload.pool.backend.is_kai:
         return f"none; backend {workload.pool.backend.name} has no KAI Scheduler"
+    own = [item.pod_group for item in workload.replicas if workload.names_its_own(item)]
+    if own:
+        named = " and ".join(dict.fromkeys(name for name in own if name is not None))
+        return f"{named}, named by the pods themselves" if named else "none; the pods name none, and KAI makes none"
     if not is_predicted(workload):
         return f"made by KAI's PodGrouper; not predicted for a {workload.kind}"
     return note(workload, divided=bool(gang.parts))

@@ -28,6 +28,8 @@ class Mode(Enum):
     """Another one is an error; nothing is added where there is none."""
     RESOLVE = "resolve"
     """It names the same thing in the pool's words, and is replaced."""
+    ABSENT = "absent"
+    """Any one is an error; nothing is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def changes(origin: Origin, demand: Demand) -> bool:
     present = origin.value(demand.path)
     if demand.mode is Mode.RESOLVE:
         return present != demand.value
-    return demand.mode is not Mode.AGREE and present is None
+    return demand.mode not in (Mode.AGREE, Mode.ABSENT) and present is None
 
 
 def _root(fleet: Fleet, workload: FleetWorkload) -> Iterator[Demand]:
@@ -98,8 +100,8 @@ def _template(fleet: Fleet, workload: FleetWorkload, item: FleetReplicas) -> Ite
         yield Demand((*metadata, "labels", labels.QUEUE), workload.queue, f"the queue of {workload.target}")
     if workload.is_owned and backend.has(Feature.SKIP_PODGROUPER):
         sub_group, why = workload.sub_group(item), "the PodGroup that the workload's labels ask for"
-        if sub_group is not None:
-            yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group, why)
+        mode = Mode.ABSENT if sub_group is None else Mode.ADD
+        yield Demand((*metadata, "labels", labels.SUBGROUP), sub_group or "", why, mode)
         yield Demand((*metadata, "annotations", labels.POD_GROUP), workload.pod_group, why)
         yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
     yield _priority(fleet, workload, (*metadata, "labels", labels.PRIORITY_CLASS), Mode.AGREE)

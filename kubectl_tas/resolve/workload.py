@@ -66,6 +66,11 @@ class FleetReplicas:
         """The annotations of its template."""
         return self.type.template.metadata.annotations if self.type.template else {}
 
+    @property
+    def pod_group(self) -> str | None:
+        """The PodGroup that its template names."""
+        return self.annotations.get(labels.POD_GROUP)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointGang:
@@ -197,6 +202,17 @@ class FleetWorkload(Submission):
             return (self,)
         where = (self.queue, self.priority)
         return tuple(item for item in self.joint.workloads if (item.queue, item.priority) == where)
+
+    def names_its_own(self, item: FleetReplicas) -> bool:
+        """Whether these pods say themselves which PodGroup they are in, or that KAI's PodGrouper makes them none."""
+        if self.is_owned or not self.pool.backend.is_kai:
+            return False
+        return item.pod_group is not None or self.is_skipped(item)
+
+    def is_skipped(self, item: FleetReplicas) -> bool:
+        """Whether KAI's PodGrouper leaves these pods alone."""
+        asked = item.annotations.get(labels.SKIP_PODGROUPER) == "true"
+        return asked and self.pool.backend.has(Feature.SKIP_PODGROUPER)
 
     def scatters(self, item: FleetReplicas) -> bool:
         """Whether these workers of a LeaderWorkerSet are in segments, with nothing above them but the gang."""

@@ -1,0 +1,79 @@
+"""Pod templates that name a PodGroup or a SubGroup themselves, where nobody else would give it to them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.workloads import LEVELS, Object, deployment, pytorch_job, template, workload
+
+NAMED = {"pod-group-name": "zz"}
+SKIPPED = {"kai.scheduler/skip-podgrouper": "true"}
+POD_GROUP = {
+    "apiVersion": "scheduling.run.ai/v2alpha2",
+    "kind": "PodGroup",
+    "metadata": {"name": "zz", "namespace": "default"},
+    "spec": {"minMember": 1, "queue": "osmo-pool-default-team--shared"},
+}
+
+
+def job(annotations: dict[str, str], labels: dict[str, str] | None = None) -> Object:
+    return workload("batch/v1", "Job", "j", labels, {"parallelism": 2, "template": template(annotations=annotations)})
+
+
+def found(root: Path, *workloads: Object, version: str = "0.17") -> dict[str, str]:
+    """The messages of what is found, by rule."""
+    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
+    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
+    files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
+    write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+    diagnostics = json.loads(kubectl_tas("validate", "-o", "json", "-C", root).out)["diagnostics"]
+    return {item["rule"]: item["message"] for item in diagnostics}
+
+
+def test_a_subgroup_of_a_podgroup_that_has_none(repository: Path) -> None:
+    own = deployment("d", {"kubectl-tas/podgroup": "owned"})
+    own["spec"]["template"]["metadata"] = {"labels": {"kai.scheduler/subgroup-name": "x"}}
+    message = found(repository, own)["workload-conflict"]
+    assert (
+        message == 'kai.scheduler/subgroup-name is "x", but the PodGroup that the workload\'s labels ask for has none'
+    )
+    assert kubectl_tas("render", "-C", repository).code == 1
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        ({**NAMED, **SKIPPED}, 'KAI\'s PodGrouper leaves the pods of worker alone, so their PodGroup "zz" must exist'),
+        (SKIPPED, "KAI's PodGrouper leaves the pods of worker alone, and they name no PodGroup"),
+        (NAMED, 'the pods of worker name the PodGroup "zz", which KAI\'s PodGrouper may replace by its own'),
+    ],
+    ids=["both", "skipped", "named"],
+)
+def test_a_podgroup_that_nobody_makes(repository: Path, annotations: dict[str, str], message: str) -> None:
+    assert found(repository, job(annotations)) == {"podgroup-elsewhere": message}
+    assert kubectl_tas("render", "-C", repository).code == 0
+    assert not (repository / "manifests/preview").exists()
+    explained = kubectl_tas("workflow", "explain", "j", "-C", repository).out
+    assert ("PodGroup:   zz, named by the pods themselves" in explained) == ("pod-group-name" in annotations)
+    assert ("PodGroup:   none; the pods name none" in explained) == ("pod-group-name" not in annotations)
+
+
+def test_a_podgroup_that_is_declared(repository: Path) -> None:
+    assert found(repository, job({**NAMED, **SKIPPED}), POD_GROUP) == {}
+
+
+def test_one_of_several_templates(repository: Path) -> None:
+    assert "podgroup-elsewhere" in found(repository, pytorch_job("p", annotations=SKIPPED))
+    assert kubectl_tas("render", "-C", repository).code == 0
+    assert not (repository / "manifests/preview").exists()
+
+
+def test_an_annotation_that_the_release_does_not_read(repository: Path) -> None:
+    assert found(repository, job(SKIPPED), version="0.14") == {}
+    assert kubectl_tas("render", "-C", repository).code == 0
+    assert (repository / "manifests/preview/podgroup-job-j.yaml").exists()
