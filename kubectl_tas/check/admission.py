@@ -74,16 +74,20 @@ def declared_usage(fleet: Fleet) -> dict[str, int]:
     return used
 
 
-def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verdict:
+def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int], new: int | None = None) -> Verdict:
     """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota;
     ``elsewhere`` is what is used in other queues, for those that are suggested.
 
-    A gang of several workloads is one PodGroup, so each of them is answered for all.
+    A gang of several workloads is one PodGroup, so each of them is answered for all. Of a gang that may run in part
+    ``new`` is what comes to the GPUs used, which the rest of it is in; without it, all that the gang asks.
     """
-    asked, quota, target = workflow.gpus, workflow.quota, workflow.target
+    quota, target = workflow.quota, workflow.target
     largest, together = workflow.largest_gang, workflow.gang_gpus
     shared = workflow.gang and f'the gang "{workflow.gang}"'
     gang, by = shared or "a gang", f" by {shared}" if shared else ""
+    coming = together if new is None or workflow.priority == "LOW" else new
+    if coming < together:
+        by = f" here for {shared}, the rest of which counts as used,"
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
         text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
@@ -91,13 +95,14 @@ def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verd
     if largest > workflow.pool.maximum != UNLIMITED:
         maximum, name = workflow.pool.maximum, workflow.pool.name
         text = f"{gang} of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
-        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, f"Ask for {maximum} or less.")
+        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, f"{_sentence(_less(workflow, maximum))}.")
     if quota == UNLIMITED:
-        return Verdict("admitted", None, f"{asked} GPUs; the quota of {target} has no limit", asked, 0)
+        text = f"{together} GPUs{by}; the quota of {target} has no limit"
+        return Verdict("admitted", None, text, together, 0)
     if workflow.priority == "LOW":
-        inside = max(0, min(asked, quota - used))
-        text = f"{inside} GPUs in quota, {asked - inside} over quota, preemptible"
-        return Verdict("admitted", None, text, inside, asked - inside)
+        inside = max(0, min(together, quota - used))
+        text = f"{inside} GPUs in quota, {together - inside} over quota{by and f', asked{by}'}, preemptible"
+        return Verdict("admitted", None, text, inside, together - inside)
     if workflow.subpool is None and workflow.pool.is_split and together > quota:
         asks = f"{shared} asks" if shared else "asks"
         text = f"{asks} {together} > {quota} GPUs that the subpools leave to pool {target}"
@@ -105,14 +110,14 @@ def admit(workflow: Submission, used: int, elsewhere: Mapping[str, int]) -> Verd
     if largest > quota:
         text = f"{gang} of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
         return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, _ask_less(workflow, elsewhere))
-    if together + used > quota:
-        sum_ = f"{used} of others + {together} asked{by} = {used + together}" if used else f"{together} asked{by}"
+    if coming + used > quota:
+        sum_ = f"{used} of others + {coming} asked{by} = {used + coming}" if used else f"{coming} asked{by}"
         what = "it stays Pending" if workflow.is_one_gang else "not all of it runs at once, the rest stays Pending"
         text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
         wait = _ways(workflow, elsewhere, "wait until others of the queue have ended")
         hint = wait if together <= quota else _ask_less(workflow, elsewhere)
         return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
-    return Verdict("admitted", None, f"{used} used + {together} asked{by} <= {quota} GPUs of {target}", asked, 0)
+    return Verdict("admitted", None, f"{used} used + {coming} asked{by} <= {quota} GPUs of {target}", together, 0)
 
 
 def counted(workflow: Submission) -> int:
@@ -132,15 +137,22 @@ def _instead(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
 
 
 def _ask_less(workflow: Submission, elsewhere: Mapping[str, int]) -> str:
-    return _ways(workflow, elsewhere, *([f"ask for {workflow.quota} or less"] if workflow.quota > 0 else []))
+    return _ways(workflow, elsewhere, *([_less(workflow, workflow.quota)] if workflow.quota > 0 else []))
+
+
+def _less(workflow: Submission, most: int) -> str:
+    return f"let the gang ask for {most} or less" if workflow.gang else f"ask for {most} or less"
 
 
 def _ways(workflow: Submission, elsewhere: Mapping[str, int], *first: str) -> str:
-    """What would help: ``first``, LOW priority, or a queue with room."""
-    roomy = _roomy(workflow, elsewhere)
-    ways = [*first, "use priority LOW", *([f"use {_either(roomy)}"] if roomy else [])]
-    text = ", or ".join((", ".join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways)
-    return f"{text[0].upper()}{text[1:]}."
+    """What would help: ``first``, LOW priority, or a queue with room; a gang has one priority and one queue."""
+    roomy, whole = _roomy(workflow, elsewhere), " for all of the gang" if workflow.gang else ""
+    ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
+    return f"{_sentence(', or '.join((', '.join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways))}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _either(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kubectl_tas.check.admission import Verdict
     from kubectl_tas.cli.session import Session
     from kubectl_tas.live.cluster import ClusterState
-    from kubectl_tas.model.repository import Declared
+    from kubectl_tas.model.repository import Declared, Repository
     from kubectl_tas.resolve.fleet import Fleet
     from kubectl_tas.resolve.submission import Submission
 
@@ -54,7 +55,9 @@ def admit(
     """Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.
 
     What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
-    --live or --cluster-state says otherwise. Exits 1 where one is rejected.
+    --live or --cluster-state says otherwise. A workload takes the place of the repository's of that kind and name.
+    A gang is answered as a whole. Where one of these says what is used, members of the gang that only the
+    repository has count as running, and FILE is asked for beside them. Exits 1 where one is rejected.
     """
     from kubectl_tas.report import json
 
@@ -62,7 +65,7 @@ def admit(
     if not found:
         return 1
     state = read_cluster(cluster) if live or any(cluster.values()) else None
-    answers = [_answer(session.fleet, workflow, used, state) for workflow in found]
+    answers = [_answer(session.fleet, workflow, found, used, state) for workflow in found]
     if output == "json":
         click.echo(json.dump({"version": 1, "workflows": [_data(*answer) for answer in answers]}), nl=False)
     else:
@@ -72,9 +75,12 @@ def admit(
 
 
 def _answer(
-    fleet: Fleet, workflow: Submission, used: int | None, state: ClusterState | None
+    fleet: Fleet, workflow: Submission, sent: list[Submission], used: int | None, state: ClusterState | None
 ) -> tuple[Submission, Verdict, int]:
-    """The verdict, and the GPUs that others of the queue use: as told, as the cluster says, or as declared."""
+    """The verdict, and the GPUs that others of the queue use: as told, as the cluster says, or as declared.
+
+    What is told counts members of its gang that run, so it asks for those that are ``sent`` with it.
+    """
     from kubectl_tas.check.admission import admit as judge
     from kubectl_tas.check.admission import declared_usage, others
 
@@ -88,8 +94,10 @@ def _answer(
     elif workflow.queue not in held and (workflow.subpool is None or workflow.subpool.state == "ACTIVE"):
         hint = "Name the right cluster, or pass --used N."
         raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
-    rest = held.get(workflow.queue, 0)
-    return workflow, judge(workflow, rest, held), rest
+    rest, told = held.get(workflow.queue, 0), used is not None or state is not None
+    gang = (workflow.queue, workflow.priority, workflow.gang)
+    new = sum(item.gpus for item in sent if (item.queue, item.priority, item.gang) == gang)
+    return workflow, judge(workflow, rest, held, new if told and workflow.gang else None), rest
 
 
 def _text(workflow: Submission, verdict: Verdict, used: int) -> str:
@@ -149,7 +157,8 @@ def _with_file(
 
     root = find_root(directory)
     path, is_inside = _path(root, file)
-    session = check_source(root, OverlaySource(FolderSource(root), {path: _content(file, pool, priority)}))
+    source = OverlaySource(FolderSource(root), {path: _content(file, pool, priority)})
+    session = check_source(root, source, None if is_inside else partial(_updated, path))
     expected = _VERDICTS if is_inside else _VERDICTS | _AGAIN
     own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path == path)
     refused = tuple(d for d in own if d.rule.code not in expected)
@@ -167,6 +176,22 @@ def _with_file(
         raise TasError("cannot tell: the pool's own file has errors", hint="Run: kubectl tas validate")
     rest = tuple(d for d in session.diagnostics if d.rule.code not in _VERDICTS | _AGAIN)
     return replace(session, diagnostics=rest), found
+
+
+def _updated(path: str, repository: Repository) -> Repository:
+    """The repository in which objects of the file at ``path`` take the place of those of their kind and name."""
+    from kubectl_tas.resolve.resolver import resolve
+
+    fleet = resolve(repository)
+    objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
+    named = [((item.kind, item.name, item.pool.backend.name), item.declared) for item in objects]
+    new = {name for name, item in named if item.origin.path == path}
+    old = {id(item) for name, item in named if item.origin.path != path and name in new}
+    return replace(
+        repository,
+        workloads=tuple(item for item in repository.workloads if id(item) not in old),
+        pod_clique_sets=tuple(item for item in repository.pod_clique_sets if id(item) not in old),
+    )
 
 
 def _path(root: Path, file: str) -> tuple[str, bool]:

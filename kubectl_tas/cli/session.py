@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kubectl_tas.diagnostics import Diagnostic
     from kubectl_tas.load.source import Source
     from kubectl_tas.model.artifact import Artifact
+    from kubectl_tas.model.repository import Repository
     from kubectl_tas.resolve.fleet import Fleet
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -92,8 +93,8 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
     return session
 
 
-def check_source(root: Path, source: Source) -> Session:
-    """Loads, resolves and checks what ``source`` holds of the repository at ``root``."""
+def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:
+    """Loads, resolves and checks what ``source`` holds of the repository at ``root``, changed by ``adjust``."""
     from kubectl_tas.check import check_fleet
     from kubectl_tas.cli.progress import Progress
     from kubectl_tas.diagnostics import in_order
@@ -102,7 +103,7 @@ def check_source(root: Path, source: Source) -> Session:
 
     with Progress("Reading") as progress:
         loaded = load_repository(source, progress.tick)
-    fleet = resolve(loaded.repository)
+    fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
     return Session(root, fleet, in_order(found), loaded.complete)
 
