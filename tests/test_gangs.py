@@ -10,9 +10,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.resolve.names import as_label
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.webhooks import refusals
-from tests.support.workloads import LEVELS, deployment, pytorch_job, ray_job
+from tests.support.workloads import LEVELS, deployment, pytorch_job, ray_job, template, workload
 
 Object = dict[str, Any]
 VERSION = "0.17"
@@ -37,6 +38,16 @@ def pods(found: Any) -> dict[str, int]:
     else:
         return {}
     return {name: sum(part.get(name, 0) for part in parts) for part in parts for name in part}
+
+
+def labelled(found: Any) -> set[str]:
+    """The SubGroups that labels anywhere below ``found`` name."""
+    if isinstance(found, list):
+        return set().union(*(labelled(item) for item in found))
+    if not isinstance(found, dict):
+        return set()
+    own = found.get("kai.scheduler/subgroup-name")
+    return ({own} if isinstance(own, str) else set()).union(*(labelled(item) for item in found.values()))
 
 
 def sub_groups(objects: list[Object]) -> list[Object]:
@@ -84,6 +95,44 @@ def test_worker_groups_of_one_folded_name(repository: Path, groups: list[str], k
     names = [item["name"] for item in sub_groups(rendered(repository, ray_job("r", OWNED, groups)))]
     assert len(set(names)) == len(names) == 3
     assert kept < set(names)
+
+
+def job_set(labels: dict[str, str], *names: str) -> Object:
+    """A JobSet with one pod in each of these replicated jobs."""
+    jobs = [{"name": name, "template": {"spec": {"template": template()}}} for name in names]
+    return workload("jobset.x-k8s.io/v1alpha2", "JobSet", "s", labels, {"replicatedJobs": jobs})
+
+
+def tf_types(labels: dict[str, str], *names: str) -> Object:
+    types = {name: {"replicas": 1, "template": template()} for name in names}
+    return workload("kubeflow.org/v1", "TFJob", "t", labels, {"tfReplicaSpecs": types})
+
+
+def submitted(labels: dict[str, str], *groups: str) -> Object:
+    found = ray_job("r", labels, list(groups))
+    found["spec"]["submitterPodTemplate"] = template()
+    return found
+
+
+MEETING = [
+    (job_set, ("Foo", "foo-1cbec737")),
+    (job_set, ("foo-1cbec737", "Foo")),
+    (tf_types, ("My_Type", "my-type-30392666")),
+    (submitted, ("submitter", "submitter-pod-6cb0719d")),
+    (submitted, ("submitter", as_label("submitter/pod"), "submitter-pod")),
+]
+
+
+@pytest.mark.parametrize("labels", [OWNED, GANG], ids=["owned", "gang"])
+@pytest.mark.parametrize(("make", "names"), MEETING, ids=range(len(MEETING)))
+def test_names_within_a_workload_do_not_meet(repository: Path, make: Any, names: tuple[str, ...], labels: Any) -> None:
+    """Each SubGroup has its own pods, by the label on their template."""
+    objects = rendered(repository, make(labels, *names))
+    (group,) = (item for item in objects if item["kind"] == "PodGroup")
+    parents = {item.get("parent") for item in group["spec"]["subGroups"]}
+    leaves = {item["name"] for item in group["spec"]["subGroups"]} - parents
+    assert refusals(objects, VERSION) == []
+    assert labelled([item for item in objects if item["kind"] != "PodGroup"]) == leaves
 
 
 def clusters(version: str = VERSION) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.model import labels
@@ -93,9 +93,7 @@ def shape(workload: AnyWorkload, *, owned: bool) -> Shape:
         case JobSet():
             return Shape(tuple(_job_set(workload)))
         case RayJob():
-            types = tuple(_ray(workload))
-            submitter = tuple(_submitter(workload, {item.name for item in types}))
-            return Shape((*types, *submitter)) if owned else Shape(types, beside=submitter)
+            return _ray(workload, owned=owned)
         case TrainJob():
             trainer = workload.spec.trainer
             nodes, gpus = trainer.numNodes or 1, _gpus([trainer.resourcesPerNode])
@@ -195,29 +193,34 @@ def _job(spec: JobSpec, annotations: Mapping[str, str], path: KeyPath, metadata:
 
 
 def _job_set(workload: JobSet) -> Iterator[ReplicaType]:
-    for index, item in enumerate(workload.spec.replicatedJobs):
+    jobs = workload.spec.replicatedJobs
+    own = names.distinct([(item.name, names.as_label(item.name)) for item in jobs])
+    for index, (name, item) in enumerate(zip(own, jobs, strict=True)):
         job = item.template.spec
         pods = item.replicas * _at_once(job)
         where = ("spec", "replicatedJobs", index, "template", "spec", "template")
-        yield ReplicaType(names.as_label(item.name), pods, pods, pod_gpus(job.template), where, job.template, pods)
+        yield ReplicaType(name, pods, pods, pod_gpus(job.template), where, job.template, pods)
 
 
-def _ray(workload: RayJob) -> Iterator[ReplicaType]:
+def _ray(workload: RayJob, *, owned: bool) -> Shape:
+    """The head, the worker groups, and the pod that submits the job."""
     cluster = workload.spec.rayClusterSpec
     path = ("spec", "rayClusterSpec")
-    head = cluster.headGroupSpec.template
-    yield ReplicaType(HEAD, 1, 1, pod_gpus(head), (*path, "headGroupSpec", "template"), head, 1)
     groups = cluster.workerGroupSpecs
     wanted = [(group.groupName, names.as_label(names.fold(group.groupName))) for group in groups]
-    _, *own = names.distinct([(HEAD, HEAD), *wanted])
+    head_name, *own, submitter_name = names.distinct([(HEAD, HEAD), *wanted, (f"{SUBMITTER}/pod", SUBMITTER)])
+    head = cluster.headGroupSpec.template
+    types = [ReplicaType(head_name, 1, 1, pod_gpus(head), (*path, "headGroupSpec", "template"), head, 1)]
     for index, (name, group) in enumerate(zip(own, groups, strict=True)):
         pods = (group.minReplicas if group.replicas is None else group.replicas) * group.numOfHosts
         minimum = min(pods, group.minReplicas * group.numOfHosts)
         where = (*path, "workerGroupSpecs", index, "template")
-        yield ReplicaType(name, pods, minimum, pod_gpus(group.template), where, group.template, pods)
+        types.append(ReplicaType(name, pods, minimum, pod_gpus(group.template), where, group.template, pods))
+    submitter = tuple(_submitter(workload, submitter_name))
+    return Shape((*types, *submitter)) if owned else Shape(tuple(types), beside=submitter)
 
 
-def _submitter(workload: RayJob, taken: Container[str]) -> Iterator[ReplicaType]:
+def _submitter(workload: RayJob, name: str) -> Iterator[ReplicaType]:
     """The pod that comes once the cluster is ready, so that nothing can wait for it.
 
     In a PodGroup that the tool writes it needs a SubGroup: KAI's PodGrouper would make a second gang of it, which
@@ -225,18 +228,15 @@ def _submitter(workload: RayJob, taken: Container[str]) -> Iterator[ReplicaType]
     """
     template = workload.spec.submitterPodTemplate
     if template is not None:
-        name = SUBMITTER if SUBMITTER not in taken else names.as_label(f"{SUBMITTER}/pod")
         yield ReplicaType(name, 1, 0, pod_gpus(template), ("spec", "submitterPodTemplate"), template, 1)
 
 
 def _kubeflow(workload: AnyWorkload, field: str, specs: Mapping[str, ReplicatedSpec]) -> Shape:
     """Replica types by name; the minimum is shared out among them."""
+    own = names.distinct([(name, names.as_label(name.lower())) for name in specs])
     types = [
-        replace(
-            _pods(names.as_label(name.lower()), spec, ("spec", field, name), needs_all=True),
-            index_label=labels.KUBEFLOW_INDEX,
-        )
-        for name, spec in specs.items()
+        replace(_pods(name, spec, ("spec", field, written), needs_all=True), index_label=labels.KUBEFLOW_INDEX)
+        for name, (written, spec) in zip(own, specs.items(), strict=True)
     ]
     asked, path = _asked_minimum(workload)
     return Shape(tuple(_share_out(types, asked) if asked is not None else types), path)
