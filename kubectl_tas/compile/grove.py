@@ -110,7 +110,7 @@ def _asking(constraint: PackConstraint | None) -> PackConstraint | None:
 
 def _artifact(submitted: SubmittedSet, kind: str, gang: Gang, manifest: PodGang | PodGroup) -> Artifact:
     item = submitted.set
-    file = f"{kind}-{item.namespace}-{gang.name}.yaml"
+    file = names.file(f"{kind}-{item.namespace}-{gang.name}")
     source = item.declared.origin.path
     return Artifact(submitted.pool.backend.name, Phase.POD_GROUP, FOLDER, file, manifest, source, apply=False)
 

@@ -112,6 +112,6 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
             ),
             spec=written.spec,
         )
-        file = f"podgroup-{item.namespace}-{written.metadata.name}.yaml"
+        file = names.file(f"podgroup-{item.namespace}-{written.metadata.name}")
         source = item.declared.origin.path
         yield Artifact(item.backend.name, Phase.POD_GROUP, FOLDER, file, manifest, source)

@@ -13,6 +13,7 @@ from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE
 from kubectl_tas.model.manifest import Metadata, PodGroup
 from kubectl_tas.model.workload import LeaderWorkerSet
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetWorkload
 
@@ -47,7 +48,7 @@ def _preview(fleet: Fleet, workload: FleetWorkload) -> Artifact:
         spec=spec,
     )
     source = workload.declared.origin.path
-    file = f"podgroup-{workload.file_name}.yaml"
+    file = names.file(f"podgroup-{workload.file_name}")
     return Artifact(backend.name, Phase.POD_GROUP, FOLDER, file, manifest, source, apply=False)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import PriorityClass
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
@@ -26,5 +27,5 @@ def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
                 value=VALUES[priority],
                 description=_DESCRIPTIONS[priority],
             )
-            file = f"{name}.yaml"
+            file = names.file(name)
             yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings)

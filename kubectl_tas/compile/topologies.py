@@ -8,6 +8,7 @@ from kubectl_tas.compile.metadata import POOL, metadata
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import Topology, TopologyLevel, TopologySpec
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology, Level
 
 
@@ -33,7 +34,7 @@ def _topology(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> A
         }
     )
     source = topology.declared.origin.path
-    return Artifact(backend.name, Phase.TOPOLOGY, "topologies", f"{topology.name}.yaml", manifest, source)
+    return Artifact(backend.name, Phase.TOPOLOGY, "topologies", names.file(topology.name), manifest, source)
 
 
 def _level(level: Level, labelled: set[str], *, aliases: bool) -> TopologyLevel:

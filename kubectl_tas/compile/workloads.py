@@ -11,6 +11,7 @@ from kubectl_tas.load.splice import FIRST, Entry, set_values
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.repository import KeyPath, Origin
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.demands import Demand, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.setdemands import set_demands
@@ -31,7 +32,7 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
             text=with_demands(workload.declared.origin, demands(fleet, workload)),
         )
         source = workload.declared.origin.path
-        yield Artifact(backend.name, Phase.POD, FOLDER, f"{workload.file_name}.yaml", manifest, source)
+        yield Artifact(backend.name, Phase.POD, FOLDER, names.file(workload.file_name), manifest, source)
 
 
 def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
@@ -44,7 +45,7 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
             metadata=Metadata(name=submitted.name, namespace=backend.namespace),
             text=with_demands(declared.origin, set_demands(fleet, submitted)),
         )
-        file = f"podcliqueset-{submitted.name}.yaml"
+        file = names.file(f"podcliqueset-{submitted.name}")
         yield Artifact(backend.name, Phase.POD, FOLDER, file, manifest, declared.origin.path)
 
 

@@ -11,6 +11,8 @@ MAX_LABEL = 63
 """Characters in an RFC 1123 label, and in the value of a Kubernetes label."""
 MAX_NAME = 253
 """Characters in the name of a Kubernetes object."""
+MAX_FILE = 255
+"""Characters in the name of a file."""
 SEPARATOR = "--"
 """Stands between a pool and its subpool, and so in no other name."""
 SHARED = "shared"
@@ -46,6 +48,11 @@ def as_label(text: str) -> str:
         return shorten(text)
     kept = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MAX_LABEL - 9].strip("-")
     return f"{kept}-{digest(text)}" if kept else f"x-{digest(text)}"
+
+
+def file(stem: str) -> str:
+    """The name of the file of an object, which may have a longer name than a file."""
+    return f"{shorten(stem, MAX_FILE - len('.yaml'))}.yaml"
 
 
 def distinct(wanted: Sequence[tuple[str, str]]) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class FleetWorkload(Submission):
 
     @property
     def file_name(self) -> str:
-        """What its files are called, without an ending: unique among workloads of a namespace."""
+        """What its files are called, however long: unique among workloads of a namespace."""
         return f"{self.kind.lower()}-{self.name}"
 
     @property
@@ -138,7 +138,9 @@ class FleetWorkload(Submission):
     @property
     def pod_group(self) -> str:
         """Name of its PodGroup, or what KAI's PodGrouper lets it begin with."""
-        return (self.gang or names.as_label(self.file_name)) if self.is_owned else f"pg-{self.name}"
+        if self.is_owned:
+            return self.gang or names.as_label(self.file_name)
+        return names.shorten(f"pg-{self.name}", names.MAX_NAME)
 
     @property
     def place(self) -> Location:

@@ -1,0 +1,55 @@
+"""Objects whose name is as long as Kubernetes allows: their files have one that a file may have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.workloads import LEVELS, Object, deployment, template, workload
+
+LONG = "a" * 252
+TOPOLOGY = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology"}
+LEVEL = {"levels": [{"domain": "zone", "key": "topology.kubernetes.io/zone"}]}
+
+
+def job(name: str) -> Object:
+    return workload("batch/v1", "Job", name, None, {"template": template()})
+
+
+def topology(name: str) -> Object:
+    return {**TOPOLOGY, "metadata": {"name": name}, "spec": LEVEL}
+
+
+def pod_group(name: str) -> Object:
+    metadata = {"name": name, "namespace": "default"}
+    spec = {"queue": "osmo-pool-default-team--shared", "minMember": 1}
+    return {"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
+def files(root: Path, *objects: Object) -> set[str]:
+    """The files of what these objects become, without those of the pool."""
+    write(root, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": yaml.safe_dump_all(objects)})
+    result = kubectl_tas("render", "-C", root)
+    assert result.code == 0, result.err
+    assert kubectl_tas("check", "-C", root).code == 0
+    return {path.name for path in (root / "manifests").rglob("*.yaml") if "aaa" in path.name}
+
+
+@pytest.mark.parametrize(
+    ("make", "made"),
+    [(deployment, 1), (job, 2), (topology, 1), (pod_group, 1)],
+    ids=lambda item: getattr(item, "__name__", ""),
+)
+def test_files_of_the_longest_names(repository: Path, make: object, made: int) -> None:
+    assert callable(make)
+    found = files(repository, make(f"{LONG}b"), make(f"{LONG}c"))
+    assert len(found) == 2 * made
+    assert max(map(len, found)) <= 255
+
+
+def test_a_name_that_fits_is_kept(repository: Path) -> None:
+    name = "a" * (255 - len("deployment-.yaml"))
+    assert files(repository, deployment(name)) == {f"deployment-{name}.yaml"}
