@@ -131,3 +131,17 @@ def test_the_largest_preview(limited: Path) -> None:
     assert (limited / "manifests/preview/podgroup-pytorchjob-train.yaml").read_text().count("name: worker-") == 1000
     write(limited, {"workflows/w.yaml": pytorch(4001, SEGMENTS)})
     assert "1001 segments of worker" in kubectl_tas("validate", "-C", limited).out
+
+
+def test_a_gang_of_many_workloads(limited: Path) -> None:
+    """It takes about as long as the same workloads without a gang, not as long as all pairs of them."""
+    times = []
+    choices: tuple[dict[str, str], ...] = ({}, {"kubectl-tas/gang": "all"})
+    for labels in choices:
+        one = f"{root('Deployment', 'NAME', labels)}spec: {{template: {template()}}}\n"
+        write(limited, {"workflows/w.yaml": "---\n".join(one.replace("NAME", f"d{index}") for index in range(1500))})
+        start = time.process_time()
+        assert kubectl_tas("validate", "-C", limited).code == 0
+        times.append(time.process_time() - start)
+    alone, together = times
+    assert together < 3 * alone

@@ -11,7 +11,7 @@ from kubectl_tas.compile.workloads import FOLDER
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.resolve.workload import FleetWorkload, JointGang
 
 
 def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
@@ -20,10 +20,12 @@ def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
     for workload in owned:
         if workload.gang is None:
             yield _pod_group(fleet, [workload], gang_of(workload))
-    for joint in dict.fromkeys(item.joint for item in owned):
-        if joint is not None:
-            members = [item for item in owned if item.joint is joint]
-            yield _pod_group(fleet, members, joint_gang(joint.name, members))
+    gangs: dict[JointGang, list[FleetWorkload]] = {}
+    for workload in owned:
+        if workload.joint is not None:
+            gangs.setdefault(workload.joint, []).append(workload)
+    for joint, members in gangs.items():
+        yield _pod_group(fleet, members, joint_gang(joint.name, members))
 
 
 def _pod_group(fleet: Fleet, members: Sequence[FleetWorkload], gang: Part) -> Artifact:

@@ -72,7 +72,19 @@ class FleetReplicas:
         return self.annotations.get(labels.POD_GROUP)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Workloads that start together."""
+
+    gpus: int = 0
+    """GPUs of all pods that run at a time."""
+    largest: int = 0
+    """GPUs of the pods that must start together."""
+    is_one_gang: bool = True
+    """Whether nothing of them runs before all of it can."""
+
+
+@dataclass(frozen=True, eq=False)
 class JointGang:
     """Workloads that share a PodGroup."""
 
@@ -81,6 +93,16 @@ class JointGang:
     """Those of one cluster, as they are alone."""
     names: Mapping[tuple[str, str], str]
     """SubGroups: of a workload, by its file name and "", and of its replica types, by its file name and theirs."""
+
+    @cached_property
+    def together(self) -> Mapping[tuple[str, Priority], Together]:
+        """Its workloads by queue and priority: those in another queue cannot be in it."""
+        found: dict[tuple[str, Priority], Together] = {}
+        for item in self.workloads:
+            sum_, own = found.get(item.lane, Together()), item.alone
+            one = sum_.is_one_gang and own.is_one_gang
+            found[item.lane] = Together(sum_.gpus + own.gpus, sum_.largest + own.largest, one)
+        return found
 
 
 @dataclass(frozen=True)
@@ -182,28 +204,34 @@ class FleetWorkload(Submission):
     @property
     def gang_gpus(self) -> int:
         """GPUs of all pods of its gang that run at a time."""
-        return sum(item.gpus for item in self._together)
+        return self._together.gpus
 
     @property
     def largest_gang(self) -> int:
         """GPUs of the pods that must start together, those of its gang included."""
-        return sum(self.needed(item) * item.type.gpus for own in self._together for item in own.replicas)
+        return self._together.largest
 
     @property
     def is_one_gang(self) -> bool:
         """Whether nothing of it, or of its gang, runs before all of it can."""
-        return all(
-            own.shape.copies == 1 and all(own.needed(item) == item.type.replicas for item in own.replicas)
-            for own in self._together
-        )
+        return self._together.is_one_gang
 
     @property
-    def _together(self) -> tuple[FleetWorkload, ...]:
-        """The workloads of its gang, itself included; those in another queue cannot be in it."""
-        if self.joint is None:
-            return (self,)
-        where = (self.queue, self.priority)
-        return tuple(item for item in self.joint.workloads if (item.queue, item.priority) == where)
+    def lane(self) -> tuple[str, Priority]:
+        """What all of a gang have in common: a queue and a priority."""
+        return self.queue, self.priority
+
+    @property
+    def alone(self) -> Together:
+        """Its own pods, without those of its gang."""
+        largest = sum(self.needed(item) * item.type.gpus for item in self.replicas)
+        one = self.shape.copies == 1 and all(self.needed(item) == item.type.replicas for item in self.replicas)
+        return Together(self.gpus, largest, one)
+
+    @cached_property
+    def _together(self) -> Together:
+        """Its own pods with those of its gang."""
+        return self.joint.together[self.lane] if self.joint else self.alone
 
     def names_its_own(self, item: FleetReplicas) -> bool:
         """Whether these pods say themselves which PodGroup they are in, or that KAI's PodGrouper makes them none."""
