@@ -145,3 +145,34 @@ def test_a_gang_of_many_workloads(limited: Path) -> None:
         times.append(time.process_time() - start)
     alone, together = times
     assert together < 3 * alone
+
+
+@pytest.mark.parametrize(("size", "fine"), [("1500000000", True), (str(MOST - 1), True), (str(MOST + 1), False)])
+def test_sizes_that_kubernetes_counts(limited: Path, size: str, *, fine: bool) -> None:
+    write(limited, {"workflows/w.yaml": pytorch(MOST - 1, {**SEGMENTS, "kai.scheduler/segment-size": size})})
+    assert ("[segment-value]" not in kubectl_tas("validate", "-C", limited).out) == fine
+    asked = {"kai.scheduler/batch-min-member": size}
+    write(limited, {"workflows/w.yaml": job(f"parallelism: {MOST - 1}", own=asked)})
+    assert ("[workload-minimum]" not in kubectl_tas("validate", "-C", limited).out) == fine
+
+
+@pytest.mark.parametrize(
+    ("gpus", "fine"),
+    [
+        (0, True),
+        (1000000000, True),
+        (1999999999, True),
+        (2147483600, True),
+        (MOST, True),
+        (MOST + 1, False),
+        (2200000000, False),
+        (3000000000, False),
+    ],
+)
+@pytest.mark.parametrize("quote", ["", "'"])
+def test_gpus_in_quotes_and_without(limited: Path, gpus: int, quote: str, *, fine: bool) -> None:
+    text = job("parallelism: 1").replace("nvidia.com/gpu: 1", f"nvidia.com/gpu: {quote}{gpus}{quote}")
+    write(limited, {"workflows/w.yaml": text})
+    result = kubectl_tas("validate", "-C", limited)
+    assert (result.code == 0) == fine
+    assert ("[invalid-value]" not in result.out) == fine

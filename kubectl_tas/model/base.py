@@ -36,6 +36,17 @@ Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 """A whole number from 1."""
 
 
+def digits_up_to(most: int) -> str:
+    """A pattern of whole numbers up to ``most`` that are written as text."""
+    text = str(most)
+    less = [
+        f"{text[:place]}[{int(place == 0)}-{int(digit) - 1}][0-9]{{{len(text) - place - 1}}}"
+        for place, digit in enumerate(text)
+        if int(digit) > int(place == 0)
+    ]
+    return "|".join((f"[0-9]{{1,{len(text) - 1}}}", *less, text))
+
+
 def said(message: str, *examples: str, hint: str = "") -> Any:
     """What the JSON Schema says where a pattern does not match; editors show it, and so do we. ``examples`` are
     values for a field in which a bare number is most likely a slip, ``hint`` says how to mend what does not match.

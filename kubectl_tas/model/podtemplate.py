@@ -10,13 +10,13 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text, said
+from kubectl_tas.model.base import MAX_COUNT, Count, LabelKey, LabelValue, Many, Model, Text, digits_up_to, said
 
 Gpus = (
     Count
     | Annotated[
         str,
-        StringConstraints(pattern=r"^[0-9]{1,9}$"),
+        StringConstraints(pattern=rf"^({digits_up_to(MAX_COUNT)})$"),
         said("must be whole GPUs, such as 8", hint="Write a whole number without a unit, such as 8."),
     ]
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.kubeflow import KubeflowSpec, PyTorchJob
 from kubectl_tas.model.podtemplate import PodTemplate, Resources
 from kubectl_tas.model.replicated import ReplicatedSpec
@@ -158,8 +159,9 @@ def _gpus(resources: Iterable[Resources]) -> int:
 
 
 def whole_number(text: str) -> int | None:
-    """A positive number that an annotation holds, or None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) > 0 else None
+    """A positive number that an annotation holds, as far as Kubernetes counts, or None."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) else 0
+    return number if 0 < number <= MAX_COUNT else None
 
 
 def _pods(name: str, spec: ReplicatedSpec, path: KeyPath, *, needs_all: bool) -> ReplicaType:
