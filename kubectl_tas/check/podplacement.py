@@ -77,7 +77,7 @@ def _unsupported_placement(workload: FleetWorkload, item: FleetReplicas) -> Iter
     if workload.scatters(item):
         why = f"KAI makes no SubGroup of all workers of a {workload.kind} with segments"
         hint = f"Move it to metadata.annotations of the {workload.kind}, which places the leader and all workers."
-    elif workload.kind not in KAI_SUBGROUP_KINDS and len(workload.replicas) > 1:
+    elif item in workload.beside or (workload.kind not in KAI_SUBGROUP_KINDS and len(workload.replicas) > 1):
         why = f"KAI makes no SubGroup of {item.type.name} in a {workload.kind}"
         hint = "Place the whole workload, or add the label kubectl-tas/podgroup: owned."
     else:

@@ -14,6 +14,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, SEGMENTED_KINDS, FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.workloads import NO_PART
 
 SEGMENT_IGNORED = Rule(
     "segment-ignored",
@@ -71,10 +72,11 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _on_root(workload)
         yield from _leader(workload)
         yield from _preview(workload)
-        for item in workload.replicas:
+        for item in workload.templates:
             if item.type.template is not None and item.type.name != LEADER:
                 yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
+        for item in workload.replicas:
             if item.segments is not None:
                 yield from _unsupported(workload, item)
                 yield from _levels(workload, item, item.segments.placement)
@@ -126,6 +128,8 @@ def _ignored(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnosti
 def _remedy(workload: FleetWorkload, item: FleetReplicas) -> str:
     if not workload.pool.backend.is_kai:
         return "Remove them, or choose a pool whose backend runs KAI."
+    if item.ignored == NO_PART:
+        return "Remove them."
     if "topology" not in item.ignored:
         return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
     if workload.pool.topology is not None:

@@ -36,7 +36,7 @@ def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
         spec = workload.declared.spec
         if isinstance(spec, LeaderWorkerSet):
             yield from _sub_group_policy(workload, spec)
-        for item in workload.replicas:
+        for item in workload.templates:
             if item.type.template is not None and item.type.name != LEADER:
                 yield from _index_label(workload, item)
                 yield from _size(workload, item)

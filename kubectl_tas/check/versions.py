@@ -62,6 +62,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """The placement of a workload itself, and of its replica types: in SubGroups where it is divided into them."""
     part = Feature.SUBGROUP_TREE if workload.has_sub_groups else Feature.TOPOLOGY
     found = [(workload.placement, Feature.TOPOLOGY), *((item.placement, part) for item in workload.replicas)]
+    found += [(item.placement, Feature.SUBGROUP_TREE) for item in workload.beside]
     for placement, feature in found:
         if placement is not None:
             for asked in placement.asked:

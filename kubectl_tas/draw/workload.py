@@ -33,7 +33,7 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
     """The picture of one workload."""
     gang = _gang(fleet, workload)
     tree = _branch(gang, "PodGroup") if _is_predicted(workload) else _pods(workload, gang)
-    facts = (("PodGroup", _note(workload, gang)), *_indices(workload), *_unlisted(workload))
+    facts = (("PodGroup", _note(workload, gang)), *_beside(workload), *_indices(workload), *_unlisted(workload))
     return picture_of(fleet, workload, _topology(workload), (tree,), facts)
 
 
@@ -59,6 +59,13 @@ def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
 def _replica_type(workload: FleetWorkload, item: FleetReplicas, index: int) -> str:
     """What the pod with ``index`` is: in the first segment of a LeaderWorkerSet there may be the leader too."""
     return LEADER if workload.kind == "LeaderWorkerSet" and index == 0 else item.type.name
+
+
+def _beside(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
+    """Pods that the tree of the gang does not show."""
+    for item in workload.beside if _is_predicted(workload) else ():
+        pods, gpus = plural(item.type.replicas, "pod"), plural(item.type.replicas * item.type.gpus, "GPU")
+        yield "Beside", f"{item.type.name}, {pods} with {gpus}, is no part of the gang"
 
 
 def _indices(workload: FleetWorkload) -> Iterator[tuple[str, str]]:
@@ -138,7 +145,9 @@ def _is_predicted(workload: FleetWorkload) -> bool:
 
 def _pods(workload: FleetWorkload, gang: Part) -> Branch:
     """The pods of a workload; how many KAI waits for, and in which parts, is not known."""
-    return replace(_branch(gang, workload.kind), name=workload.name, minimum=None, branches=())
+    pods = workload.pods + sum(item.type.replicas for item in workload.beside)
+    branch = _branch(gang, workload.kind)
+    return replace(branch, name=workload.name, pods=pods, gpus=workload.gpus, minimum=None, branches=())
 
 
 def _branch(part: Part, kind: str) -> Branch:

@@ -16,6 +16,8 @@ from kubectl_tas.resolve.workload import FleetReplicas, FleetWorkload, is_owned
 
 ROOT: KeyPath = ("metadata", "annotations")
 """Where the annotations of a workload stand."""
+NO_PART = "its pod is no part of the gang"
+"""Why segments of pods beside a gang are ignored."""
 _OF_PODS = (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED)
 _OF_SEGMENTS = (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED)
 
@@ -38,7 +40,7 @@ def resolve_workload(
     reader = _Reader(declared, pool, topologies, dangling)
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, _OF_PODS)
     replicas = tuple(reader.replicas(item) for item in form.types)
-    beside = tuple(reader.replicas(item) for item in form.beside)
+    beside = tuple(reader.beside(item) for item in form.beside)
     reader.note_unread(declared.spec.metadata.annotations, ROOT)
     fill, unread = tuple(reader.fill.items()), tuple(reader.unread)
     name = declared.spec.metadata.name
@@ -72,6 +74,15 @@ class _Reader:
         if segments is None:
             self.note_unread(annotations, where)
         return FleetReplicas(item, placement, segments, ignored)
+
+    def beside(self, item: ReplicaType) -> FleetReplicas:
+        """Pods that are no part of the gang, and so in none of its segments."""
+        annotations = item.template.metadata.annotations if item.template else {}
+        where = (*item.path, "metadata", "annotations")
+        self.note_unread(annotations, where)
+        asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
+        ignored = NO_PART if asked else ""
+        return FleetReplicas(item, self.placement(annotations, where, _OF_PODS), None, ignored)
 
     def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
         """What two annotations ask for: a required and a preferred level. None where neither is there.
