@@ -137,13 +137,17 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     places: list[KeyPath] = [item.path for item in (*form.types, *form.beside) if item.template is not None]
     if kind in JOB_TEMPLATES:
         places += [path[:-2] for path in places]
-    for path in dict.fromkeys(places):
+    places = [(*path, "metadata") for path in dict.fromkeys(places)]
+    if kind == "TrainJob":
+        places.append(("spec",))
+    for path in places:
+        what = "on its template" if path[-1] == "metadata" else "on what is made from it"
         for where in ("labels", "annotations"):
-            written = declared.origin.value((*path, "metadata", where))
+            written = declared.origin.value((*path, where))
             for name, value in written.items() if isinstance(written, dict) else ():
                 if name.startswith(labels.OWN_PREFIX) and declared.spec.metadata.labels.get(name) != value:
-                    place = declared.origin.locate((*path, "metadata", where, name), key=True)
-                    message = f"{name} is read on the workload itself, not on its template"
+                    place = declared.origin.locate((*path, where, name), key=True)
+                    message = f"{name} is read on the workload itself, not {what}"
                     hint = f"Move it to metadata.labels of the {kind}, or remove it."
                     yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
 
@@ -208,7 +212,7 @@ def _topologies(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     places += [(item.annotations_path, item.annotations) for item in workload.templates]
     for path, written in places:
         name = written.get(labels.TOPOLOGY)
-        if name is not None and name not in known:
+        if name and name not in known:
             message = f'the Topology "{name}" is not declared here, so its levels are not checked'
             place = workload.declared.at(*path, labels.TOPOLOGY)
             hint = f"Declared are: {', '.join(sorted(known))}." if known else "Nothing to do where it lives elsewhere."

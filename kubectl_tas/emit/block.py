@@ -37,8 +37,17 @@ def _entry(key: str, item: object, indent: str) -> Iterator[str]:
 
 def _leaf(value: object) -> str:
     """A scalar, or an empty collection."""
-    if isinstance(value, LargeNumber):
-        return str(value)
-    if value is None or isinstance(value, (float, dict, list)):
+    if isinstance(value, (float, LargeNumber)):
+        return _number(value if isinstance(value, str) else json.dumps(value))
+    if value is None or isinstance(value, (dict, list)):
         return json.dumps(value)
     return scalar(value)
+
+
+def _number(text: str) -> str:
+    """A number as JSON has it; YAML 1.1 takes one with an exponent for text unless it has a point and a sign too."""
+    mantissa, marker, exponent = text.lower().partition("e")
+    if not marker:
+        return text
+    whole = mantissa if "." in mantissa else f"{mantissa}.0"
+    return f"{whole}e{exponent if exponent[0] in '+-' else f'+{exponent}'}"

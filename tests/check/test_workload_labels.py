@@ -31,11 +31,16 @@ def ray_job(labels: Pairs) -> str:
     )
 
 
+def train_job(labels: Pairs) -> str:
+    text = ", ".join(f"{name}: {value}" for name, value in labels.items())
+    return f"{root('TrainJob', 'tune')}spec: {{labels: {{{text}}}}}\n"
+
+
 def annotated(labels: Pairs) -> str:
     return f"{root('Job', 'sweep')}spec: {{template: {template(labels)}}}\n"
 
 
-@pytest.mark.parametrize("make", [job, cron_job, ray_job, annotated])
+@pytest.mark.parametrize("make", [job, cron_job, ray_job, train_job, annotated])
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -51,7 +56,7 @@ def test_a_label_on_pods_is_an_error(repository: Path, make, name: str, value: s
     out = kubectl_tas("validate", "-C", repository).out
     line = next(number for number, line in enumerate(text.splitlines(), 1) if f"{name}: " in line and number > 6)
     assert f"workflows/w.yaml:{line}:" in out
-    assert f"{name} is read on the workload itself, not on its template" in out
+    assert f"{name} is read on the workload itself, not on " in out
     assert "Move it to metadata.labels of the " in out
     assert "[workload-label]" in out
 

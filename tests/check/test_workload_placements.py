@@ -58,3 +58,11 @@ def test_segments_that_no_preview_can_show(repository: Path) -> None:
     out = validate(repository, config("0.9"), pool(spec=LEVELS), pytorch(8, SEGMENTS))
     assert "[segment-unsupported]" in out
     assert "The preview leaves them out" in out
+
+
+def test_an_empty_name_stands_for_the_topology_of_the_pool(repository: Path) -> None:
+    empty = {"kai.scheduler/topology": "", **RACK}
+    out = validate(repository, config("0.17"), pool(spec=LEVELS), job("parallelism: 4", annotations=empty))
+    assert out.startswith("No problems")
+    rendered = kubectl_tas("render", "-o", "-", "-C", repository).out
+    assert "kai.scheduler/topology: osmo-pool-default-team-topology" in rendered

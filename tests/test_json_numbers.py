@@ -1,0 +1,54 @@
+"""Numbers of a workload in JSON: both versions of YAML read from the rendered text what JSON says."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.load.scalars import read_scalar
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.workloads import deployment
+
+
+def rendered(root: Path, number: str) -> str:
+    """The scalar that ``number`` in a JSON document becomes."""
+    document = json.dumps(deployment("d")).replace('"replicas": 2', f'"x": {number}, "replicas": 2')
+    write(root, {"pools/p.yaml": pool(), "workflows/w.json": document})
+    result = kubectl_tas("render", "-o", "-", "-C", root)
+    assert result.code == 0, result.err
+    return next(line for line in result.out.splitlines() if line.startswith("  x: ")).removeprefix("  x: ")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1e-7", "1.0e-07"),
+        ("1.5e-7", "1.5e-07"),
+        ("-2E+30", "-2.0e+30"),
+        ("1e5", "100000.0"),
+        ("1e400", "1.0e+400"),
+        ("-1.5E400", "-1.5e+400"),
+        ("0.1", "0.1"),
+        ("9" * 30, "9" * 30),
+    ],
+)
+def test_both_versions_read_a_number(repository: Path, number: str, text: str) -> None:
+    found = rendered(repository, number)
+    assert found == text
+    assert yaml.safe_load(found) == float(number) or yaml.safe_load(found) == int(number)
+    assert float(str(read_scalar(found))) == float(number)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_float(repository: Path, number: float) -> None:
+    found = yaml.safe_load(rendered(repository, json.dumps(number)))
+    assert isinstance(found, float)
+    assert math.copysign(1, found) == math.copysign(1, number)
+    assert found == number
