@@ -369,7 +369,7 @@ class TestDescribe:
         root = declare(repository, topology(spec=bound), *sets)
         assert kubectl_tas("topology", "describe", "racks", "-C", root).out == (
             "Name:      racks\n"
-            "Kind:      ClusterTopology\n"
+            "Kind:      ClusterTopologyBinding\n"
             "File:      workflows/0.yaml\n"
             "Topology:  by-hand on backend default, which exists already\n"
             "\n"

@@ -10,6 +10,7 @@ import yaml
 
 from kubectl_tas.emit import write as emit_write
 from tests.support.cli import kubectl_tas, write
+from tests.support.history import commit
 
 FILES = {
     ".github/workflows/manifests.yaml",
@@ -58,8 +59,10 @@ def test_its_job_runs_commands_that_exist(repository: Path) -> None:
     kubectl_tas("init", cwd=repository)
     kubectl_tas("render", cwd=repository)
     job = yaml.safe_load((repository / ".github/workflows/manifests.yaml").read_text())["jobs"]["manifests"]
-    commands = [step["run"].split() for step in job["steps"] if step.get("run", "").startswith("kubectl-tas ")]
-    assert [command[1] for command in commands] == ["validate", "check"]
+    commit(repository)
+    runs = [step["run"].replace('"$BASE"', "HEAD") for step in job["steps"] if "run" in step]
+    commands = [run.split() for run in runs if run.startswith("kubectl-tas ")]
+    assert [command[1:3] for command in commands] == [["validate", "--strict"], ["check"], ["validate", "--base"]]
     assert all(kubectl_tas(*command[1:], cwd=repository).code == 0 for command in commands)
 
 

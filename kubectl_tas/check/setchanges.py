@@ -8,6 +8,7 @@ from kubectl_tas.check.change import Change, is_deployed, kept_sets, scheduled_p
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.grove import TEMPLATE, PackConstraint
 from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, FleetScalingGroup
 
 SET_CONSTRAINT_CHANGED = Rule(
@@ -119,5 +120,5 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
             message = f"{message}, which is allowed only while no pod of the set is scheduled"
             yield Diagnostic(SET_REFERENCE_CHANGED, message, place, hint=hint)
         elif pods > 0:
-            message = f"{message}, but {pods} pods of the set are scheduled"
+            message = f"{message}, but the set has {plural(pods, 'scheduled pod')}"
             yield Diagnostic(SET_REFERENCE_LOCKED, message, place, hint="Delete the set and deploy it anew.")

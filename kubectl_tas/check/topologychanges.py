@@ -14,16 +14,17 @@ TOPOLOGY_REMOVED = Rule(
     "topology-removed",
     Severity.ERROR,
     "A cluster topology is removed that is still used.",
-    "A finalizer keeps it in the cluster while a PodCliqueSet names it, and the workflows of a pool would lose their "
-    "placement. Move its users to another topology first.",
+    "A finalizer keeps it in the cluster while a PodCliqueSet names it, and what a pool, a workload or a PodGroup asks "
+    "of it would never be found. Move its users to another topology first.",
 )
 TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
     Severity.ERROR,
-    "The levels of a cluster topology change while PodCliqueSets use it.",
-    "Pods have been placed by the old levels, so Grove's webhook refuses the change until none of those sets has a "
-    "scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. Drain the sets first, "
-    "or declare a second topology. With the cluster's state, sets without scheduled pods do not count.",
+    "The levels of a cluster topology change while it is used.",
+    "Pods have been placed by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses it "
+    "has a scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. For workflows, "
+    "workloads and PodGroups that ask for its levels a new level is no matter, one that goes or moves is. Drain them "
+    "first, or declare a second topology. With the cluster's state, what does not run does not count.",
 )
 
 

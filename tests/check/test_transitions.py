@@ -29,6 +29,44 @@ from tests.support.grove import (
 from tests.support.history import commit
 
 WIDER = "zone block rack host"
+WORKFLOW = """
+workflow:
+  name: train
+  pool: team
+  tasks: [{name: t, image: busybox, resource: r}]
+  resources: {r: {gpu: 1, topology: [{key: zone, group: g}]}}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: sweep
+  labels: {kubectl-tas/pool: team}
+  annotations: {kai.scheduler/topology: racks, kai.scheduler/topology-required-placement: zone}
+spec: {template: {spec: {containers: [{name: main, image: busybox}]}}}
+"""
+POD_GROUP = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: by-hand}
+spec:
+  queue: osmo-pool-default-team--shared
+  minMember: 1
+  topologyConstraint: {topology: racks, requiredTopologyLevel: topology.kubernetes.io/zone}
+"""
+
+
+def in_pool(root: Path, *documents: str, named: bool = True) -> Path:
+    """A repository whose pool names the topology racks, perhaps."""
+    declare(root, *documents)
+    return write(root, {"pools/team.yaml": pool(spec="  topology: racks\n" if named else "")})
+
+
+def queue(running: int) -> dict[str, Any]:
+    """The shared queue of the pool, with as many GPUs in use."""
+    status = {"allocated": {"nvidia.com/gpu": str(running)}}
+    metadata = {"name": "osmo-pool-default-team--shared"}
+    return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": metadata, "status": status}
 
 
 class TestRemovedTopologies:
@@ -43,6 +81,13 @@ class TestRemovedTopologies:
         commit(root)
         write(declare(root), {"pools/team.yaml": pool(spec="  topology: racks\n")})
         assert set(rules(root, "--base", "HEAD")) == {"topology-unknown", "topology-removed"}
+
+    @pytest.mark.parametrize(("work", "user"), [(JOB, "Job sweep"), (POD_GROUP, "PodGroup by-hand")])
+    def test_used_by_other_work(self, repository: Path, work: str, user: str) -> None:
+        commit(in_pool(repository, topology(), work, named=False))
+        in_pool(repository, work, named=False)
+        found = dict(findings(repository, "--base", "HEAD"))
+        assert f"since HEAD, but {user} uses it" in found["topology-removed"]
 
     def test_the_default_one(self, repository: Path) -> None:
         root = declare(repository, clique_set("rack"), operator())
@@ -116,29 +161,39 @@ class TestChangedLevels:
         assert rules(root, "--base", "HEAD") == []
 
     @pytest.mark.parametrize(
-        ("domains", "work", "found"),
+        ("work", "user"),
         [
-            ("zone host", True, ["topology-levels-changed"]),
-            ("zone host", False, []),
-            (WIDER, True, []),
+            (WORKFLOW, "workflow train"),
+            (JOB, "Job sweep"),
+            (POD_GROUP, "PodGroup by-hand"),
+            (WORKFLOW.replace("topology: [{key: zone, group: g}]", "cpu: 1"), None),
+            (JOB.replace("kai.scheduler/topology-required-placement: zone", "a: b"), None),
+            ("", None),
         ],
-        ids=["a level goes", "nothing runs", "a level comes"],
+        ids=["workflow", "workload", "PodGroup", "workflow anywhere", "workload anywhere", "nothing"],
     )
-    def test_used_by_a_pool(self, repository: Path, domains: str, work: bool, found: list[str]) -> None:
-        workflow = """
-workflow:
-  name: train
-  pool: team
-  tasks: [{name: t, image: busybox, resource: r}]
-  resources: {r: {gpu: 1, topology: [{key: zone, group: g}]}}
-"""
+    @pytest.mark.parametrize(
+        ("domains", "is_wrong"),
+        [("zone host", True), ("rack zone host", True), (WIDER, False)],
+        ids=["a level goes", "another order", "a level comes"],
+    )
+    def test_used_by_other_work(
+        self, repository: Path, work: str, user: str | None, domains: str, is_wrong: bool
+    ) -> None:
+        commit(in_pool(repository, topology(), *([work] if work else [])))
+        in_pool(repository, topology("racks", domains), *([work] if work else []))
+        found = [text for rule, text in findings(repository, "--base", "HEAD") if rule == "topology-levels-changed"]
+        assert len(found) == (1 if is_wrong and user else 0)
+        assert all(text.endswith(f"but it is used by {user}") for text in found)
 
-        def write_with(text: str) -> Path:
-            declare(repository, text, *([workflow] if work else []))
-            return write(repository, {"pools/team.yaml": pool(spec="  topology: racks\n")})
-
-        commit(write_with(topology()))
-        assert rules(write_with(topology("racks", domains)), "--base", "HEAD") == found
+    @pytest.mark.parametrize(("running", "found"), [(0, []), (8, ["topology-levels-changed"])])
+    def test_work_in_an_idle_queue_does_not_count(
+        self, repository: Path, tmp_path: Path, running: int, found: list[str]
+    ) -> None:
+        commit(in_pool(repository, topology(), WORKFLOW))
+        in_pool(repository, topology("racks", "zone host"), WORKFLOW)
+        file = state(tmp_path, queue(running))
+        assert rules(repository, "--base", "HEAD", "--cluster-state", file) == found
 
     @pytest.mark.parametrize(("pods", "found"), [(0, []), (3, ["topology-levels-changed"])])
     def test_while_nothing_is_scheduled(self, repository: Path, tmp_path: Path, pods: int, found: list[str]) -> None:
@@ -216,6 +271,14 @@ class TestChangedConstraints:
         two_clusters(root, topology(), *sets("zone"))
         file = state(tmp_path, live_topology(), live_set("on-b"), live_clique(0, of="on-b"))
         assert rules(root, "--base", "HEAD", "--cluster-state", file) == ["set-constraint-changed"] * 2
+
+    def test_a_backend_that_is_renamed_hides_nothing(self, repository: Path) -> None:
+        config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: before}]}\n"
+        root = declare(repository, topology(), clique_set("rack", named="racks"))
+        commit(write(root, {"tas.yaml": config}))
+        declare(root, topology(), clique_set("zone", named="racks"))
+        write(root, {"tas.yaml": config.replace("before", "after")})
+        assert rules(root, "--base", "HEAD") == ["set-constraint-changed"]
 
     @pytest.mark.parametrize("changed", ["a", "b"])
     def test_sets_of_one_name_in_two_clusters(self, repository: Path, changed: str) -> None:
@@ -316,14 +379,14 @@ class TestSubpools:
         write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)})
         commit(repository)
         write(repository, {"subpools/a.yaml": subpool("a", 10, state="ARCHIVED")})
-        queue = {
+        own = {
             "apiVersion": "scheduling.run.ai/v2",
             "kind": "Queue",
             "metadata": {"name": "osmo-pool-default-team--a"},
             "status": {"allocated": {"nvidia.com/gpu": str(running)}},
         }
         file = tmp_path / "queues.json"
-        file.write_text(json.dumps({"items": [queue]}))
+        file.write_text(json.dumps({"items": [own]}))
         found = rules(repository, "--base", "HEAD", "--cluster-state", file)
         assert found == (["subpool-state-changed"] if running else [])
 

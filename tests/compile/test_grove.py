@@ -217,6 +217,27 @@ class TestTopologies:
         assert metadata["annotations"]["kai.scheduler/topology"] == "by-hand"
         assert found["PodGroup pg-sweep"]["spec"]["topologyConstraint"] == required("rack", "by-hand")
 
+    @pytest.mark.parametrize(
+        ("named", "level", "found"),
+        [
+            ("by-hand", "rack", []),
+            ("by-hand", "block", ["constraint-topology"]),
+            ("racks", "rack", ["podgroup-topology"]),
+        ],
+    )
+    def test_a_binding_is_known_to_pod_groups(self, repository: Path, named: str, level: str, found: list[str]) -> None:
+        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
+        constraint = f"{{topology: {named}, requiredTopologyLevel: {KEYS[level]}}}"
+        queue = "osmo-pool-default-team--shared"
+        pod_group = (
+            "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: p}\n"
+            f"spec: {{queue: {queue}, minMember: 1, topologyConstraint: {constraint}}}\n"
+        )
+        root = declare(repository, topology(spec=bound), pod_group)
+        assert rules(root) == found
+        if named == "racks":
+            assert "= help: Write by-hand." in kubectl_tas("validate", "-C", root).out
+
     def test_a_binding_of_another_scheduler_does_not_count(self, repository: Path) -> None:
         bound = "  schedulerTopologyBindings:\n  - {schedulerName: volcano, topologyReference: other}\n"
         found = rendered(declare(repository, topology(spec=bound), clique_set("zone", named="racks")))
@@ -387,7 +408,11 @@ class TestExplain:
         assert "Workflow:" not in self.explain(root, "podcliqueset/chat")
         assert "PodCliqueSet:" not in self.explain(root, "workflow/CHAT")
         assert "PodCliqueSet:" in self.explain(root, "workflows/0.yaml")
+        data = json.loads(self.explain(root, "chat", "-o", "json"))
+        assert [item["kind"] for item in data["items"]] == ["Workflow", "PodCliqueSet"]
 
     def test_the_same_as_data(self, repository: Path) -> None:
-        (tree,) = json.loads(self.explain(declare(repository, clique_set()), "chat", "-o", "json"))["podGroups"]
+        data = json.loads(self.explain(declare(repository, clique_set()), "chat", "-o", "json"))
+        assert data["facts"] == [{"name": "Gangs", "text": "1: 1 base and 0 scaled"}]
+        (tree,) = data["podGroups"]
         assert (tree["kind"], tree["name"], tree["children"][0]["name"]) == ("PodGang", "chat-0", "chat-0-server")
