@@ -65,4 +65,4 @@ def test_an_empty_name_stands_for_the_topology_of_the_pool(repository: Path) -> 
     out = validate(repository, config("0.17"), pool(spec=LEVELS), job("parallelism: 4", annotations=empty))
     assert out.startswith("No problems")
     rendered = kubectl_tas("render", "-o", "-", "-C", repository).out
-    assert "kai.scheduler/topology: osmo-pool-default-team-topology" in rendered
+    assert 'kai.scheduler/topology: "osmo-pool-default-team-topology"' in rendered

@@ -53,8 +53,15 @@ def test_an_edit_keeps_the_escapes() -> None:
     assert set_value(text, 0, ("b",), 2) == text.replace("1}", "2}")
 
 
-@pytest.mark.parametrize("number", ["123456789012345678901", "-123456789012345678901", "1e999"])
-def test_large_numbers_stay_numbers(repository: Path, number: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [
+        ("123456789012345678901", "123456789012345678901"),
+        ("-123456789012345678901", "-123456789012345678901"),
+        ("1e999", "1.0e+999"),
+    ],
+)
+def test_large_numbers_stay_numbers(repository: Path, number: str, written: str) -> None:
     text = json.dumps(
         {
             "apiVersion": "batch/v1",
@@ -66,7 +73,7 @@ def test_large_numbers_stay_numbers(repository: Path, number: str) -> None:
     write(repository, {"pools/p.yaml": pool(), "workflows/w.json": text})
     result = kubectl_tas("render", "-o", "-", "-C", repository)
     assert result.code == 0, result.err
-    assert f"activeDeadlineSeconds: {number}\n" in result.out
+    assert f"activeDeadlineSeconds: {written}\n" in result.out
     assert f'a: "{FACE}"\n' in result.out
     found = next(item for item in yaml.safe_load_all(result.out) if item["kind"] == "Job")
     assert found["metadata"]["annotations"]["a"] == FACE
