@@ -317,3 +317,27 @@ def test_killed_at_any_moment(rendered: Path, tmp_path: Path) -> None:
     result = call(sys.executable, "-m", "tests.support.killed", rendered, after, cwd=tmp_path)
     assert (result.code, result.err) == (0, "")
     assert int(result.out) > 15
+
+
+def test_no_two_objects_share_a_file(repository: Path) -> None:
+    """Namespace a-b and name c join to what namespace a and name b-c join to."""
+    places = [("a-b", "c"), ("a", "b-c"), ("a", "c")]
+    documents = [
+        f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+        "spec: {queue: elsewhere, minMember: 1}\n"
+        for namespace, name in places
+    ]
+    write(repository, {"workflows/groups.yaml": "---\n".join(documents)})
+    assert kubectl_tas("render", "-C", repository).code == 0
+    files = sorted((repository / "manifests/workflows").iterdir())
+    found = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in map(load, files)}
+    assert found == set(places)
+    assert "podgroup-a-c.yaml" in {file.name for file in files}
+    listed = load(repository / "manifests/kustomization.yaml")["resources"]
+    assert len(set(listed)) == len(listed)
+    assert {f"workflows/{file.name}" for file in files} <= set(listed)
+
+
+def load(path: Path) -> Any:
+    """The document in a file."""
+    return yaml.safe_load(path.read_text())

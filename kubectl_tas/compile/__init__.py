@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kubectl_tas.compile.grove import compile_gang_previews
 from kubectl_tas.compile.guard import compile_guards
@@ -15,6 +17,7 @@ from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
 from kubectl_tas.compile.workloads import compile_sets, compile_workloads
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
@@ -41,5 +44,17 @@ def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
     if fleet.repository.is_empty:
         return ()
     backends = {backend.name: backend.index for backend in fleet.backends}
-    artifacts = [artifact for run in PASSES for artifact in run(fleet)]
+    artifacts = _apart([artifact for run in PASSES for artifact in run(fleet)])
     return tuple(sorted(artifacts, key=lambda artifact: (backends[artifact.backend], *artifact.order)))
+
+
+def _apart(artifacts: Sequence[Artifact]) -> Iterator[Artifact]:
+    """The artifacts, no two in one file: a namespace and a name may join to what another two join to."""
+    uses = Counter((artifact.backend, artifact.folder, artifact.file) for artifact in artifacts)
+    for artifact in artifacts:
+        if uses[artifact.backend, artifact.folder, artifact.file] == 1:
+            yield artifact
+        else:
+            identity = "/".join((artifact.manifest.apiVersion, *map(str, artifact.order)))
+            stem = artifact.file.removesuffix(".yaml")
+            yield replace(artifact, file=names.file(f"{stem}-{names.digest(identity)}"))
