@@ -37,12 +37,7 @@ class Change:
     @cached_property
     def uses(self) -> Counter[SetKey]:
         """How many clusters a set is declared for."""
-        return Counter(map(set_key, self.after.pod_clique_sets))
-
-
-def set_key(item: FleetPodCliqueSet) -> SetKey:
-    """Namespace and name."""
-    return item.namespace, item.name
+        return Counter(item.key for item in self.after.pod_clique_sets)
 
 
 def kept_sets(change: Change) -> Iterator[tuple[FleetPodCliqueSet, FleetPodCliqueSet]]:
@@ -50,13 +45,12 @@ def kept_sets(change: Change) -> Iterator[tuple[FleetPodCliqueSet, FleetPodCliqu
 
     Where there is one set of a name before and after, it is the same: a backend may have been renamed.
     """
-    earlier = Counter(map(set_key, change.before.pod_clique_sets))
-    after = {(_cluster(item), set_key(item)): item for item in change.after.pod_clique_sets}
-    by_key = {set_key(item): item for item in change.after.pod_clique_sets}
+    earlier = Counter(item.key for item in change.before.pod_clique_sets)
+    after = {(_cluster(item), item.key): item for item in change.after.pod_clique_sets}
+    by_key = {item.key: item for item in change.after.pod_clique_sets}
     for item in change.before.pod_clique_sets:
-        key = set_key(item)
-        is_only = earlier[key] == 1 == change.uses[key]
-        same = by_key[key] if is_only else after.get((_cluster(item), key))
+        is_only = earlier[item.key] == 1 == change.uses[item.key]
+        same = by_key[item.key] if is_only else after.get((_cluster(item), item.key))
         if same is not None:
             yield item, same
 

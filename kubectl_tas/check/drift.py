@@ -90,8 +90,10 @@ def condition(item: Placed, topologies: Mapping[str, Collection[str]]) -> Condit
 
 def declared_levels(fleet: Fleet) -> dict[str, Levels]:
     """The levels of every cluster topology of the repository."""
-    cluster = (topology for topology in fleet.topologies if topology.pool is None)
-    return {topology.name: tuple((level.key, level.label) for level in topology.levels) for topology in cluster}
+    return {
+        name: tuple((level.key, level.label) for level in topology.levels)
+        for name, topology in fleet.cluster_topologies.items()
+    }
 
 
 def domains(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
@@ -107,9 +109,8 @@ def drifts(fleet: Fleet, state: GroveState) -> tuple[Drift, ...]:
     if state.topologies is None:
         return ()
     declared = declared_levels(fleet)
-    topologies = {topology.name: topology for topology in fleet.topologies}
     return tuple(
-        Drift(name, declared.get(name), state.topologies.get(name), topologies.get(name))
+        Drift(name, declared.get(name), state.topologies.get(name), fleet.cluster_topologies.get(name))
         for name in sorted({*declared, *state.topologies})
         if declared.get(name) != state.topologies.get(name)
     )
@@ -130,8 +131,7 @@ def _unavailable(
 ) -> Iterator[Diagnostic]:
     places: dict[SetKey, Declared[PodCliqueSet] | None] = {}
     for item in fleet.pod_clique_sets:  # of two clusters nobody says which one was read
-        key = (item.namespace, item.name)
-        places[key] = None if key in places else item.declared
+        places[item.key] = None if item.key in places else item.declared
     for (namespace, name), placed in sets.items():
         found = condition(placed, live)
         if found is None or found.status == "False":

@@ -98,14 +98,9 @@ def _spelling(item: FleetPodGroup) -> Iterator[Diagnostic]:
         yield Diagnostic(PODGROUP_SPELLING, message, place, hint="Write subGroups.")
 
 
-def _sub_groups(item: FleetPodGroup) -> Iterator[tuple[SubGroup, KeyPath]]:
-    for index, sub_group in enumerate(item.declared.spec.spec.subGroups):
-        yield sub_group, ("spec", "subGroups", index)
-
-
 def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
     first: dict[str, KeyPath] = {}
-    for sub_group, path in _sub_groups(item):
+    for sub_group, path in item.sub_groups:
         place = item.declared.at(*path, "name")
         earlier = first.setdefault(sub_group.name, path)
         if earlier != path:
@@ -121,8 +116,8 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
-    by_name = {sub_group.name: sub_group for sub_group, _ in _sub_groups(item)}
-    for sub_group, path in _sub_groups(item):
+    by_name = {sub_group.name: sub_group for sub_group, _ in item.sub_groups}
+    for sub_group, path in item.sub_groups:
         if sub_group.parent is None:
             continue
         place = item.declared.at(*path, "parent")
@@ -158,7 +153,7 @@ def _cycle(start: str, by_name: dict[str, SubGroup]) -> tuple[str, ...]:
 def _minimums(item: FleetPodGroup) -> Iterator[Diagnostic]:
     spec, declared = item.declared.spec.spec, item.declared
     children: dict[str | None, int] = {}
-    for sub_group, _ in _sub_groups(item):
+    for sub_group, _ in item.sub_groups:
         children[sub_group.parent] = children.get(sub_group.parent, 0) + 1
     strict = item.backend.has(Feature.STRICT_MIN_MEMBER)
     if spec.minMember is not None and spec.subGroups:
@@ -166,7 +161,7 @@ def _minimums(item: FleetPodGroup) -> Iterator[Diagnostic]:
         message = "minMember on top is not read where there are SubGroups"
         yield _minimum(item, ("spec", "minMember"), message, hint)
     yield from _too_many(item, ("spec",), spec.minSubGroup, children.get(None, 0))
-    for sub_group, path in _sub_groups(item):
+    for sub_group, path in item.sub_groups:
         below = children.get(sub_group.name, 0)
         if below and sub_group.minMember is not None:
             message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'

@@ -37,10 +37,9 @@ PLACEMENT_OVERRIDDEN = Rule(
 def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every placement of a workload, of its replica types and of their segments."""
     for workload in fleet.workloads:
-        yield from _order(workload, workload.placement)
+        for placement in workload.placements:
+            yield from _order(workload, placement)
         for item in workload.templates:
-            yield from _order(workload, item.placement)
-            yield from _order(workload, item.segments.placement if item.segments else None)
             yield from _unsupported_placement(workload, item)
         yield from _merged(workload)
 
@@ -52,7 +51,7 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
     required, preferred = placement.required, placement.preferred
     if levels.index(preferred.level) <= levels.index(required.level):
         message = f'the preferred level "{preferred.written}" is not finer than the required "{required.written}"'
-        finer = [level.key for level in levels[levels.index(required.level) + 1 :]]
+        finer = placement.known.finer_keys(required.level)
         hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
         apart = required.path[:-1] != preferred.path[:-1]
         related = (Related("required here", workload.declared.at(*required.path)),) if apart else ()

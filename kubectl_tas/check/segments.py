@@ -197,7 +197,7 @@ def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -
     for asked in segments.asked:
         if levels.index(asked.level) <= levels.index(above.required.level):
             message = f'segments in one "{asked.written}" say nothing: all pods are in one "{above.required.written}"'
-            finer = [level.key for level in levels[levels.index(above.required.level) + 1 :]]
+            finer = above.known.finer_keys(above.required.level)
             hint = f"Use {' or '.join(finer)}." if finer else "No level is finer; leave the segments out."
             yield Diagnostic(SEGMENT_LEVEL, message, workload.declared.at(*asked.path), hint=hint)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.change import Change, is_deployed, kept_sets, scheduled_pods, set_key
+from kubectl_tas.check.change import Change, is_deployed, kept_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.grove import TEMPLATE, PackConstraint
 from kubectl_tas.model.repository import KeyPath
@@ -39,7 +39,7 @@ Asked = tuple[str | None, str | None]
 def changed_constraints(change: Change) -> Iterator[Diagnostic]:
     """Sets that are, or may be, deployed and ask for other domains than before."""
     for before, after in kept_sets(change):
-        if is_deployed(change, set_key(after)) is False:
+        if is_deployed(change, after.key) is False:
             continue
         hint = f"Take the change back, or delete the set {after.name} first, or give it another name."
         for what, old, new, place in _differences(before, after):
@@ -110,7 +110,7 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
             continue
         place = after.place_of(after.references[0][1])
         message = f'rule 3: the cluster topology changes since {change.revision} from "{old}" to "{new}"'
-        pods = scheduled_pods(change, set_key(after))
+        pods = scheduled_pods(change, after.key)
         if pods is None:
             hint = "Pass --cluster-state, or --context, to have it checked that no pod of the set is scheduled."
             if change.state is not None:

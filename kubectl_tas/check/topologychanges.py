@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.change import Change, kept_sets, live_sets, scheduled_pods, set_key
+from kubectl_tas.check.change import Change, kept_sets, live_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.live.grove import SetKey
-from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+from kubectl_tas.resolve.fleet import FleetTopology
 from kubectl_tas.resolve.placed import placed_by
 
 TOPOLOGY_REMOVED = Rule(
@@ -32,8 +32,8 @@ def removed_topologies(change: Change) -> Iterator[Diagnostic]:
     """What uses a cluster topology that is gone."""
     if not change.complete:
         return
-    after = _topologies(change.after)
-    for name, topology in _topologies(change.before).items():
+    after = change.after.cluster_topologies
+    for name, topology in change.before.cluster_topologies.items():
         if name in after:
             continue
         hint = "Bring it back, or move what uses it to another topology first."
@@ -54,7 +54,7 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
             yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
     for work in placed_by(change.after, topology):
         yield work.what, work.place
-    naming = {set_key(item) for item in change.after.pod_clique_sets if item.topology_name == name}
+    naming = {item.key for item in change.after.pod_clique_sets if item.topology_name == name}
     for key, live in live_sets(change).items():
         is_said = key in naming or (change.is_one_cluster and key in change.uses)
         if live.topology_name == name and not is_said:
@@ -63,8 +63,8 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
 
 def changed_levels(change: Change) -> Iterator[Diagnostic]:
     """Cluster topologies whose levels change while pods are, or may be, placed by them."""
-    after = _topologies(change.after)
-    for name, topology in _topologies(change.before).items():
+    after = change.after.cluster_topologies
+    for name, topology in change.before.cluster_topologies.items():
         current = after.get(name)
         if current is None or current.levels == topology.levels:
             continue
@@ -86,7 +86,7 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
 
 def _placed_by(change: Change, name: str) -> Iterator[SetKey]:
     """The sets that have, or may have, pods placed by a topology."""
-    kept = {set_key(before) for before, _ in kept_sets(change) if before.topology_name == name}
+    kept = {before.key for before, _ in kept_sets(change) if before.topology_name == name}
     live = {key for key, item in live_sets(change).items() if item.topology_name == name}
     other = {key for key, item in live_sets(change).items() if item.topology_name != name}
     for key in sorted((kept - other if change.is_one_cluster else kept) | live):
@@ -107,8 +107,3 @@ def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
 
 def _levels(topology: FleetTopology) -> str:
     return " > ".join(f"{level.key} ({level.label})" for level in topology.levels)
-
-
-def _topologies(fleet: Fleet) -> dict[str, FleetTopology]:
-    """Cluster topologies by name."""
-    return {topology.name: topology for topology in fleet.topologies if topology.pool is None}

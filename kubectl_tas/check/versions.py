@@ -116,8 +116,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
         last = kai.last_with_field(field)
         message = f"KAI {backend.release.version} has no spec.{field} any more; the last release with it is {last}"
         yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Remove the field.")
-    for index, sub_group in enumerate(spec.subGroups):
-        path = ("spec", "subGroups", index)
+    for sub_group, path in item.sub_groups:
         for field, feature in _SUB_GROUP_FIELDS.items():
             if field in sub_group.model_fields_set and _lacks(backend, feature):
                 place = declared.origin.locate((*path, field), key=True)

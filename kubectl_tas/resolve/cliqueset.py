@@ -86,6 +86,11 @@ class FleetPodCliqueSet:
         return own or (self.backend.namespace if self.backend else "default")
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name: what it is known by in its cluster."""
+        return self.namespace, self.name
+
+    @property
     def replicas(self) -> int:
         """How many times its template is there."""
         return self.declared.spec.spec.replicas

@@ -78,6 +78,10 @@ class FleetTopology:
         """The pool whose own it is."""
         return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
 
+    def finer_keys(self, level: Level) -> list[str]:
+        """The keys of the levels below ``level``."""
+        return [finer.key for finer in self.levels[self.levels.index(level) + 1 :]]
+
     def binding(self, backend: FleetBackend) -> str | None:
         """The existing topology of that backend's scheduler to use instead."""
         wanted = backend.scheduler_name

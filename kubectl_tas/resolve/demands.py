@@ -80,10 +80,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
     """Names of Topology objects, and levels by their node labels."""
     for path, topology in workload.fill:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
-    placements = [workload.placement]
-    for item in workload.templates:
-        placements += [item.placement, item.segments.placement if item.segments else None]
-    levels = [asked for placement in placements if placement for asked in placement.asked]
+    levels = [asked for placement in workload.placements for asked in placement.asked]
     for asked in (*levels, *workload.unread):
         yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.manifest import PodGroup, TopologyConstraint
+from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
 from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
@@ -228,11 +228,17 @@ class FleetPodGroup:
         return self.declared.spec.metadata.namespace or self.backend.namespace
 
     @property
+    def sub_groups(self) -> tuple[tuple[SubGroup, KeyPath], ...]:
+        """Every SubGroup with its place."""
+        written = self.declared.spec.spec.subGroups
+        return tuple((item, ("spec", "subGroups", index)) for index, item in enumerate(written))
+
+    @property
     def constraints(self) -> tuple[tuple[TopologyConstraint, KeyPath], ...]:
         """Every constraint with its place: its own, then those of its SubGroups."""
-        spec = self.declared.spec.spec
-        found: list[tuple[TopologyConstraint | None, KeyPath]] = [(spec.topologyConstraint, ("spec",))]
-        found += [(sub.topologyConstraint, ("spec", "subGroups", n)) for n, sub in enumerate(spec.subGroups)]
+        found: list[tuple[TopologyConstraint | None, KeyPath]]
+        found = [(self.declared.spec.spec.topologyConstraint, ("spec",))]
+        found += [(item.topologyConstraint, path) for item, path in self.sub_groups]
         return tuple((item, (*path, "topologyConstraint")) for item, path in found if item is not None)
 
 
@@ -275,6 +281,11 @@ class Fleet:
         """The PodCliqueSets whose pool is known."""
         found = (item.submitted for item in self.pod_clique_sets)
         return tuple(item for item in found if item is not None)
+
+    @cached_property
+    def cluster_topologies(self) -> dict[str, FleetTopology]:
+        """Cluster topologies by name, without the pools' own."""
+        return {topology.name: topology for topology in self.topologies if topology.pool is None}
 
     @cached_property
     def pool_by_name(self) -> dict[str, FleetPool]:

@@ -59,6 +59,16 @@ class ReplicaType:
     index_label: str | None = None
     """The label in which pods of this kind bear their index."""
 
+    @property
+    def annotations_path(self) -> KeyPath:
+        """Where the annotations of its template stand."""
+        return (*self.path, "metadata", "annotations")
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations of its template."""
+        return self.template.metadata.annotations if self.template else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:

@@ -59,12 +59,12 @@ class FleetReplicas:
     @property
     def annotations_path(self) -> KeyPath:
         """Where the annotations of its template stand."""
-        return (*self.type.path, "metadata", "annotations")
+        return self.type.annotations_path
 
     @property
     def annotations(self) -> dict[str, str]:
         """The annotations of its template."""
-        return self.type.template.metadata.annotations if self.type.template else {}
+        return self.type.annotations
 
     @property
     def pod_group(self) -> str | None:

@@ -67,8 +67,7 @@ class _Reader:
 
     def replicas(self, item: ReplicaType) -> FleetReplicas:
         """A replica type with what its template asks for."""
-        annotations = item.template.metadata.annotations if item.template else {}
-        where = (*item.path, "metadata", "annotations")
+        annotations, where = item.annotations, item.annotations_path
         placement = self.placement(annotations, where, _OF_PODS)
         segments, ignored = self._segments(item, annotations, where)
         if segments is None:
@@ -77,8 +76,7 @@ class _Reader:
 
     def beside(self, item: ReplicaType) -> FleetReplicas:
         """Pods that are no part of the gang, and so in none of its segments."""
-        annotations = item.template.metadata.annotations if item.template else {}
-        where = (*item.path, "metadata", "annotations")
+        annotations, where = item.annotations, item.annotations_path
         self.note_unread(annotations, where)
         asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
         ignored = NO_PART if asked else ""
