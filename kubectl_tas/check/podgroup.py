@@ -10,7 +10,8 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetPodGroup, FleetTopology
+from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import Placement
-from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.placement import FleetReplicas, Placement
+from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetWorkload
 
 PLACEMENT_ORDER = Rule(
     "placement-order",

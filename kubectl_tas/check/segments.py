@@ -11,9 +11,9 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.workload import LeaderWorkerSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import Placement
+from kubectl_tas.resolve.placement import FleetReplicas, Placement
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, SEGMENTED_KINDS, FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, SEGMENTED_KINDS, FleetWorkload
 from kubectl_tas.resolve.workloads import NO_PART
 
 SEGMENT_IGNORED = Rule(

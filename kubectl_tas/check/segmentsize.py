@@ -11,8 +11,9 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.workload import LeaderWorkerSet, SubGroupPolicy
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import FleetReplicas
 from kubectl_tas.resolve.replicas import LEADER, whole_number
-from kubectl_tas.resolve.workload import FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.workload import FleetWorkload
 
 SEGMENT_VALUE = Rule(
     "segment-value",

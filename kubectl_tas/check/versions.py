@@ -8,8 +8,9 @@ from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup, FleetPodGroup
+from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup
 from kubectl_tas.resolve.placement import Asked, Placement
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.workload import FleetWorkload
 
 VERSION_UNSUPPORTED = Rule(

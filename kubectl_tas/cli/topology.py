@@ -132,15 +132,16 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
 def _declared_uses(fleet: Fleet) -> list[Use]:
     """What each set of the repository uses, judged by the topologies of the repository."""
     from kubectl_tas.check.drift import declared_levels, domains
+    from kubectl_tas.draw.topology import set_cluster
 
-    known, several = domains(declared_levels(fleet)), len(fleet.backends) > 1
+    known = domains(declared_levels(fleet))
     return [
         _use(
-            (item.namespace, item.name),
+            item.key,
             item.spec,
             known,
             is_named=bool(item.named),
-            backend=item.backend.name if item.backend and several else None,
+            backend=set_cluster(fleet, item),
         )
         for item in fleet.pod_clique_sets
     ]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from kubectl_tas.kai import Feature
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.placement import Placement
+from kubectl_tas.resolve.placement import FleetReplicas, Placement
 from kubectl_tas.resolve.replicas import LEADER, WORKERS
 from kubectl_tas.resolve.segments import Segment, cut_group
-from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.workload import PREDICTED_KINDS, FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)

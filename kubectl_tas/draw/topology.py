@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.drift import CONDITION, condition, declared_levels, domains
 from kubectl_tas.kai import Feature
-from kubectl_tas.report import table
+from kubectl_tas.report import table, usage
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology
 from kubectl_tas.resolve.placed import placed_by
@@ -53,10 +53,14 @@ def sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
     return [item for item in fleet.pod_clique_sets if item.topology_name == topology.name]
 
 
+def set_cluster(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
+    """The cluster of a set, where there are several."""
+    return item.backend.name if item.backend and len(fleet.backends) > 1 else None
+
+
 def set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
     """Cluster, where there are several, namespace and name."""
-    cluster = [item.backend.name] if item.backend and len(fleet.backends) > 1 else []
-    return "/".join([*cluster, item.namespace, item.name])
+    return usage.full_name(set_cluster(fleet, item), *item.key)
 
 
 def _sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:

@@ -12,10 +12,10 @@ from kubectl_tas.draw.picture import Branch, Picture, picture_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, Level
-from kubectl_tas.resolve.placement import Placement, Segments
+from kubectl_tas.resolve.placement import FleetReplicas, Placement, Segments
 from kubectl_tas.resolve.replicas import LEADER
 from kubectl_tas.resolve.segments import group_segment_at, segment_at, segment_of, worker_segment
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +39,7 @@ def picture(fleet: Fleet, workload: FleetWorkload) -> Picture:
 
 def seats(workload: FleetWorkload, index: int) -> tuple[Seat, ...]:
     """Where the pod with ``index`` is, for each replica type with segments; none where no segment has it."""
-    if not workload.lists_segments:
-        return tuple(seat for item in workload.replicas for seat in _unlisted_seat(workload, item, index))
-    found = []
-    for item in workload.replicas:
-        if item.segments is not None:
-            parts = gang_of(workload).parts
-            if workload.kind == "LeaderWorkerSet":
-                parts = tuple(part for part in parts if part.name != LEADER)
-            else:
-                parts = next(part.parts for part in parts if part.name == workload.sub_group(item))
-            for part in parts:
-                if part.indices is not None and part.indices[0] <= index <= part.indices[1]:
-                    name = _replica_type(workload, item, index)
-                    found.append(Seat(name, part.name, part.indices, item.segments.index_label))
-    return tuple(found)
+    return tuple(seat for item in workload.replicas for seat in _seat(workload, item, index))
 
 
 def _replica_type(workload: FleetWorkload, item: FleetReplicas, index: int) -> str:
@@ -90,8 +76,7 @@ def _words(what: Literal["required", "preferred"], segments: Segments) -> Iterat
         yield f"each {what} in one {asked.level.key} ({asked.level.label})"
 
 
-def _unlisted_seat(workload: FleetWorkload, item: FleetReplicas, index: int) -> Iterator[Seat]:
-    """Where a pod is whose segment is not listed."""
+def _seat(workload: FleetWorkload, item: FleetReplicas, index: int) -> Iterator[Seat]:
     kind, segments = item.type, item.segments
     if segments is None or index >= kind.indices + int(workload.kind == "LeaderWorkerSet"):
         return
@@ -100,12 +85,25 @@ def _unlisted_seat(workload: FleetWorkload, item: FleetReplicas, index: int) -> 
             return
         number = worker_segment(index, kind.replicas, segments.size)
         one = group_segment_at(number, kind.replicas, segments.size, leader_excluded=segments.leader_excluded)
-        span, name = (0 if one.has_leader else one.first, one.last), f"segment-{number}"
+        span = (0 if one.has_leader else one.first, one.last)
     else:
         number = segment_of(index, segments.size)
         one = segment_at(number, kind.indices, kind.minimum, segments.size)
-        span, name = (one.first, one.last), names.as_label(f"{kind.name}-{number}")
+        span = (one.first, one.last)
+    name = _segment_name(workload, item, number)
     yield Seat(_replica_type(workload, item, index), name, span, segments.index_label)
+
+
+def _segment_name(workload: FleetWorkload, item: FleetReplicas, number: int) -> str:
+    """The SubGroup of a segment; of those that are too many to be listed, what it would be called."""
+    is_group = workload.kind == "LeaderWorkerSet"
+    if not workload.lists_segments:
+        return f"segment-{number}" if is_group else names.as_label(f"{item.type.name}-{number}")
+    parts = gang_of(workload).parts
+    if is_group:
+        return [part.name for part in parts if part.name != LEADER][number]
+    own = next(part for part in parts if part.name == workload.sub_group(item))
+    return own.parts[number].name
 
 
 def _gang(fleet: Fleet, workload: FleetWorkload) -> Part:

@@ -40,7 +40,7 @@ class Use:
     @property
     def full_name(self) -> str:
         """Cluster, where there are several, namespace and name."""
-        return "/".join(part for part in (self.backend, self.namespace, self.name) if part is not None)
+        return full_name(self.backend, self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,11 @@ class Difference:
     declared: tuple[tuple[str, str], ...] | None
     """Domain and node label of each level; None: no file has it."""
     live: tuple[tuple[str, str], ...] | None
+
+
+def full_name(backend: str | None, namespace: str, name: str) -> str:
+    """What a set is called; ``backend`` is None where there is one cluster."""
+    return "/".join(part for part in (backend, namespace, name) if part is not None)
 
 
 def render(uses: Sequence[Use]) -> str:

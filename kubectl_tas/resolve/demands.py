@@ -11,7 +11,8 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workload import FleetReplicas, FleetWorkload
+from kubectl_tas.resolve.placement import FleetReplicas
+from kubectl_tas.resolve.workload import FleetWorkload
 
 JOB_TEMPLATES = ("CronJob", "JobSet")
 """The kinds that make jobs, whose labels are in a template of their own above that of the pods."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
 from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
@@ -16,6 +15,7 @@ from kubectl_tas.resolve.clusters import FleetBackend as FleetBackend
 from kubectl_tas.resolve.clusters import FleetTopology as FleetTopology
 from kubectl_tas.resolve.clusters import Level as Level
 from kubectl_tas.resolve.names import SEPARATOR
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
 from kubectl_tas.resolve.submission import Submission
 
@@ -213,33 +213,6 @@ class FleetWorkflow(Submission):
     def gpus(self) -> int:
         """GPUs that all its groups ask for."""
         return sum(group.gpus for group in self.groups)
-
-
-@dataclass(frozen=True, slots=True)
-class FleetPodGroup:
-    """A hand-written PodGroup, and the cluster it is for."""
-
-    declared: Declared[PodGroup]
-    backend: FleetBackend
-
-    @property
-    def namespace(self) -> str:
-        """Its own namespace, or the backend's."""
-        return self.declared.spec.metadata.namespace or self.backend.namespace
-
-    @property
-    def sub_groups(self) -> tuple[tuple[SubGroup, KeyPath], ...]:
-        """Every SubGroup with its place."""
-        written = self.declared.spec.spec.subGroups
-        return tuple((item, ("spec", "subGroups", index)) for index, item in enumerate(written))
-
-    @property
-    def constraints(self) -> tuple[tuple[TopologyConstraint, KeyPath], ...]:
-        """Every constraint with its place: its own, then those of its SubGroups."""
-        found: list[tuple[TopologyConstraint | None, KeyPath]]
-        found = [(self.declared.spec.spec.topologyConstraint, ("spec",))]
-        found += [(item.topologyConstraint, path) for item, path in self.sub_groups]
-        return tuple((item, (*path, "topologyConstraint")) for item, path in found if item is not None)
 
 
 @dataclass(frozen=True)

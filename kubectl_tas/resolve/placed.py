@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Location
-from kubectl_tas.resolve.fleet import Fleet, FleetPodGroup, FleetTopology, FleetWorkflow
+from kubectl_tas.resolve.fleet import Fleet, FleetTopology, FleetWorkflow
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.workload import FleetWorkload
 
 

@@ -1,11 +1,14 @@
-"""What annotations ask for: how close pods must run, and in which segments."""
+"""What annotations ask for: how close pods must run, in which segments, and of which replica type."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kubectl_tas.model import labels
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve.fleet import FleetTopology, Level
+from kubectl_tas.resolve.replicas import ReplicaType
+from kubectl_tas.resolve.segments import Segment, cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,46 @@ class Segments:
     """The label that tells a pod's index."""
     leader_excluded: bool = False
     """Of a LeaderWorkerSet: whether its leader is in no segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReplicas:
+    """A replica type with its placement and its segments."""
+
+    type: ReplicaType
+    placement: Placement | None
+    """By the annotations of its own template."""
+    segments: Segments | None
+    """None where it asks for none, or where they are ignored."""
+    ignored: str = ""
+    """Why the segments it asks for are ignored."""
+
+    @property
+    def cuts(self) -> tuple[Segment, ...]:
+        """Its segments by index; none of a LeaderWorkerSet, whose groups are cut with their leader."""
+        if self.segments is None:
+            return ()
+        return cut(self.type.indices, self.type.minimum, self.segments.size, self.type.replicas)
+
+    @property
+    def segment_count(self) -> int:
+        """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
+        return -(-self.type.indices // self.segments.size) if self.segments else 0
+
+    @property
+    def annotations_path(self) -> KeyPath:
+        """Where the annotations of its template stand."""
+        return self.type.annotations_path
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations of its template."""
+        return self.type.annotations
+
+    @property
+    def pod_group(self) -> str | None:
+        """The PodGroup that its template names."""
+        return self.annotations.get(labels.POD_GROUP)
 
 
 def merged(root: Placement | None, own: Placement | None) -> tuple[Placement | None, tuple[Asked, ...]]:

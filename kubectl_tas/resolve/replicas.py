@@ -9,6 +9,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.kubeflow import KubeflowSpec, PyTorchJob
 from kubectl_tas.model.podtemplate import PodTemplate, Resources
+from kubectl_tas.model.ray import RayJob
 from kubectl_tas.model.replicated import ReplicatedSpec
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.workload import (
@@ -19,7 +20,6 @@ from kubectl_tas.model.workload import (
     JobSet,
     JobSpec,
     LeaderWorkerSet,
-    RayJob,
     StatefulSet,
     TrainJob,
 )

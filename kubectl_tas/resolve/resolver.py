@@ -9,18 +9,11 @@ from kubectl_tas import kai
 from kubectl_tas.model.config import Backend, ConfigSpec
 from kubectl_tas.model.repository import Declared, KeyPath, Repository
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import (
-    Dangling,
-    Fleet,
-    FleetBackend,
-    FleetPodGroup,
-    FleetPool,
-    FleetSubpool,
-    FleetTopology,
-)
+from kubectl_tas.resolve.fleet import Dangling, Fleet, FleetBackend, FleetPool, FleetSubpool, FleetTopology
 from kubectl_tas.resolve.grove import resolve_grove, resolve_sets
 from kubectl_tas.resolve.joint import join_gangs
 from kubectl_tas.resolve.levels import cluster_topologies, pool_topology
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.queues import asked_quota
 from kubectl_tas.resolve.workflows import resolve_workflow
 from kubectl_tas.resolve.workloads import resolve_workload

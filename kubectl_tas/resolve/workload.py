@@ -14,9 +14,9 @@ from kubectl_tas.model.workflow import Priority
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import FleetPool, FleetSubpool
-from kubectl_tas.resolve.placement import Asked, Placement, Segments, merged
-from kubectl_tas.resolve.replicas import ReplicaType, Shape
-from kubectl_tas.resolve.segments import Segment, cut, waited_for, worker_segment
+from kubectl_tas.resolve.placement import Asked, FleetReplicas, Placement, merged
+from kubectl_tas.resolve.replicas import Shape
+from kubectl_tas.resolve.segments import waited_for, worker_segment
 from kubectl_tas.resolve.submission import Submission
 
 PRIORITIES: dict[str, Priority] = {"HIGH": "HIGH", "NORMAL": "NORMAL", "LOW": "LOW"}
@@ -30,46 +30,6 @@ PREDICTED_KINDS = ("Job", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "MPIJob
 """The kinds whose PodGroup is predicted."""
 MAX_SEGMENTS = 1000
 """Segments of a workload up to which they are listed and a preview is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class FleetReplicas:
-    """A replica type with its placement and its segments."""
-
-    type: ReplicaType
-    placement: Placement | None
-    """By the annotations of its own template."""
-    segments: Segments | None
-    """None where it asks for none, or where they are ignored."""
-    ignored: str = ""
-    """Why the segments it asks for are ignored."""
-
-    @property
-    def cuts(self) -> tuple[Segment, ...]:
-        """Its segments by index; none of a LeaderWorkerSet, whose groups are cut with their leader."""
-        if self.segments is None:
-            return ()
-        return cut(self.type.indices, self.type.minimum, self.segments.size, self.type.replicas)
-
-    @property
-    def segment_count(self) -> int:
-        """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
-        return -(-self.type.indices // self.segments.size) if self.segments else 0
-
-    @property
-    def annotations_path(self) -> KeyPath:
-        """Where the annotations of its template stand."""
-        return self.type.annotations_path
-
-    @property
-    def annotations(self) -> dict[str, str]:
-        """The annotations of its template."""
-        return self.type.annotations
-
-    @property
-    def pod_group(self) -> str | None:
-        """The PodGroup that its template names."""
-        return self.annotations.get(labels.POD_GROUP)
 
 
 @dataclass(frozen=True, slots=True)

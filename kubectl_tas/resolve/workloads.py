@@ -9,10 +9,10 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Declared, KeyPath
 from kubectl_tas.model.workload import AnyWorkload, LeaderWorkerSet
 from kubectl_tas.resolve.fleet import Dangling, FleetPool, FleetTopology, Level
-from kubectl_tas.resolve.placement import Asked, Placement, Segments
+from kubectl_tas.resolve.placement import Asked, FleetReplicas, Placement, Segments
 from kubectl_tas.resolve.replicas import WORKERS, ReplicaType, shape, whole_number
 from kubectl_tas.resolve.targets import pick_target
-from kubectl_tas.resolve.workload import FleetReplicas, FleetWorkload, is_owned
+from kubectl_tas.resolve.workload import FleetWorkload, is_owned
 
 ROOT: KeyPath = ("metadata", "annotations")
 """Where the annotations of a workload stand."""
