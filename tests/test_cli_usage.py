@@ -10,15 +10,18 @@ import pytest
 
 from tests.support.cli import kubectl_tas
 from tests.support.grove import (
+    binding,
     clique,
     clique_set,
     declare,
     findings,
+    job,
     live_clique,
     live_set,
     live_topology,
     of,
     operator,
+    pod_group,
     rules,
     state,
     topology,
@@ -364,9 +367,8 @@ def test_admit_judges_a_set(repository: Path, tmp_path: Path) -> None:
 
 class TestDescribe:
     def test_a_cluster_topology(self, repository: Path) -> None:
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
         sets = [clique_set(asked, name=asked, named="racks") for asked in ("rack", "block")]
-        root = declare(repository, topology(spec=bound), *sets)
+        root = declare(repository, topology(spec=binding()), *sets)
         assert kubectl_tas("topology", "describe", "racks", "-C", root).out == (
             "Name:      racks\n"
             "Kind:      ClusterTopologyBinding\n"
@@ -419,26 +421,9 @@ class TestDescribe:
         assert "PodCliqueSets" not in shown
 
     def test_work_that_is_placed(self, repository: Path) -> None:
-        job = """
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: sweep
-  labels: {kubectl-tas/pool: team}
-  annotations: {kai.scheduler/topology: racks, kai.scheduler/topology-required-placement: rack}
-spec: {template: {spec: {containers: [{name: main, image: busybox}]}}}
-"""
-        group = """
-apiVersion: scheduling.run.ai/v2alpha2
-kind: PodGroup
-metadata: {name: by-hand}
-spec:
-  queue: osmo-pool-default-team--shared
-  minMember: 1
-  topologyConstraint: {topology: racks, requiredTopologyLevel: example.com/rack}
-"""
-        free = job.replace("sweep", "free").replace("kai.scheduler/topology-required-placement: rack", "a: b")
-        root = declare(repository, topology(), topology("other"), job, free, group)
+        placed = job("rack")
+        free = placed.replace("sweep", "free").replace("kai.scheduler/topology-required-placement: rack", "a: b")
+        root = declare(repository, topology(), topology("other"), placed, free, pod_group("rack"))
         queue = "osmo-pool-default-team--shared"
         shown = kubectl_tas("topology", "describe", "racks", "-C", root).out
         table = f"  NAME              QUEUE\n  Job sweep         {queue}\n  PodGroup by-hand  {queue}\n"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import LEVELS, Object, deployment, pytorch_job, template, workload
+from tests.support.cli import kubectl_tas
+from tests.support.workloads import Object, deployment, problems, pytorch_job, template, workload
 
 NAMED = {"pod-group-name": "zz"}
 SKIPPED = {"kai.scheduler/skip-podgrouper": "true"}
@@ -25,20 +23,10 @@ def job(annotations: dict[str, str], labels: dict[str, str] | None = None) -> Ob
     return workload("batch/v1", "Job", "j", labels, {"parallelism": 2, "template": template(annotations=annotations)})
 
 
-def found(root: Path, *workloads: Object, version: str = "0.17") -> dict[str, str]:
-    """The messages of what is found, by rule."""
-    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
-    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
-    files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
-    write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
-    diagnostics = json.loads(kubectl_tas("validate", "-o", "json", "-C", root).out)["diagnostics"]
-    return {item["rule"]: item["message"] for item in diagnostics}
-
-
 def test_a_subgroup_of_a_podgroup_that_has_none(repository: Path) -> None:
     own = deployment("d", {"kubectl-tas/podgroup": "owned"})
     own["spec"]["template"]["metadata"] = {"labels": {"kai.scheduler/subgroup-name": "x"}}
-    message = found(repository, own)["workload-conflict"]
+    message = problems(repository, own)["workload-conflict"]
     assert (
         message == 'kai.scheduler/subgroup-name is "x", but the PodGroup that the workload\'s labels ask for has none'
     )
@@ -55,7 +43,7 @@ def test_a_subgroup_of_a_podgroup_that_has_none(repository: Path) -> None:
     ids=["both", "skipped", "named"],
 )
 def test_a_podgroup_that_nobody_makes(repository: Path, annotations: dict[str, str], message: str) -> None:
-    assert found(repository, job(annotations)) == {"podgroup-elsewhere": message}
+    assert problems(repository, job(annotations)) == {"podgroup-elsewhere": message}
     assert kubectl_tas("render", "-C", repository).code == 0
     assert not (repository / "manifests/preview").exists()
     explained = kubectl_tas("workflow", "explain", "j", "-C", repository).out
@@ -64,16 +52,16 @@ def test_a_podgroup_that_nobody_makes(repository: Path, annotations: dict[str, s
 
 
 def test_a_podgroup_that_is_declared(repository: Path) -> None:
-    assert found(repository, job({**NAMED, **SKIPPED}), POD_GROUP) == {}
+    assert problems(repository, job({**NAMED, **SKIPPED}), POD_GROUP) == {}
 
 
 def test_one_of_several_templates(repository: Path) -> None:
-    assert "podgroup-elsewhere" in found(repository, pytorch_job("p", annotations=SKIPPED))
+    assert "podgroup-elsewhere" in problems(repository, pytorch_job("p", annotations=SKIPPED))
     assert kubectl_tas("render", "-C", repository).code == 0
     assert not (repository / "manifests/preview").exists()
 
 
 def test_an_annotation_that_the_release_does_not_read(repository: Path) -> None:
-    assert found(repository, job(SKIPPED), version="0.14") == {}
+    assert problems(repository, job(SKIPPED), version="0.14") == {}
     assert kubectl_tas("render", "-C", repository).code == 0
     assert (repository / "manifests/preview/podgroup-job-j.yaml").exists()

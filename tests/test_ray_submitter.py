@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import LEVELS, ZONE, Object, ray_job, segments, template
+from tests.support.cli import kubectl_tas
+from tests.support.workloads import ZONE, Object, problems, ray_job, segments, template
 
 OWNED = {"kubectl-tas/podgroup": "owned"}
 INDEX = {"kai.scheduler/pod-index-label": "example.com/index"}
@@ -21,46 +20,36 @@ def submitted(annotations: dict[str, str], *groups: str, labels: dict[str, str] 
     return found
 
 
-def found(root: Path, job: Object, version: str = "0.17") -> dict[str, str]:
-    """What is found, by rule."""
-    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
-    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
-    files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
-    write(root, {**files, "workflows/w.yaml": yaml.safe_dump(job)})
-    diagnostics = json.loads(kubectl_tas("validate", "-o", "json", "-C", root).out)["diagnostics"]
-    return {item["rule"]: item["message"] for item in diagnostics}
-
-
 @pytest.mark.parametrize("groups", [(), ("w",)])
 @pytest.mark.parametrize("more", [{}, INDEX], ids=["no-index", "index"])
 def test_its_segments_are_ignored(repository: Path, groups: tuple[str, ...], more: dict[str, str]) -> None:
-    messages = found(repository, submitted({**segments(1), **more}, *groups))
+    messages = problems(repository, submitted({**segments(1), **more}, *groups))
     assert messages["segment-ignored"].startswith("the segments of submitter are ignored: ")
 
 
 def test_a_size_that_cannot_be_used(repository: Path) -> None:
-    assert "segment-value" in found(repository, submitted({**segments(0), **INDEX}))
+    assert "segment-value" in problems(repository, submitted({**segments(0), **INDEX}))
 
 
 def test_segments_of_an_owned_one(repository: Path) -> None:
-    assert "podgroup-owned" in found(repository, submitted({**segments(1), **INDEX}, labels=OWNED))
+    assert "podgroup-owned" in problems(repository, submitted({**segments(1), **INDEX}, labels=OWNED))
 
 
 @pytest.mark.parametrize("groups", [(), ("w",)])
 def test_nothing_places_it(repository: Path, groups: tuple[str, ...]) -> None:
-    messages = found(repository, submitted(ZONE, *groups))
+    messages = problems(repository, submitted(ZONE, *groups))
     message = 'KAI makes no SubGroup of submitter in a RayJob, so nothing keeps them within one "zone"'
     assert messages == {"placement-unsupported": message}
-    assert found(repository, submitted(ZONE, *groups, labels=OWNED)) == {}
+    assert problems(repository, submitted(ZONE, *groups, labels=OWNED)) == {}
 
 
 def test_a_release_without_subgroups(repository: Path) -> None:
-    assert "version-unsupported" in found(repository, submitted(ZONE), version="0.9")
+    assert "version-unsupported" in problems(repository, submitted(ZONE), version="0.9")
 
 
 @pytest.mark.parametrize("labels", [None, OWNED])
 def test_its_pod_is_drawn(repository: Path, labels: dict[str, str] | None) -> None:
-    found(repository, submitted({}, "w", labels=labels))
+    problems(repository, submitted({}, "w", labels=labels))
     out = kubectl_tas("workflow", "explain", "r", "-o", "json", "-C", repository).out
     (group,) = json.loads(out)["podGroups"]
     assert json.loads(out)["gpus"] == group["gpus"] == group["pods"] == 4
@@ -69,7 +58,7 @@ def test_its_pod_is_drawn(repository: Path, labels: dict[str, str] | None) -> No
 def test_its_pod_is_no_part_of_a_gang_that_is_drawn(repository: Path) -> None:
     job = submitted({}, "w")
     job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"] = template(annotations={**segments(1), **INDEX})
-    found(repository, job)
+    problems(repository, job)
     text = " ".join(kubectl_tas("workflow", "explain", "r", "-C", repository).out.split())
     assert "GPUs: 4" in text
     assert "Beside: submitter, 1 pod with 1 GPU, is no part of the gang" in text

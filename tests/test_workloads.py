@@ -18,6 +18,7 @@ from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, at
 from tests.support.rendered import render_copy
+from tests.support.workloads import LEVELS
 
 PUBLISHED = {
     "elastic-imagenet.yaml": "pytorchjob-elastic-imagenet.yaml",
@@ -27,13 +28,6 @@ PUBLISHED = {
 }
 """Manifests as their projects publish them, and the files they become."""
 DOCS = ROOT / "docs/workloads.md"
-LEVELS = """\
-  topology_keys:
-  - key: zone
-    label: topology.kubernetes.io/zone
-  - key: rack
-    label: topology.kubernetes.io/rack
-"""
 
 
 def job(name: str = "sweep", gpus: int = 1, pods: int = 4, labels: str = "", pool_name: str = "team") -> str:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.workloads import LEVELS, Object, deployment, pytorch_job, segments, stateful_set
+from tests.support.workloads import LEVELS, Object, declare, deployment, pytorch_job, segments, stateful_set
 
 GANG = {"kubectl-tas/gang": "g1"}
 LOW = {"kubectl-tas/priority": "LOW"}
@@ -17,9 +17,7 @@ LOW = {"kubectl-tas/priority": "LOW"}
 
 def found(root: Path, guarantee: int, *workloads: Object, spec: str = "", version: str = "0.17") -> list[str]:
     """What is found in a repository of these workloads: the place, the rule and the message of each."""
-    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
-    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
-    write(root, {"tas.yaml": yaml.safe_dump(document), "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+    declare(root, *workloads, version=version)
     write(root, {"pools/p.yaml": pool(guarantee=guarantee, spec=LEVELS).replace("    gpu:\n", f"    gpu:\n{spec}")})
     diagnostics = json.loads(kubectl_tas("validate", "-o", "json", "-C", root).out)["diagnostics"]
     return [f"{item['rule']}: {item['message']}" for item in diagnostics]

@@ -12,6 +12,7 @@ from kubectl_tas.model.topology import DOMAINS
 from tests.support.cli import kubectl_tas
 from tests.support.grove import (
     ALL,
+    binding,
     clique,
     clique_set,
     declare,
@@ -353,9 +354,8 @@ class TestClusterTopology:
         assert rules(declare(repository, topology("racks", "host"))) == []
 
     def test_it_has_at_most_seven(self, repository: Path) -> None:
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
-        assert rules(declare(repository, topology("racks", f"{ALL} numa", bound))) == []
-        assert rules(declare(repository, topology("racks", f"{ALL} numa numa", bound))) == ["invalid-value"]
+        assert rules(declare(repository, topology("racks", f"{ALL} numa", binding()))) == []
+        assert rules(declare(repository, topology("racks", f"{ALL} numa numa", binding()))) == ["invalid-value"]
 
     @pytest.mark.parametrize(
         ("text", "found"),
@@ -367,16 +367,14 @@ class TestClusterTopology:
     def test_what_kai_refuses_counts_only_where_it_is_asked(self, repository: Path, text: str, found: str) -> None:
         """Levels below a host, and labels that no node can carry, are KAI's own limits."""
         off = "scheduler: {profiles: [{name: kai-scheduler, config: {createTopologyResources: false}}]}\n"
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
         assert rules(declare(repository, operator(), text)) == [found]
         assert rules(declare(repository, operator(more=off), text)) == []
-        bound = text.replace("kind: ClusterTopology", "kind: ClusterTopologyBinding") + bound
+        bound = text.replace("kind: ClusterTopology", "kind: ClusterTopologyBinding") + binding()
         assert rules(declare(repository, operator(), bound)) == []
 
     @pytest.mark.parametrize(("name", "found"), [("by-hand", []), ("by.hand", []), ("By Hand", ["name-invalid"])])
     def test_a_binding_names_an_object(self, repository: Path, name: str, found: list[str]) -> None:
-        bound = f"  schedulerTopologyBindings:\n  - {{schedulerName: kai-scheduler, topologyReference: {name}}}\n"
-        assert rules(declare(repository, topology(spec=bound))) == found
+        assert rules(declare(repository, topology(spec=binding(name)))) == found
 
     def test_its_later_name(self, repository: Path) -> None:
         text = topology().replace("kind: ClusterTopology", "kind: ClusterTopologyBinding")

@@ -15,45 +15,24 @@ from tests.support.grove import (
     clique_set,
     declare,
     findings,
+    job,
     live_clique,
     live_set,
     live_topology,
     of,
     operator,
+    pod_group,
     rules,
     scaling_group,
     state,
     topology,
     two_clusters,
+    workflow,
 )
 from tests.support.history import commit
 
 WIDER = "zone block rack host"
-WORKFLOW = """
-workflow:
-  name: train
-  pool: team
-  tasks: [{name: t, image: busybox, resource: r}]
-  resources: {r: {gpu: 1, topology: [{key: zone, group: g}]}}
-"""
-JOB = """
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: sweep
-  labels: {kubectl-tas/pool: team}
-  annotations: {kai.scheduler/topology: racks, kai.scheduler/topology-required-placement: zone}
-spec: {template: {spec: {containers: [{name: main, image: busybox}]}}}
-"""
-POD_GROUP = """
-apiVersion: scheduling.run.ai/v2alpha2
-kind: PodGroup
-metadata: {name: by-hand}
-spec:
-  queue: osmo-pool-default-team--shared
-  minMember: 1
-  topologyConstraint: {topology: racks, requiredTopologyLevel: topology.kubernetes.io/zone}
-"""
+WORKFLOW, JOB, POD_GROUP = workflow("zone"), job("zone"), pod_group("zone")
 
 
 def in_pool(root: Path, *documents: str, named: bool = True) -> Path:

@@ -17,7 +17,19 @@ from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.resolver import resolve
 from tests.support.cli import kubectl_tas, write
-from tests.support.grove import KEYS, clique, clique_set, declare, operator, rules, scaling_group, topology
+from tests.support.grove import (
+    KEYS,
+    binding,
+    clique,
+    clique_set,
+    declare,
+    operator,
+    pod_group,
+    rules,
+    scaling_group,
+    topology,
+    workflow,
+)
 
 WORKERS = scaling_group("workers", "server", replicas=3, minimum=1)
 
@@ -185,8 +197,7 @@ class TestTopologies:
         assert [name for name in found if name.startswith("Topology")] == ["Topology racks"]
 
     def test_a_binding_names_an_existing_one(self, repository: Path) -> None:
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
-        declare(repository, topology(spec=bound), clique_set("zone", named="racks"))
+        declare(repository, topology(spec=binding()), clique_set("zone", named="racks"))
         found = rendered(repository)
         assert not any(name.startswith("Topology") for name in found)
         assert found["PodGang chat-0"]["metadata"]["annotations"]["grove.io/topology-name"] == "by-hand"
@@ -198,7 +209,6 @@ class TestTopologies:
         self, repository: Path, written: str | None, on_template: bool
     ) -> None:
         """The Topology to name is the existing one, whichever way the workload comes to it."""
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
         asked = {"kai.scheduler/topology-required-placement": "rack"}
         job: dict[str, Any] = {
             "apiVersion": "batch/v1",
@@ -208,7 +218,7 @@ class TestTopologies:
         }
         metadata = job["spec"]["template"]["metadata"] if on_template else job["metadata"]
         metadata["annotations"] = asked | ({"kai.scheduler/topology": written} if written else {})
-        declare(repository, topology(spec=bound), yaml.safe_dump(job))
+        declare(repository, topology(spec=binding()), yaml.safe_dump(job))
         with (repository / "pools/team.yaml").open("a") as file:
             file.write("  topology: racks\n")
         found = rendered(repository)
@@ -226,39 +236,25 @@ class TestTopologies:
         ],
     )
     def test_a_binding_is_known_to_pod_groups(self, repository: Path, named: str, level: str, found: list[str]) -> None:
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: kai-scheduler, topologyReference: by-hand}\n"
-        constraint = f"{{topology: {named}, requiredTopologyLevel: {KEYS[level]}}}"
-        queue = "osmo-pool-default-team--shared"
-        pod_group = (
-            "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: p}\n"
-            f"spec: {{queue: {queue}, minMember: 1, topologyConstraint: {constraint}}}\n"
-        )
-        root = declare(repository, topology(spec=bound), pod_group)
+        root = declare(repository, topology(spec=binding()), pod_group(level, named))
         assert rules(root) == found
         if named == "racks":
             assert "= help: Write by-hand." in kubectl_tas("validate", "-C", root).out
 
     def test_a_binding_of_another_scheduler_does_not_count(self, repository: Path) -> None:
-        bound = "  schedulerTopologyBindings:\n  - {schedulerName: volcano, topologyReference: other}\n"
-        found = rendered(declare(repository, topology(spec=bound), clique_set("zone", named="racks")))
+        other = topology(spec=binding("other", "volcano"))
+        found = rendered(declare(repository, other, clique_set("zone", named="racks")))
         assert "Topology racks" in found
         assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
 
     @pytest.mark.parametrize("name", ["racks", "grove-topology"])
     def test_pools_may_name_them(self, repository: Path, name: str) -> None:
-        workflow = """
-workflow:
-  name: train
-  pool: team
-  tasks: [{name: t, image: busybox, resource: r}]
-  resources: {r: {gpu: 1, topology: [{key: rack, group: g}]}}
-"""
-        declare(repository, operator(), topology(), workflow)
+        declare(repository, operator(), topology(), workflow("rack"))
         with (repository / "pools/team.yaml").open("a") as file:
             file.write(f"  topology: {name}\n")
         found = rendered(repository)
-        (pod_group,) = [item for key, item in found.items() if key.startswith("PodGroup")]
-        assert pod_group["spec"]["topologyConstraint"] == required("rack", name)
+        (found_group,) = [item for key, item in found.items() if key.startswith("PodGroup")]
+        assert found_group["spec"]["topologyConstraint"] == required("rack", name)
 
 
 class TestEmission:

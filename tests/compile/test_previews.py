@@ -6,20 +6,19 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tests.support.cli import kubectl_tas, pool, write
+from tests.support.cli import kubectl_tas
 from tests.support.crds import server
 from tests.support.golden import ROOT, case_input, cases
 from tests.support.rendered import PREVIEW, load, render_copy, text
 from tests.support.webhooks import refusals
 from tests.support.workloads import (
-    LEVELS,
     ZONE,
     Object,
+    declare,
     leader_worker_set,
     pytorch_job,
     segments,
@@ -44,10 +43,7 @@ def test_previews_are_valid(case: Path, tmp_path: Path) -> None:
 
 def previews(root: Path, version: str, *workloads: Object) -> dict[str, Object]:
     """The previews of workloads in a repository with one pool, by the name of the PodGroup."""
-    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
-    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
-    files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
-    write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+    declare(root, *workloads, version=version)
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.err
     found = [load(path) for path in sorted((root / "manifests" / PREVIEW).glob("*.yaml"))]

@@ -39,6 +39,11 @@ spec:
 {spec}"""
 
 
+def binding(reference: str = "by-hand", scheduler: str = "kai-scheduler") -> str:
+    """A field of a ClusterTopologyBinding: the Topology that exists already."""
+    return f"  schedulerTopologyBindings:\n  - {{schedulerName: {scheduler}, topologyReference: {reference}}}\n"
+
+
 def operator(domains: str = ALL, *, enabled: bool = True, more: str = "") -> str:
     """An OperatorConfiguration."""
     return f"""\
@@ -48,6 +53,43 @@ topologyAwareScheduling:
   enabled: {str(enabled).lower()}
   levels: {levels(domains)}
 {more}"""
+
+
+def workflow(domain: str) -> str:
+    """A workflow of the pool that asks for a level."""
+    return f"""
+workflow:
+  name: train
+  pool: team
+  tasks: [{{name: t, image: busybox, resource: r}}]
+  resources: {{r: {{gpu: 1, topology: [{{key: {domain}, group: g}}]}}}}
+"""
+
+
+def job(domain: str) -> str:
+    """A workload of the pool that asks for a level of the topology racks."""
+    return f"""
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: sweep
+  labels: {{kubectl-tas/pool: team}}
+  annotations: {{kai.scheduler/topology: racks, kai.scheduler/topology-required-placement: {domain}}}
+spec: {{template: {{spec: {{containers: [{{name: main, image: busybox}}]}}}}}}
+"""
+
+
+def pod_group(domain: str, named: str = "racks") -> str:
+    """A PodGroup written by hand that asks for a level of a topology."""
+    return f"""
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {{name: by-hand}}
+spec:
+  queue: osmo-pool-default-team--shared
+  minMember: 1
+  topologyConstraint: {{topology: {named}, requiredTopologyLevel: {KEYS[domain]}}}
+"""
 
 
 def constraint(asked: str | None, indent: str) -> str:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-LEVELS = """\
-  topology_keys:
-  - key: zone
-    label: topology.kubernetes.io/zone
-  - key: rack
-    label: topology.kubernetes.io/rack
-"""
-SEGMENTS = {
-    "kai.scheduler/segment-size": "4",
-    "kai.scheduler/segment-topology-required-placement": "rack",
-}
+from tests.support.workloads import LEVELS as LEVELS
+from tests.support.workloads import segments
+
+SEGMENTS = segments(4)
 Pairs = dict[str, str]
 GPU = "{containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}"
 

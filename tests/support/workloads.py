@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
+
+import yaml
+
+from tests.support.cli import kubectl_tas, pool, write
 
 Object = dict[str, Any]
 LEVELS = """\
@@ -15,6 +21,20 @@ LEVELS = """\
 """Fields of a pool: its levels."""
 ZONE = {"kai.scheduler/topology-required-placement": "zone"}
 """Annotations of pods that run in one zone."""
+
+
+def declare(root: Path, *workloads: Object, version: str = "0.17") -> Path:
+    """Writes a repository of the pool ``team`` with these workloads, for one cluster with that KAI release."""
+    config = {"backends": [{"name": "prod", "scheduler": {"version": version}}]}
+    document = {"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": config}
+    files = {"tas.yaml": yaml.safe_dump(document), "pools/p.yaml": pool(spec=LEVELS)}
+    return write(root, {**files, "workflows/w.yaml": yaml.safe_dump_all(workloads)})
+
+
+def problems(root: Path, *workloads: Object, version: str = "0.17") -> dict[str, str]:
+    """What ``validate`` finds in such a repository: messages by rule."""
+    result = kubectl_tas("validate", "-o", "json", "-C", declare(root, *workloads, version=version))
+    return {item["rule"]: item["message"] for item in json.loads(result.out)["diagnostics"]}
 
 
 def segments(size: int) -> dict[str, str]:
