@@ -18,7 +18,7 @@ from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.emit.plan import layout
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.golden import EXAMPLES, GOLDEN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kubectl_tas.check.admission import check_admission
 from kubectl_tas.check.bindings import check_bindings
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.config import check_config
@@ -15,7 +14,7 @@ from kubectl_tas.check.operator import check_operator
 from kubectl_tas.check.placement import check_placement
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.podplacement import check_pod_placement
-from kubectl_tas.check.quota import check_quotas
+from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.topology import ClusterTopology
-from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
 
 TOPOLOGY_BINDING = Rule(
     "topology-binding",

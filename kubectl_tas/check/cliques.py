@@ -10,8 +10,8 @@ from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.versions import VERSION_UNSUPPORTED
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
-from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet

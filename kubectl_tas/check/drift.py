@@ -10,7 +10,8 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.live.grove import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, PodCliqueSet
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
 
 CONDITION = "TopologyLevelsUnavailable"
 """The condition that Grove sets on a PodCliqueSet."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.gangs.podgrouper import row
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import MPIJob
-from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.workload import JobSet, StatefulSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workload import FleetWorkload
@@ -38,11 +39,6 @@ PODGROUP_ELSEWHERE = Rule(
     "no preview is written. Declare the PodGroup that pod-group-name names, remove the annotations, or let the tool "
     "write it with the label kubectl-tas/podgroup: owned.",
 )
-_REASONS = {
-    "LeaderWorkerSet": "each of its groups is a gang of its own",
-    "CronJob": "all its runs would join one PodGroup",
-    "TrainJob": "it has no pod template to mark",
-}
 
 
 def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -52,20 +48,20 @@ def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _elsewhere(fleet, workload)
             continue
         yield from _owned(workload)
-        if workload.joint is not None:
-            yield from _mismatch(workload.joint.workloads[0], workload)
+        if workload.shared_gang is not None:
+            yield from _mismatch(workload.shared_gang.workloads[0], workload)
 
 
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Pods that KAI's PodGrouper does not group, and that nothing declared here does."""
     backend = workload.pool.backend
-    own = {item.type.path: item for item in workload.templates if workload.names_its_own(item)}
+    own = {item.path: item for item in workload.templates if workload.names_its_own(item)}
     groups = [item for item in fleet.pod_groups if own and item.backend == backend]
     declared = {item.declared.spec.metadata.name for item in groups if item.namespace == backend.namespace}
     for item in own.values():
         if workload.is_skipped(item) and item.pod_group in declared:
             continue
-        pods, hint = f"the pods of {item.type.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
+        pods, hint = f"the pods of {item.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
         if not workload.is_skipped(item):
             message = f'{pods} name the PodGroup "{item.pod_group}", which KAI\'s PodGrouper may replace by its own'
         elif item.pod_group is not None:
@@ -83,7 +79,7 @@ def _label(workload: FleetWorkload) -> str:
 
 
 def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    reason = _REASONS.get(workload.kind, "")
+    reason = row(workload).not_owned
     if workload.is_segmented or any(labels.SEGMENT_SIZE in item.annotations for item in workload.replicas):
         reason = reason or "pods of one template cannot be told apart into segments"
     if not workload.pool.backend.is_kai:
@@ -115,7 +111,7 @@ class _Wait:
 
 def _waits(workload: FleetWorkload) -> Iterator[_Wait]:
     spec = workload.declared.spec
-    several = sum(item.type.replicas > 0 for item in workload.replicas) > 1
+    several = sum(item.replicas > 0 for item in workload.replicas) > 1
     if isinstance(spec, StatefulSet) and spec.spec.podManagementPolicy == "OrderedReady" and spec.spec.replicas > 1:
         why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
         yield _Wait(("spec", "podManagementPolicy"), why, "Parallel")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from kubectl_tas.check.podgroup import CONSTRAINT_ORDER
 from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
-from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.model.topology import DOMAINS
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
+from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import Grove
 
 PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",

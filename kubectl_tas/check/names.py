@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

@@ -8,11 +8,10 @@ from difflib import get_close_matches
 from kubectl_tas.check.cliques import SET_FIELD
 from kubectl_tas.check.topology import HOSTNAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.model.base import Model
+from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.grove import OperatorConfiguration, OperatorScheduler, ProfileConfig, SchedulerProfile
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.grove import Grove
 
 OPERATOR_LEVELS = Rule(
     "operator-levels",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetTask, FleetWorkflow, Requirement
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
 
 REQUIREMENT_CONFLICT = Rule(
     "requirement-conflict",
@@ -46,11 +48,11 @@ def _uses(group: FleetGroup) -> Iterator[tuple[FleetTask, Requirement]]:
 
 
 def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    first: dict[tuple[int, str], Requirement] = {}
+    first: dict[tuple[Level, str], Requirement] = {}
     for _, requirement in _uses(group):
         earlier = first.setdefault((requirement.level, requirement.group), requirement)
         if earlier.required != requirement.required:
-            key = workflow.pool.levels[requirement.level].key
+            key = requirement.level.key
             message = (
                 f'the {key} group "{requirement.written}" is {_kind(requirement)} here and {_kind(earlier)} elsewhere'
             )
@@ -65,15 +67,14 @@ def _kind(requirement: Requirement) -> str:
 
 
 def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnostic]:
-    levels = workflow.pool.levels
-    parents: dict[tuple[int, str], tuple[tuple[tuple[int, str], ...], Requirement]] = {}
+    parents: dict[tuple[Level, str], tuple[tuple[tuple[Level, str], ...], Requirement]] = {}
     for task, requirement in _uses(group):
         above = tuple(
-            (other.level, other.group) for other in task.resource.requirements if other.level < requirement.level
+            (other.level, other.group) for other in task.resource.requirements if other.depth < requirement.depth
         )
         known, earlier = parents.setdefault((requirement.level, requirement.group), (above, requirement))
         if known != above:
-            key = levels[requirement.level].key
+            key = requirement.level.key
             message = (
                 f'the {key} group "{requirement.written}" is below {_path(workflow, above)} here '
                 f"and below {_path(workflow, known)} elsewhere; these are two groups"
@@ -84,15 +85,15 @@ def _two_parents(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnos
             yield Diagnostic(GROUP_TWO_PARENTS, message, place, related, hint=hint)
 
 
-def _path(workflow: FleetWorkflow, above: tuple[tuple[int, str], ...]) -> str:
+def _path(workflow: FleetWorkflow, above: tuple[tuple[Level, str], ...]) -> str:
     if not above:
         return "no group"
-    return " / ".join(f"{workflow.pool.levels[level].key} {group}" for level, group in above)
+    return " / ".join(f"{level.key} {group}" for level, group in above)
 
 
 def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
     """Groups that the file names; the default group is every PodGroup's own."""
-    first: dict[tuple[int, str], tuple[FleetGroup, Requirement]] = {}
+    first: dict[tuple[Level, str], tuple[FleetGroup, Requirement]] = {}
     for group in workflow.groups:
         for task, requirement in _uses(group):
             index = requirement.path[-1]
@@ -100,7 +101,7 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                 continue
             owner, earlier = first.setdefault((requirement.level, requirement.group), (group, requirement))
             if owner is not group:
-                key = workflow.pool.levels[requirement.level].key
+                key = requirement.level.key
                 message = (
                     f'the {key} group "{requirement.written}" is used in the groups {owner.name} and '
                     f"{group.name}, which are two PodGroups and are not placed together"

@@ -7,11 +7,12 @@ from difflib import get_close_matches
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
-from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetTopology
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.topologies import FleetTopology
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.gangs.podgrouper import has_sub_group, row, whole_placement
 from kubectl_tas.kai import Feature
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import FleetReplicas, Placement
-from kubectl_tas.resolve.workload import KAI_SUBGROUP_KINDS, FleetWorkload
+from kubectl_tas.resolve.placement import Placement, ReplicaType
+from kubectl_tas.resolve.workload import FleetWorkload
 
 PLACEMENT_ORDER = Rule(
     "placement-order",
@@ -60,7 +61,7 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Levels of the workload and of its only template, where both hold for the same pods."""
-    placement, lost = workload.merged
+    placement, lost = whole_placement(workload)
     if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
         yield from _order(workload, placement)
     for asked in lost:
@@ -70,14 +71,14 @@ def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield Diagnostic(PLACEMENT_OVERRIDDEN, message, place, hint=hint)
 
 
-def _unsupported_placement(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _unsupported_placement(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     if workload.is_owned or not workload.pool.backend.has(Feature.SUBGROUP_TREE):
         return  # without a tree check.versions says it
-    if workload.scatters(item):
+    if not has_sub_group(workload, item):
         why = f"KAI makes no SubGroup of all workers of a {workload.kind} with segments"
         hint = f"Move it to metadata.annotations of the {workload.kind}, which places the leader and all workers."
-    elif item in workload.beside or (workload.kind not in KAI_SUBGROUP_KINDS and len(workload.replicas) > 1):
-        why = f"KAI makes no SubGroup of {item.type.name} in a {workload.kind}"
+    elif item in workload.outside or (not row(workload).sub_groups and len(workload.replicas) > 1):
+        why = f"KAI makes no SubGroup of {item.name} in a {workload.kind}"
         hint = "Place the whole workload, or add the label kubectl-tas/podgroup: owned."
     else:
         return

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.resolve.fleet import UNLIMITED, Fleet, FleetPool, FleetSubpool
+from kubectl_tas.gangs.admission import Admission
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
@@ -38,6 +40,15 @@ def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _unlimited(pool)
         elif pool.taken > pool.guarantee:
             yield _exceeds(pool, active)
+
+
+def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workflow, workload and PodCliqueSet that would be refused, or wait."""
+    admission = Admission(fleet)
+    for item in fleet.submissions:
+        verdict = admission.verdict(item)
+        if verdict.rule is not None:
+            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint)
 
 
 def _maximum(pool: FleetPool) -> Iterator[Diagnostic]:

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from kubectl_tas.check.grove import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Dangling, Fleet
+from kubectl_tas.resolve.clusters import Dangling
+from kubectl_tas.resolve.fleet import Fleet
 
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.repository import KeyPath
-from kubectl_tas.model.workload import LeaderWorkerSet
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.workload import WORKERS, LeaderWorkerSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import FleetReplicas, Placement
-from kubectl_tas.resolve.replicas import LEADER, WORKERS
-from kubectl_tas.resolve.workload import MAX_SEGMENTS, SEGMENTED_KINDS, FleetWorkload
-from kubectl_tas.resolve.workloads import NO_PART
+from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
 SEGMENT_IGNORED = Rule(
     "segment-ignored",
@@ -58,12 +57,6 @@ SEGMENT_PREVIEW = Rule(
 
 
 _POLICY_SIZE = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
-_TEMPLATE = "Move it to the pod template."
-_TEMPLATES = {
-    "LeaderWorkerSet": "Move it to workerTemplate.",
-    "TrainJob": "Remove it: the pod template of a TrainJob is in its runtime.",
-}
-"""Where annotations about segments belong."""
 
 
 def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -73,7 +66,7 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _leader(workload)
         yield from _preview(workload)
         for item in workload.templates:
-            if item.type.template is not None and item.type.name != LEADER:
+            if item.template is not None and not item.is_leader:
                 yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
         for item in workload.replicas:
@@ -89,7 +82,7 @@ def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
         if name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
             place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
-            yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_TEMPLATES.get(workload.kind, _TEMPLATE))
+            yield Diagnostic(SEGMENT_IGNORED, message, place, hint=podgrouper.row(workload).segment_template)
 
 
 def _leader(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -117,51 +110,66 @@ def _asking(annotations: Mapping[str, str]) -> str | None:
     return next((name for name in labels.SEGMENT_ANNOTATIONS if name in annotations), None)
 
 
-def _ignored(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     written = _asking(item.annotations)
     if item.ignored and written is not None:
-        message = f"the segments of {item.type.name} are ignored: {item.ignored}"
+        message = f"the segments of {item.name} are ignored: {_why(workload, item.ignored)}"
         place = workload.declared.at(*item.annotations_path, written)
-        yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item))
+        yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item.ignored))
 
 
-def _remedy(workload: FleetWorkload, item: FleetReplicas) -> str:
-    if not workload.pool.backend.is_kai:
-        return "Remove them, or choose a pool whose backend runs KAI."
-    if item.ignored == NO_PART:
-        return "Remove them."
-    if "topology" not in item.ignored:
-        return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
-    if workload.pool.topology is not None:
-        return f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
-    return f"Give pool {workload.pool.name} a topology, or name one with {labels.TOPOLOGY}."
+def _why(workload: FleetWorkload, ignored: Ignored) -> str:
+    match ignored:
+        case Ignored.NO_KAI:
+            return f"backend {workload.pool.backend.name} has no KAI Scheduler"
+        case Ignored.NO_TOPOLOGY:
+            return "there is no kai.scheduler/topology"
+        case Ignored.NOT_IN_GANG:
+            return "its pod is no part of the gang"
+        case Ignored.NO_INDEX:
+            unknown = f"they are not read on a {workload.kind}, whose pods bear no index that is known"
+            return podgrouper.row(workload).no_index or unknown
+
+
+def _remedy(workload: FleetWorkload, ignored: Ignored) -> str:
+    match ignored:
+        case Ignored.NO_KAI:
+            return "Remove them, or choose a pool whose backend runs KAI."
+        case Ignored.NOT_IN_GANG:
+            return "Remove them."
+        case Ignored.NO_INDEX:
+            return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
+        case Ignored.NO_TOPOLOGY if workload.pool.topology is not None:
+            return f"Add {labels.SEGMENT_REQUIRED}, or name the topology with {labels.TOPOLOGY}."
+        case Ignored.NO_TOPOLOGY:
+            return f"Give pool {workload.pool.name} a topology, or name one with {labels.TOPOLOGY}."
 
 
 def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if workload.lists_segments:
         return
     counts = " and ".join(
-        f"{item.segment_count} segments of {item.type.name}" for item in workload.replicas if item.segments
+        f"{item.segment_count} segments of {item.name}" for item in workload.replicas if item.segments
     )
     message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
     largest = max(workload.replicas, key=lambda item: item.segment_count)
     yield Diagnostic(SEGMENT_PREVIEW, message, workload.declared.origin.locate(_size_path(largest), key=True))
 
 
-def _size_path(item: FleetReplicas) -> KeyPath:
+def _size_path(item: ReplicaType) -> KeyPath:
     """Where the size of its segments stands."""
     if labels.SEGMENT_SIZE in item.annotations:
         return (*item.annotations_path, labels.SEGMENT_SIZE)
     return _POLICY_SIZE
 
 
-def _incomplete(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _incomplete(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     annotations, path = item.annotations, item.annotations_path
     levels = [name for name in (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED) if name in annotations]
     others = [name for name in (*levels, labels.POD_INDEX_LABEL) if name in annotations]
     if labels.SEGMENT_SIZE in annotations:
         if item.segments is not None and not levels:
-            message = f"the segments of {item.type.name} have a size and no level, so nothing places them"
+            message = f"the segments of {item.name} have a size and no level, so nothing places them"
             place = workload.declared.origin.locate((*path, labels.SEGMENT_SIZE), key=True)
             yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_REQUIRED}.")
     elif others and item.segments is None and not item.ignored:
@@ -170,12 +178,12 @@ def _incomplete(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagno
         yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_SIZE}.")
 
 
-def _unsupported(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     release = workload.pool.backend.release
-    if workload.kai_segments or workload.is_owned or release is None:
+    if podgrouper.makes_segments(workload) or workload.is_owned or release is None:
         return
     if release.has(Feature.SEGMENTS):
-        kinds = " and ".join(SEGMENTED_KINDS)
+        kinds = " and ".join(podgrouper.SEGMENTED_KINDS)
         message = f"KAI {release.version} makes segments of {kinds} only; this {workload.kind} is placed without"
     else:
         first = kai.first_with(Feature.SEGMENTS)
@@ -187,9 +195,9 @@ def _unsupported(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagn
     yield Diagnostic(SEGMENT_UNSUPPORTED, message, place, hint=hint)
 
 
-def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -> Iterator[Diagnostic]:
+def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
     """Levels of segments against what their replica type, or else the workload, requires."""
-    own = None if workload.scatters(item) else item.placement
+    own = item.placement if podgrouper.has_sub_group(workload, item) else None
     above = own if own and own.required else workload.placement
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
@@ -202,19 +210,19 @@ def _levels(workload: FleetWorkload, item: FleetReplicas, segments: Placement) -
             yield Diagnostic(SEGMENT_LEVEL, message, workload.declared.at(*asked.path), hint=hint)
 
 
-def _elastic(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _elastic(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     """Pods beyond the minimum that make an elastic segment, on a release that cannot say 0."""
-    backend, size = workload.pool.backend, item.segments.size if item.segments else item.type.replicas
+    backend, size = workload.pool.backend, item.segments.size if item.segments else item.replicas
     if not backend.has(Feature.SEGMENTS) or backend.has(Feature.ZERO_MIN_MEMBER) or size < 1:
         return
-    mandatory = -(-item.type.minimum // size) * size
-    is_part = item.segments is not None or (workload.has_sub_groups and item.type.name != WORKERS)
-    if is_part and mandatory < item.type.indices:
+    mandatory = -(-podgrouper.minimum(workload, item) // size) * size
+    is_part = item.segments is not None or (podgrouper.has_sub_groups(workload) and item.name != WORKERS)
+    if is_part and mandatory < item.indices:
         first, version = kai.first_with(Feature.ZERO_MIN_MEMBER), backend.release.version if backend.release else ""
         message = (
-            f"{item.type.indices - mandatory} of {item.type.indices} pods of {item.type.name} are elastic, "
+            f"{item.indices - mandatory} of {item.indices} pods of {item.name} are elastic, "
             f"which KAI {version} cannot express; {first} can"
         )
-        place = workload.declared.origin.locate(workload.shape.minimum_path or item.type.path, key=True)
+        place = workload.declared.origin.locate(podgrouper.minimum_path(workload) or item.path, key=True)
         hint = "Update KAI there, or raise the minimum to all replicas."
         yield Diagnostic(SEGMENT_ELASTIC, message, place, hint=hint)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.gangs.podgrouper import makes_segments
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.workload import LeaderWorkerSet, SubGroupPolicy
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import FleetReplicas
-from kubectl_tas.resolve.replicas import LEADER, whole_number
+from kubectl_tas.resolve.placement import ReplicaType, whole_number
 from kubectl_tas.resolve.workload import FleetWorkload
 
 SEGMENT_VALUE = Rule(
@@ -38,7 +38,7 @@ def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
         if isinstance(spec, LeaderWorkerSet):
             yield from _sub_group_policy(workload, spec)
         for item in workload.templates:
-            if item.type.template is not None and item.type.name != LEADER:
+            if item.template is not None and not item.is_leader:
                 yield from _index_label(workload, item)
                 yield from _size(workload, item)
 
@@ -57,7 +57,7 @@ def _sub_group_policy(workload: FleetWorkload, spec: LeaderWorkerSet) -> Iterato
         parts = f"{pods - 1} workers" if policy.leader_excluded else f"{pods} pods or {pods - 1} workers"
         message = f"subGroupSize {size} does not divide the {parts} of a group"
         yield Diagnostic(SEGMENT_VALUE, message, place, hint="Use a divisor.")
-    elif workload.kai_segments and pods > 1 and not any(item.segments or item.ignored for item in workload.replicas):
+    elif makes_segments(workload) and pods > 1 and not any(item.segments or item.ignored for item in workload.replicas):
         message = "KAI makes no segments of this subGroupPolicy, because no placement is asked for"
         hint = f"Add {labels.SEGMENT_REQUIRED} to workerTemplate to place each part."
         yield Diagnostic(SEGMENT_POLICY, message, place, hint=hint)
@@ -67,7 +67,7 @@ def _divides(policy: SubGroupPolicy, size: int, pods: int) -> bool:
     return (pods - 1) % size == 0 or (not policy.leader_excluded and pods % size == 0)
 
 
-def _index_label(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     label = item.annotations.get(labels.POD_INDEX_LABEL)
     if label is not None and not re.fullmatch(QUALIFIED_NAME, label):
         message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
@@ -75,7 +75,7 @@ def _index_label(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagn
         yield Diagnostic(SEGMENT_VALUE, message, place, hint="Name the label that holds the pod's index.")
 
 
-def _size(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
+def _size(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     text = item.annotations.get(labels.SEGMENT_SIZE)
     if text is None:
         return
@@ -93,18 +93,18 @@ def _size(workload: FleetWorkload, item: FleetReplicas) -> Iterator[Diagnostic]:
         yield Diagnostic(SEGMENT_VALUE, message, place, hint="Remove the annotation, or write the same size.")
 
 
-def _pods(workload: FleetWorkload, item: FleetReplicas) -> int:
+def _pods(workload: FleetWorkload, item: ReplicaType) -> int:
     """The most pods that a segment can have; of a LeaderWorkerSet's group the leader is in the first one."""
     spec = workload.declared.spec
     if isinstance(spec, LeaderWorkerSet):
         policy = spec.spec.leaderWorkerTemplate.subGroupPolicy
-        return item.type.replicas + int(policy is None or not policy.leader_excluded)
-    return item.type.replicas
+        return item.replicas + int(policy is None or not policy.leader_excluded)
+    return item.replicas
 
 
-def _what(workload: FleetWorkload, item: FleetReplicas) -> str:
+def _what(workload: FleetWorkload, item: ReplicaType) -> str:
     """The pods that a segment is part of, in words."""
-    kind, pods = item.type, _pods(workload, item)
+    kind, pods = item, _pods(workload, item)
     if pods > kind.replicas:
         return f"{pods} pods of a group"
     if kind.indices > kind.replicas:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubectl_tas.check.change import Change, is_deployed, kept_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, PackConstraint
-from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, FleetScalingGroup
 

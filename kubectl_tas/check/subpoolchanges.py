@@ -11,7 +11,7 @@ from kubectl_tas.model.pool import Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.states import BEHAVIOUR, TRANSITIONS
+from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS
 
 SUBPOOL_STATE_CHANGED = Rule(
     "subpool-state-changed",

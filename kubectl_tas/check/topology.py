@@ -10,7 +10,9 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.topology import DOMAINS
-from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology, Level
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 HOSTNAME = "kubernetes.io/hostname"
 MAX_LEVELS = 16

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from kubectl_tas.check.change import Change, kept_sets, live_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.live.grove import SetKey
-from kubectl_tas.resolve.fleet import FleetTopology
-from kubectl_tas.resolve.placed import placed_by
+from kubectl_tas.resolve.topologies import FleetTopology
 
 TOPOLOGY_REMOVED = Rule(
     "topology-removed",
@@ -52,7 +51,7 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
     for item in change.after.pod_clique_sets:
         if item.topology_name == name:
             yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
-    for work in placed_by(change.after, topology):
+    for work in change.after.placed_by(topology):
         yield work.what, work.place
     naming = {item.key for item in change.after.pod_clique_sets if item.topology_name == name}
     for key, live in live_sets(change).items():
@@ -96,7 +95,7 @@ def _placed_by(change: Change, name: str) -> Iterator[SetKey]:
 
 def _running(change: Change, topology: FleetTopology) -> list[str]:
     """The other work that is placed by a topology, but for what is in queues that are known to be idle."""
-    return [work.what for work in placed_by(change.after, topology) if change.queues.get(work.queue, True)]
+    return [work.what for work in change.after.placed_by(topology) if change.queues.get(work.queue, True)]
 
 
 def _only_added(before: FleetTopology, after: FleetTopology) -> bool:

@@ -8,13 +8,15 @@ from typing import Any
 
 from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.gangs.podgrouper import pod_group_name
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kubeflow import REPLICA_TYPE
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.replicas import REPLICA_TYPE, type_names
 from kubectl_tas.resolve.workflows import resource_paths
 
 NAME_DUPLICATE = Rule(
@@ -116,11 +118,12 @@ def _folded(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
 def _parts(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     """Replica types, replicated jobs or worker groups that are there twice."""
     seen: dict[str, _Named] = {}
-    for part in type_names(declared.spec):
-        item = _Named(part.name, declared, part.path, is_key=part.is_key)
-        first = seen.setdefault(part.folded, item)
-        if first is not item:
-            yield _two_names(part.what, first, item)
+    for name in (item.written for item in declared.spec.pod_sets):
+        if name is not None:
+            item = _Named(name.text, declared, name.path, is_key=name.is_key)
+            first = seen.setdefault(name.compared, item)
+            if first is not item:
+                yield _two_names(name.what, first, item)
 
 
 def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
@@ -179,7 +182,8 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         if workload.is_owned:
             where = (workload.pool.backend.name, workload.pool.backend.namespace)
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
-            yield ("PodGroup", *where, workload.pod_group), source, _Named(workload.pod_group, workload.declared)
+            item = _Named(pod_group_name(workload), workload.declared)
+            yield ("PodGroup", *where, item.name), source, item
 
 
 def _sub_groups(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.gangs.podgrouper import has_sub_groups
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetGroup
-from kubectl_tas.resolve.placement import Asked, Placement
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import LevelAnnotation, Placement
 from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.workflows import FleetGroup
 from kubectl_tas.resolve.workload import FleetWorkload
 
 VERSION_UNSUPPORTED = Rule(
@@ -61,16 +64,18 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """The placement of a workload itself, and of its replica types: in SubGroups where it is divided into them."""
-    part = Feature.SUBGROUP_TREE if workload.has_sub_groups else Feature.TOPOLOGY
+    part = Feature.SUBGROUP_TREE if has_sub_groups(workload) else Feature.TOPOLOGY
     found = [(workload.placement, Feature.TOPOLOGY), *((item.placement, part) for item in workload.replicas)]
-    found += [(item.placement, Feature.SUBGROUP_TREE) for item in workload.beside]
+    found += [(item.placement, Feature.SUBGROUP_TREE) for item in workload.outside]
     for placement, feature in found:
         if placement is not None:
             for asked in placement.asked:
                 yield from _placement(workload, placement, asked, feature)
 
 
-def _placement(workload: FleetWorkload, placement: Placement, asked: Asked, feature: Feature) -> Iterator[Diagnostic]:
+def _placement(
+    workload: FleetWorkload, placement: Placement, asked: LevelAnnotation, feature: Feature
+) -> Iterator[Diagnostic]:
     backend, place = workload.pool.backend, workload.declared.origin.locate(asked.path, key=True)
     if not backend.is_kai:
         yield _needs_kai(backend, "a placement", place)

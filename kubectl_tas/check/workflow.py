@@ -10,8 +10,8 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model import workflow as osmo
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Task, Workflow
-from kubectl_tas.resolve.fleet import Fleet, FleetWorkflow
-from kubectl_tas.resolve.workflows import groups_of, resource_paths
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetWorkflow, groups_of, resource_paths
 
 WORKFLOW_TASKS = Rule(
     "workflow-tasks",

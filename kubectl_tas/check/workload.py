@@ -7,16 +7,16 @@ from difflib import get_close_matches
 
 from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import MAX_COUNT
+from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.grove import PodCliqueSet
-from kubectl_tas.model.repository import Declared, KeyPath, Origin
+from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.demands import JOB_TEMPLATES, Demand, Mode, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.replicas import shape, whole_number
-from kubectl_tas.resolve.setdemands import set_demands
+from kubectl_tas.resolve.placement import whole_number
 from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
 
 WORKLOAD_POOL = Rule(
@@ -83,14 +83,14 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _pool(item)
         yield from _labels(item, _READ_OF_SETS)
     for submitted in fleet.submitted_sets:
-        yield from _demands(submitted.declared.origin, set_demands(fleet, submitted))
+        yield from _demands(submitted.declared.origin, demands(fleet, submitted))
     for workload in fleet.workloads:
         yield from _demands(workload.declared.origin, demands(fleet, workload))
         yield from _minimum(workload)
         yield from _topologies(fleet, workload)
-        if workload.kind == "TrainJob" and workload.pool.backend.is_kai:
+        if podgrouper.row(workload).labels_below and workload.pool.backend.is_kai:
             name = workload.pool.backend.scheduler_name
-            message = f"a TrainJob has no pod template: its runtime must set schedulerName: {name}"
+            message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
 
 
@@ -133,13 +133,13 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     """Labels that would choose a pool, a priority or a gang for some pods of a workload alone; a copy of the
     workload's own is no harm.
     """
-    form, kind = shape(declared.spec, owned=False), declared.spec.kind
-    places: list[KeyPath] = [item.path for item in (*form.types, *form.beside) if item.template is not None]
-    if kind in JOB_TEMPLATES:
+    kind, row = declared.spec.kind, podgrouper.TABLE[declared.spec.kind]
+    places: list[KeyPath] = [item.path for item in declared.spec.pod_sets if item.template is not None]
+    if row.has_job_templates:
         places += [path[:-2] for path in places]
     places = [(*path, "metadata") for path in dict.fromkeys(places)]
-    if kind == "TrainJob":
-        places.append(("spec",))
+    if row.labels_below:
+        places.append(row.labels_below[:-1])
     for path in places:
         what = "on its template" if path[-1] == "metadata" else "on what is made from it"
         for where in ("labels", "annotations"):
@@ -186,16 +186,16 @@ def _name(path: KeyPath) -> str:
 
 
 def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    path = workload.shape.minimum_path
-    if workload.shape.minimum > MAX_COUNT:
-        pods = workload.shape.minimum
+    path = podgrouper.minimum_path(workload)
+    pods = sum(podgrouper.minimum(workload, item) for item in workload.replicas)
+    if pods > MAX_COUNT:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts to {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")
     if path is None:
         return
     written = workload.declared.origin.value(path)
     asked = whole_number(written) if isinstance(written, str) else written
-    pods = sum(item.type.replicas for item in workload.replicas)
+    pods = sum(item.replicas for item in workload.replicas)
     number = asked if isinstance(asked, int) else None
     if number is None or number < 1 or number > pods > 0:
         shown = f'"{written}"' if isinstance(written, str) else written

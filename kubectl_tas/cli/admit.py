@@ -16,12 +16,12 @@ from kubectl_tas.cli.session import find_root, output_option, repository_option,
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
-    from kubectl_tas.check.admission import Verdict
     from kubectl_tas.cli.session import Session
+    from kubectl_tas.gangs.admission import Verdict
     from kubectl_tas.live.cluster import ClusterState
     from kubectl_tas.model.repository import Declared, Repository
     from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.submission import Submission
+    from kubectl_tas.resolve.pools import Submission
 
 PRIORITIES = ("HIGH", "NORMAL", "LOW")
 
@@ -81,12 +81,12 @@ def _answer(
 
     What is told counts members of its gang that run, so it asks for those that are ``sent`` with it.
     """
-    from kubectl_tas.check.admission import admit as judge
-    from kubectl_tas.check.admission import declared_usage, others
+    from kubectl_tas.gangs.admission import Admission
+    from kubectl_tas.gangs.admission import admit as judge
 
+    admission = Admission(fleet)
     if state is None:
-        held = declared_usage(fleet)
-        held[workflow.queue] = others(workflow, held)
+        held = {**admission.declared, workflow.queue: admission.others(workflow)}
     else:
         held = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
     if used is not None:
@@ -97,7 +97,8 @@ def _answer(
     rest, told = held.get(workflow.queue, 0), used is not None or state is not None
     gang = (workflow.queue, workflow.priority, workflow.gang)
     new = sum(item.gpus for item in sent if (item.queue, item.priority, item.gang) == gang)
-    return workflow, judge(workflow, rest, held, new if told and workflow.gang else None), rest
+    verdict = judge(workflow, admission.request(workflow), rest, held, new if told and workflow.gang else None)
+    return workflow, verdict, rest
 
 
 def _text(workflow: Submission, verdict: Verdict, used: int) -> str:
@@ -180,7 +181,7 @@ def _with_file(
 
 def _updated(path: str, repository: Repository) -> Repository:
     """The repository in which objects of the file at ``path`` take the place of those of their kind and name."""
-    from kubectl_tas.resolve.resolver import resolve
+    from kubectl_tas.resolve.fleet import resolve
 
     fleet = resolve(repository)
     objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)

@@ -80,7 +80,7 @@ def _fleet_at(session: Session, base: str) -> tuple[Fleet, tuple[str, ...]]:
     from kubectl_tas.diagnostics import Severity, in_order
     from kubectl_tas.load.git import GitSource
     from kubectl_tas.load.repository import load_repository
-    from kubectl_tas.resolve.resolver import resolve
+    from kubectl_tas.resolve.fleet import resolve
 
     loaded = load_repository(GitSource(session.root, base))
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)

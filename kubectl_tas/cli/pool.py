@@ -13,7 +13,7 @@ from kubectl_tas.cli.session import Session, open_session, output_option, reposi
 if TYPE_CHECKING:
     from kubectl_tas.live.cluster import ClusterState
     from kubectl_tas.report.pools import Row
-    from kubectl_tas.resolve.fleet import FleetPool
+    from kubectl_tas.resolve.pools import FleetPool
 
 FORMATS = ("table", "wide", "json", "yaml", "csv")
 DECLARED, CLUSTER = "declared", "cluster"
@@ -95,12 +95,12 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
 
 
 def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> list[Row]:
-    from kubectl_tas.check.admission import declared_usage
-    from kubectl_tas.check.usage import accounts
+    from kubectl_tas.gangs.accounts import accounts
+    from kubectl_tas.gangs.admission import Admission
     from kubectl_tas.report.pools import Row
 
     fleet = session.fleet
-    used: dict[str, int | None] = dict(declared_usage(fleet))
+    used: dict[str, int | None] = dict(Admission(fleet).declared)
     if state is not None:
         found = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
         used = {queue: found.get(queue) for backend in fleet.backends for queue in fleet.leaf_queues(backend)}

@@ -41,7 +41,7 @@ MODULES = (
     "kubectl_tas.check.cliques",
     "kubectl_tas.check.operator",
     "kubectl_tas.check.versions",
-    "kubectl_tas.check.admission",
+    "kubectl_tas.gangs.admission",
     "kubectl_tas.check.drift",
     "kubectl_tas.check.topologychanges",
     "kubectl_tas.check.setchanges",

@@ -99,7 +99,7 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
     from kubectl_tas.cli.progress import Progress
     from kubectl_tas.diagnostics import in_order
     from kubectl_tas.load.repository import load_repository
-    from kubectl_tas.resolve.resolver import resolve
+    from kubectl_tas.resolve.fleet import resolve
 
     with Progress("Reading") as progress:
         loaded = load_repository(source, progress.tick)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from kubectl_tas.diagnostics import Diagnostic
     from kubectl_tas.edit.subpools import Edit
     from kubectl_tas.live.cluster import ClusterState
-    from kubectl_tas.resolve.fleet import Fleet, FleetSubpool
+    from kubectl_tas.resolve.fleet import Fleet
+    from kubectl_tas.resolve.pools import FleetSubpool
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]

@@ -12,9 +12,8 @@ from kubectl_tas.cli.completion import from_fleet, workflow_names
 from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option, tell_errors
 
 if TYPE_CHECKING:
-    from kubectl_tas.draw.picture import Picture
     from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.submission import Submission
+    from kubectl_tas.resolve.pools import Submission
 
 
 @click.group()
@@ -33,6 +32,7 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
     All that bear the name are shown; KIND/NAME shows one of them.
     """
     from kubectl_tas.draw import json, tree
+    from kubectl_tas.draw.picture import picture
 
     session = open_session(directory)
     paths = _paths(session, workflow)
@@ -46,25 +46,8 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
         click.echo(_seats(found, pod_index, output), nl=False)
         return tell_errors(session)
     draw = json.render if output == "json" else tree.render
-    click.echo(draw([_picture(session.fleet, item) for item in found]), nl=False)
+    click.echo(draw([picture(session.fleet, item) for item in found]), nl=False)
     return tell_errors(session)
-
-
-def _picture(fleet: Fleet, item: Submission) -> Picture:
-    from kubectl_tas.draw import cliqueset, picture, workload
-    from kubectl_tas.resolve.cliqueset import SubmittedSet
-    from kubectl_tas.resolve.fleet import FleetWorkflow
-    from kubectl_tas.resolve.workload import FleetWorkload
-
-    match item:
-        case FleetWorkflow():
-            return picture.picture(fleet, item)
-        case FleetWorkload():
-            return workload.picture(fleet, item)
-        case SubmittedSet():
-            return cliqueset.picture(fleet, item)
-        case _:
-            raise TypeError(item)
 
 
 def _found(fleet: Fleet, paths: list[str], wanted: str) -> list[Submission]:
@@ -102,15 +85,15 @@ def _paths(session: Session, wanted: str) -> list[str]:
 
 def _seats(items: list[Submission], index: int, output: str) -> str:
     """The segments that the pod with ``index`` is in; a usage error where there are none."""
-    from kubectl_tas.compile.previews import indices
-    from kubectl_tas.draw.workload import seats
+    from kubectl_tas.compile.podgroups import indices
+    from kubectl_tas.gangs.workload import segments_of_pod
     from kubectl_tas.report import json
     from kubectl_tas.resolve.workload import FleetWorkload
 
     divided = [item for item in items if isinstance(item, FleetWorkload) and item.is_segmented]
     if not divided:
         raise click.UsageError("--pod-index is for workloads with segments; there are none")
-    found = [(item, seat) for item in divided for seat in seats(item, index)]
+    found = [(item, seat) for item in divided for seat in segments_of_pod(item, index)]
     if not found:
         raise click.UsageError(f"no segment of {', '.join(item.name for item in divided)} has a pod {index}")
     if output == "tree":

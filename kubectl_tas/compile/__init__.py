@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_tas.compile.grove import compile_gang_previews
 from kubectl_tas.compile.guard import compile_guards
-from kubectl_tas.compile.owned import compile_owned
-from kubectl_tas.compile.podgroups import compile_pod_groups, pass_pod_groups
+from kubectl_tas.compile.podgangs import preview_pod_gangs
+from kubectl_tas.compile.podgroups import (
+    compile_owned,
+    compile_pod_groups,
+    pass_pod_groups,
+    preview_pod_groups,
+    preview_set_pod_groups,
+)
 from kubectl_tas.compile.pods import compile_pods
-from kubectl_tas.compile.previews import compile_previews
 from kubectl_tas.compile.priorityclasses import compile_priority_classes
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
@@ -31,8 +35,9 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_pods,
     compile_workloads,
     compile_sets,
-    compile_previews,
-    compile_gang_previews,
+    preview_pod_groups,
+    preview_pod_gangs,
+    preview_set_pod_groups,
 )
 
 

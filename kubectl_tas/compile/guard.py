@@ -26,7 +26,8 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
-from kubectl_tas.resolve.fleet import Fleet, FleetBackend
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
 
 PREEMPTIBILITY = "kai.scheduler/preemptibility"
 NON_PREEMPTIBLE_FROM = 100

@@ -1,32 +1,200 @@
-"""PodGroups: one for each group of a workflow, and those written by hand."""
+"""PodGroups: of workflows, of workloads that own one, those written by hand, and previews of those that KAI makes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from kubectl_tas.compile import tree
 from kubectl_tas.compile.metadata import POOL, QUEUE, WORKFLOW, metadata
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.cliqueset import previewed_gangs
+from kubectl_tas.gangs.gang import Constraint, Gang, Part
+from kubectl_tas.gangs.workflow import gang_of_group
+from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.manifest import PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
+from kubectl_tas.model.labels import MANAGED_BY
+from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
+from kubectl_tas.model.workload import LeaderWorkerSet
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetPool, FleetWorkflow
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workload import FleetWorkload
 
-FOLDER = "workflows"
+WORKFLOWS, WORKLOADS, PREVIEW = "workflows", "workloads", "preview"
+"""Folders of what is made from workflows, of workloads, and of what is to be read and not applied."""
+NOTE = "kubectl-tas/preview"
+"""Annotation that says what a preview is."""
+PODS = "pods.kubectl-tas/"
+"""Prefix of the annotations that say which indices a SubGroup has."""
+INDEX = "index.kubectl-tas/"
+"""Prefix of the annotations that say which label holds the indices of a replica type."""
 
 
 def compile_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """The PodGroups of all workflows whose scheduler is KAI."""
     for workflow in fleet.workflows:
-        if workflow.pool.backend.is_kai:
-            for group in workflow.groups:
-                yield _pod_group(fleet, workflow, group)
+        backend = workflow.pool.backend
+        for group in workflow.groups if backend.is_kai else ():
+            manifest = PodGroup(
+                metadata=metadata(
+                    fleet,
+                    group.pod_group,
+                    Phase.POD_GROUP,
+                    namespace=backend.namespace,
+                    labels=workflow_labels(workflow),
+                ),
+                spec=pod_group_spec(fleet, workflow, gang_of_group(workflow, group), is_owned=True),
+            )
+            folder, file = workflow_folder(workflow), f"podgroup-{group.pod_group}.yaml"
+            yield Artifact(backend.name, Phase.POD_GROUP, folder, file, manifest, workflow.declared.origin.path)
 
 
-def gang(group: FleetGroup) -> tree.Gang:
-    """The tree of a workflow's group."""
-    return tree.build([task.resource.requirements for task in group.tasks])
+def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
+    """Hand-written PodGroups, with the tool's labels added."""
+    for item in fleet.pod_groups:
+        written = item.declared.spec
+        labels = {**written.metadata.labels, QUEUE: written.spec.queue}
+        target = fleet.leaf_queues(item.backend).get(written.spec.queue)
+        if target is not None:
+            labels[POOL] = target
+        manifest = PodGroup(
+            metadata=metadata(
+                fleet,
+                item.name,
+                Phase.POD_GROUP,
+                namespace=item.namespace,
+                labels=labels,
+                annotations=written.metadata.annotations,
+            ),
+            spec=written.spec,
+        )
+        file = names.file(f"podgroup-{item.namespace}-{item.name}")
+        source = item.declared.origin.path
+        yield Artifact(item.backend.name, Phase.POD_GROUP, WORKFLOWS, file, manifest, source)
+
+
+def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
+    """One PodGroup for each workload that the tool owns the PodGroup of, and for each gang of several."""
+    owned = [item for item in fleet.workloads if item.is_owned and item.pool.backend.is_kai]
+    gangs: dict[int, list[FleetWorkload]] = {}
+    for workload in owned:
+        if workload.shared_gang is None:
+            yield _owned(fleet, [workload], own_gang(workload))
+        else:
+            gangs.setdefault(id(workload.shared_gang), []).append(workload)
+    for members in gangs.values():
+        yield _owned(fleet, members, shared_gang(members))
+
+
+def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifact:
+    """Queue and priority are those of the first member; all have the same."""
+    workload = members[0]
+    backend = workload.pool.backend
+    manifest = PodGroup(
+        metadata=metadata(
+            fleet,
+            gang.name,
+            Phase.POD_GROUP,
+            namespace=backend.namespace,
+            labels={QUEUE: workload.queue, POOL: workload.target},
+        ),
+        spec=pod_group_spec(fleet, workload, gang, is_owned=True),
+    )
+    source = " and ".join(dict.fromkeys(member.declared.origin.path for member in members))
+    return Artifact(backend.name, Phase.POD_GROUP, WORKLOADS, f"podgroup-{gang.name}.yaml", manifest, source)
+
+
+def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
+    """One for each workload whose PodGroup KAI makes, and is known and not too large to be read.
+
+    Of what a release does not make, segments above all, it shows what is asked for, and says so.
+    """
+    for workload in fleet.workloads:
+        is_made = workload.pool.backend.is_kai and not workload.is_owned and workload.lists_segments
+        if is_made and podgrouper.is_predicted(workload) and workload.pods:
+            gang = own_gang(workload)
+            spec = pod_group_spec(fleet, workload, gang)
+            indexed = {**_index_labels(workload), **_ranges(gang)} if spec.subGroups else {}
+            about = Metadata(
+                name=gang.name,
+                namespace=workload.pool.backend.namespace,
+                labels={QUEUE: workload.queue, MANAGED_BY: "kubectl-tas", POOL: workload.target},
+                annotations={NOTE: note(workload, divided=bool(spec.subGroups)), **indexed},
+            )
+            yield _preview(workload, f"podgroup-{workload.file_name}", PodGroup(metadata=about, spec=spec))
+
+
+def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
+    """What KAI makes of every gang of the PodCliqueSets whose pool and topology are known."""
+    for submitted, gang in previewed_gangs(fleet):
+        if submitted.pool.backend.is_kai:
+            about = Metadata(
+                name=f"pg-{gang.name}",
+                namespace=submitted.set.namespace,
+                labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, QUEUE: submitted.queue},
+                annotations={NOTE: f"What KAI makes of PodGang {gang.name}; its name goes on with the UID"},
+            )
+            manifest = PodGroup(metadata=about, spec=pod_group_spec(fleet, submitted, gang))
+            yield _preview(submitted, f"podgroup-{about.namespace}-{gang.name}", manifest)
+
+
+def _preview(item: Submission, stem: str, manifest: PodGroup) -> Artifact:
+    backend, source = item.pool.backend.name, item.declared.origin.path
+    return Artifact(backend, Phase.POD_GROUP, PREVIEW, names.file(stem), manifest, source, apply=False)
+
+
+def pod_group_spec(fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool = False) -> PodGroupSpec:
+    """The spec of a gang's PodGroup; queue and priority are those of ``item``, which is in the gang.
+
+    SubGroups are left out where the release has no tree of them. KAI's podgrouper leaves preemptibility to the
+    priority class; a PodGroup that the tool owns says it.
+    """
+    backend = item.pool.backend
+    parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
+    preemptibility: Literal["preemptible", "non-preemptible"] = (
+        "preemptible" if item.priority == "LOW" else "non-preemptible"
+    )
+    return PodGroupSpec(
+        queue=item.queue,
+        priorityClassName=getattr(fleet.config.priorityClasses, item.priority),
+        preemptibility=preemptibility if is_owned and backend.has(Feature.PREEMPTIBILITY) else None,
+        minMember=None if parts else max(1, gang.minimum or 0),
+        minSubGroup=_min_sub_group(gang, gang, backend) if parts else None,
+        topologyConstraint=_constraint(gang.constraint) if backend.has(Feature.TOPOLOGY) else None,
+        subGroups=tuple(
+            SubGroup(
+                name=part.name,
+                parent=part.parent,
+                minMember=None if gang.below(part) else _min_member(part, backend),
+                minSubGroup=_min_sub_group(gang, part, backend),
+                topologyConstraint=_constraint(part.constraint),
+            )
+            for part in parts
+        ),
+    )
+
+
+def _min_member(part: Part, backend: FleetBackend) -> int | None:
+    """The minimum of a leaf; before KAI 0.15 the API refuses 0, and the scheduler takes an absent one for 1."""
+    return part.minimum if part.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
+
+
+def _min_sub_group(gang: Gang, part: Part, backend: FleetBackend) -> int | None:
+    return len(gang.below(part)) if part.needs_all_parts and backend.has(Feature.MIN_SUBGROUP) else None
+
+
+def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
+    """Levels by their node labels, which every KAI release understands."""
+    if constraint is None or constraint.topology is None:
+        return None
+    return TopologyConstraint(
+        topology=constraint.topology,
+        requiredTopologyLevel=constraint.required.label if constraint.required else None,
+        preferredTopologyLevel=constraint.preferred.label if constraint.preferred else None,
+    )
 
 
 def workflow_labels(workflow: FleetWorkflow) -> dict[str, str]:
@@ -41,77 +209,44 @@ def workflow_labels(workflow: FleetWorkflow) -> dict[str, str]:
 
 def workflow_folder(workflow: FleetWorkflow) -> str:
     """The folder of all that a workflow becomes."""
-    return f"{FOLDER}/{names.shorten(workflow.name)}"
+    return f"{WORKFLOWS}/{names.shorten(workflow.name)}"
 
 
-def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Artifact:
-    backend, built = workflow.pool.backend, gang(group)
-    preemptibility: Literal["preemptible", "non-preemptible"] = (
-        "preemptible" if workflow.priority == "LOW" else "non-preemptible"
-    )
-    spec = PodGroupSpec(
-        queue=workflow.queue,
-        priorityClassName=getattr(fleet.config.priorityClasses, workflow.priority),
-        preemptibility=preemptibility if backend.has(Feature.PREEMPTIBILITY) else None,
-        minMember=built.members,
-        topologyConstraint=_constraint(built.constraint, workflow.pool),
-        subGroups=tuple(_sub_group(node, workflow.pool) for node in built.nodes),
-    )
-    manifest = PodGroup(
-        metadata=metadata(
-            fleet,
-            group.pod_group,
-            Phase.POD_GROUP,
-            namespace=backend.namespace,
-            labels=workflow_labels(workflow),
-        ),
-        spec=spec,
-    )
-    folder, file = workflow_folder(workflow), f"podgroup-{group.pod_group}.yaml"
-    return Artifact(backend.name, Phase.POD_GROUP, folder, file, manifest, workflow.declared.origin.path)
+def note(workload: FleetWorkload, *, divided: bool) -> str:
+    """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
+    name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
+    asked = _beyond(workload) if divided else ""
+    text = f"What KAI makes of {name}"
+    if asked and release:
+        text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
+    text = f"{text}; its name goes on with the UID"
+    spec = workload.declared.spec
+    if isinstance(spec, LeaderWorkerSet):
+        text = f"{text} and -group-N, one for each of {workload.copies} replicas"
+        if spec.spec.startupPolicy == "LeaderReady":
+            text = f"{text}; until the leader is ready, 1 pod is enough"
+    return text
 
 
-def _sub_group(node: tree.Node, pool: FleetPool) -> SubGroup:
-    return SubGroup(
-        name=node.name,
-        parent=node.parent,
-        minMember=node.members,
-        topologyConstraint=_constraint(node.constraint, pool),
-    )
+def _beyond(workload: FleetWorkload) -> str:
+    """The annotations that ask for SubGroups which the release does not make; empty where it makes them all."""
+    if workload.is_segmented and not podgrouper.makes_segments(workload):
+        return "the segment annotations"
+    if podgrouper.has_sub_groups(workload) and not podgrouper.row(workload).sub_groups:
+        return "the placements of pod templates"
+    return ""
 
 
-def _constraint(constraint: tree.Constraint | None, pool: FleetPool) -> TopologyConstraint | None:
-    """Levels by their node labels, which every KAI release understands."""
-    topology = pool.topology
-    if constraint is None or topology is None:
-        return None
-    required, preferred = constraint.required, constraint.preferred
-    return TopologyConstraint(
-        topology=topology.name_on(pool.backend),
-        requiredTopologyLevel=None if required is None else topology.levels[required].label,
-        preferredTopologyLevel=None if preferred is None else topology.levels[preferred].label,
-    )
+def _index_labels(workload: FleetWorkload) -> dict[str, str]:
+    return {f"{INDEX}{item.name}": item.segments.index_label for item in workload.replicas if item.segments}
 
 
-def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """Hand-written PodGroups, with the tool's labels added."""
-    for item in fleet.pod_groups:
-        written = item.declared.spec
-        labels = {**written.metadata.labels, QUEUE: written.spec.queue}
-        target = fleet.leaf_queues(item.backend).get(written.spec.queue)
-        if target is not None:
-            labels[POOL] = target
-        manifest = PodGroup(
-            metadata=metadata(
-                fleet,
-                written.metadata.name,
-                Phase.POD_GROUP,
-                namespace=item.namespace,
-                labels=labels,
-                annotations=written.metadata.annotations,
-            ),
-            spec=written.spec,
-        )
-        file = names.file(f"podgroup-{item.namespace}-{written.metadata.name}")
-        source = item.declared.origin.path
-        yield Artifact(item.backend.name, Phase.POD_GROUP, FOLDER, file, manifest, source)
+def _ranges(gang: Gang) -> dict[str, str]:
+    """The indices of every SubGroup that is known by them."""
+    return {f"{PODS}{part.name}": indices(part.indices) for part in gang.parts if part.indices is not None}
+
+
+def indices(span: tuple[int, int]) -> str:
+    """``4 to 7``, or ``4``."""
+    first, last = span
+    return str(first) if first == last else f"{first} to {last}"

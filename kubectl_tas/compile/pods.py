@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from kubectl_tas.compile.metadata import POD_GROUP, SKIP_PODGROUPER, SUBGROUP, metadata
-from kubectl_tas.compile.podgroups import gang, workflow_folder, workflow_labels
+from kubectl_tas.compile.podgroups import workflow_folder, workflow_labels
+from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.kai import GPU, Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.pod import (
@@ -27,7 +28,8 @@ from kubectl_tas.model.pod import (
 )
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetTask, FleetWorkflow
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow
 
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -37,8 +39,10 @@ def compile_pods(fleet: Fleet) -> Iterator[Artifact]:
     for workflow in fleet.workflows:
         labels, folder = workflow_labels(workflow), workflow_folder(workflow)
         for group in workflow.groups:
-            for task, sub_group in zip(group.tasks, gang(group).placed, strict=True):
-                manifest = _pod(fleet, workflow, group, task, labels, sub_group)
+            gang = gang_of_group(workflow, group)
+            sub_groups = {member.name: part.name for part in gang.leaves for member in part.members}
+            for task in group.tasks:
+                manifest = _pod(fleet, workflow, group, task, labels, sub_groups.get(task.name))
                 yield Artifact(
                     workflow.pool.backend.name,
                     Phase.POD,

@@ -9,7 +9,9 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import UNLIMITED, Fleet, FleetBackend, FleetPool
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import UNLIMITED, FleetPool
 
 _NO_LIMIT = Share(quota=UNLIMITED, limit=UNLIMITED, overQuotaWeight=1)
 _FOLDER = "queues"

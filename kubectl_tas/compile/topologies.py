@@ -9,7 +9,9 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import Topology, TopologyLevel, TopologySpec
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetBackend, FleetTopology, Level
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 
 def compile_topologies(fleet: Fleet) -> Iterator[Artifact]:

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
+from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.emit.block import block
+from kubectl_tas.gangs.demands import Demand, changes, demands
 from kubectl_tas.load.splice import FIRST, Entry, set_values
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import Metadata
-from kubectl_tas.model.repository import KeyPath, Origin
+from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.demands import Demand, changes, demands
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.setdemands import set_demands
 
-FOLDER = "workloads"
 _PLACES = {"namespace": "name", "labels": "name", "metadata": FIRST, "schedulerName": FIRST, "priorityClassName": FIRST}
 """What a new key is put behind; at the end of its mapping otherwise."""
 
@@ -32,7 +32,7 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
             text=with_demands(workload.declared.origin, demands(fleet, workload)),
         )
         source = workload.declared.origin.path
-        yield Artifact(backend.name, Phase.POD, FOLDER, names.file(workload.file_name), manifest, source)
+        yield Artifact(backend.name, Phase.POD, WORKLOADS, names.file(workload.file_name), manifest, source)
 
 
 def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
@@ -43,10 +43,10 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
             apiVersion=declared.spec.apiVersion,
             kind=declared.spec.kind,
             metadata=Metadata(name=submitted.name, namespace=backend.namespace),
-            text=with_demands(declared.origin, set_demands(fleet, submitted)),
+            text=with_demands(declared.origin, demands(fleet, submitted)),
         )
         file = names.file(f"podcliqueset-{submitted.name}")
-        yield Artifact(backend.name, Phase.POD, FOLDER, file, manifest, declared.origin.path)
+        yield Artifact(backend.name, Phase.POD, WORKLOADS, file, manifest, declared.origin.path)
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:

@@ -1,36 +1,37 @@
-"""A picture as JSON: a versioned contract."""
+"""Pictures as JSON: a versioned contract."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_tas.draw.picture import Branch, Picture
+from kubectl_tas.draw.picture import Picture
+from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.report.json import dump
-from kubectl_tas.resolve.fleet import Level
+from kubectl_tas.resolve.topologies import Level
 
 VERSION = 1
 
 
 def render(pictures: Sequence[Picture]) -> str:
-    """The facts and the trees as one JSON object; of several pictures a list of them."""
+    """The facts and the gangs as one JSON object; of several pictures a list of them."""
     found = [_picture(picture) for picture in pictures]
     return dump(found[0] if len(found) == 1 else {"version": VERSION, "items": found})
 
 
 def _picture(picture: Picture) -> dict[str, Any]:
-    verdict = picture.verdict
+    item, verdict = picture.item, picture.verdict
     return {
         "version": VERSION,
-        "kind": picture.kind,
-        "workflow": picture.workflow,
-        "file": picture.file,
-        "pool": picture.target,
-        "backend": picture.backend,
-        "queue": picture.queue,
-        "priority": picture.priority,
-        "preemptible": picture.preemptible,
-        "gpus": picture.gpus,
+        "kind": item.kind,
+        "workflow": item.name,
+        "file": item.declared.origin.path,
+        "pool": item.target,
+        "backend": item.pool.backend.name,
+        "queue": item.queue,
+        "priority": item.priority,
+        "preemptible": item.priority == "LOW",
+        "gpus": item.gpus,
         "topology": picture.topology,
         "admission": {
             "outcome": verdict.outcome,
@@ -40,24 +41,24 @@ def _picture(picture: Picture) -> dict[str, Any]:
             "overQuota": verdict.over_quota,
             "hint": verdict.hint,
         },
-        "podGroups": [_branch(group) for group in picture.pod_groups],
+        "podGroups": [_part(gang, gang) for gang in picture.gangs],
         "facts": [{"name": name, "text": text} for name, text in picture.facts],
     }
 
 
-def _branch(branch: Branch) -> dict[str, Any]:
-    if branch.kind == "Task":
-        return {"kind": branch.kind, "name": branch.name, "gpus": branch.gpus}
+def _part(gang: Gang, part: Part) -> dict[str, Any]:
+    below = gang.below(part)
+    tasks = [{"kind": "Task", "name": member.name, "gpus": member.gpus} for member in part.members]
     return {
-        "kind": branch.kind,
-        "name": branch.name,
-        "pods": branch.pods,
-        "minMember": branch.minimum,
-        "gpus": branch.gpus,
-        "required": _level(branch.required),
-        "preferred": _level(branch.preferred),
-        "children": [_branch(child) for child in branch.branches],
-        **({"indices": list(branch.indices)} if branch.indices else {}),
+        "kind": "SubGroup" if isinstance(part, SubGroup) else gang.kind,
+        "name": part.name,
+        "pods": part.pods,
+        "minMember": None if below else part.minimum,
+        "gpus": part.gpus,
+        "required": _level(part.constraint.required if part.constraint else None),
+        "preferred": _level(part.constraint.preferred if part.constraint else None),
+        "children": [*(_part(gang, child) for child in below), *tasks],
+        **({"indices": list(part.indices)} if part.indices else {}),
     }
 
 

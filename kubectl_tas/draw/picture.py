@@ -1,132 +1,116 @@
-"""A workflow in; its queue, its verdict and its tree of constraints out, ready to be drawn."""
+"""A workflow, a workload or a PodCliqueSet in; its queue, its verdict and its gangs out, ready to be drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
-from kubectl_tas.check.admission import Verdict, admit, declared_usage, others
-from kubectl_tas.compile.podgroups import gang
-from kubectl_tas.compile.tree import Constraint, Gang, Node
-from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
-from kubectl_tas.resolve.submission import Submission
+from kubectl_tas.compile.podgroups import note
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.admission import Admission, Verdict
+from kubectl_tas.gangs.cliqueset import gangs_of_set
+from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gangs.workflow import gang_of_group
+from kubectl_tas.gangs.workload import gang_of
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import Segments
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A PodGroup, a SubGroup or a task."""
-
-    kind: str
-    """PodGroup, SubGroup, Task, or the kind of a workload whose PodGroup is not known."""
-    name: str
-    pods: int
-    """Pods at or below this branch."""
-    minimum: int | None
-    """Pods needed before any starts; None where the branches below say it."""
-    gpus: int
-    required: Level | None
-    preferred: Level | None
-    branches: tuple[Branch, ...]
-    indices: tuple[int, int] | None = None
-    """The lowest and the highest index of its pods, where it is known by them."""
+Facts = tuple[tuple[str, str], ...]
+"""A name and a text each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What becomes of a workflow or a workload."""
+    """What becomes of a submission."""
 
-    workflow: str
-    """Its name."""
-    file: str
-    target: str
-    """The pool or pool--subpool."""
-    backend: str
-    queue: str
-    priority: str
-    preemptible: bool
-    gpus: int
+    item: Submission
     verdict: Verdict
+    """Beside all else that the repository declares."""
     topology: str | None
-    pod_groups: tuple[Branch, ...]
-    kind: str
-    """Workflow, or the kind of a workload."""
-    facts: tuple[tuple[str, str], ...]
-    """What else there is to say: a name and a text each."""
+    """Name of the Topology that it is placed by."""
+    gangs: tuple[Gang, ...]
+    facts: Facts
+    """What else there is to say."""
 
 
-def picture(fleet: Fleet, workflow: FleetWorkflow) -> Picture:
-    """The picture of one workflow."""
-    pool = workflow.pool
-    topology = pool.topology.name_on(pool.backend) if pool.topology else None
-    return picture_of(fleet, workflow, topology, tuple(_pod_group(workflow, group) for group in workflow.groups))
+def picture(fleet: Fleet, item: Submission) -> Picture:
+    """The picture of one submission."""
+    match item:
+        case FleetWorkflow():
+            topology, gangs = _pool_topology(item), tuple(gang_of_group(item, group) for group in item.groups)
+            facts: Facts = ()
+        case FleetWorkload():
+            gang = gang_of(fleet, item)
+            topology, gangs, facts = _topology(item), (gang,), _facts(item, gang)
+        case SubmittedSet():
+            known = item.set.topology
+            topology = known.name_on(item.pool.backend) if known else item.set.topology_name
+            gangs = tuple(gangs_of_set(item.set)) if item.set.is_previewed else ()
+            facts = (("Gangs", _count(item.set)),)
+        case _:
+            raise TypeError(item)
+    return Picture(item, Admission(fleet).verdict(item), topology, gangs, facts)
 
 
-def picture_of(
-    fleet: Fleet,
-    submission: Submission,
-    topology: str | None,
-    pod_groups: tuple[Branch, ...],
-    facts: tuple[tuple[str, str], ...] = (),
-) -> Picture:
-    """The picture of anything with a queue; admission is judged beside all else in the repository."""
-    used = declared_usage(fleet)
-    return Picture(
-        workflow=submission.name,
-        file=submission.declared.origin.path,
-        target=submission.target,
-        backend=submission.pool.backend.name,
-        queue=submission.queue,
-        priority=submission.priority,
-        preemptible=submission.priority == "LOW",
-        gpus=submission.gpus,
-        verdict=admit(submission, others(submission, used), used),
-        topology=topology,
-        pod_groups=pod_groups,
-        kind=submission.kind,
-        facts=facts,
-    )
+def _count(item: FleetPodCliqueSet) -> str:
+    scaled = item.gang_count - item.replicas
+    text = f"{item.gang_count}: {item.replicas} base and {scaled} scaled"
+    return text if item.is_previewed else f"{text}; more than {MAX_PREVIEWED} gangs or cliques are not shown"
 
 
-def _pod_group(workflow: FleetWorkflow, group: FleetGroup) -> Branch:
-    built, levels = gang(group), workflow.pool.levels
-    tasks = _tasks(group, built, None)
-    top = [node for node in built.nodes if node.parent is None]
-    branches = tuple(_sub_group(group, built, node, levels) for node in top) if top else tasks
-    required, preferred = _levels(built.constraint, levels)
-    return Branch(
-        "PodGroup",
-        group.pod_group,
-        len(group.tasks),
-        built.members,
-        group.gpus,
-        required,
-        preferred,
-        branches,
-    )
+def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
+    found = [("PodGroup", _note(workload, gang))]
+    for item in workload.outside if gang.minimum is not None else ():
+        pods, gpus = plural(item.replicas, "pod"), plural(item.replicas * item.gpus, "GPU")
+        found.append(("Beside", f"{item.name}, {pods} with {gpus}, is no part of the gang"))
+    for item in workload.replicas:  # an Indexed Job may have more indices than pods at a time
+        if item.segments is not None and item.indices > item.replicas:
+            found.append(("Indices", f"{item.indices} of {item.name}, {item.replicas} at a time"))
+    for item in workload.replicas:
+        if item.segments is not None and not workload.lists_segments:
+            text = f"{item.segment_count} segments of {plural(item.segments.size, 'pod')} of {item.name}"
+            levels = (*_words("required", item.segments), *_words("preferred", item.segments))
+            found.append(("Segments", ", ".join([text, *levels, f"more than the {MAX_SEGMENTS} that are listed"])))
+    return tuple(found)
 
 
-def _sub_group(group: FleetGroup, built: Gang, node: Node, levels: tuple[Level, ...]) -> Branch:
-    below = [child for child in built.nodes if child.parent == node.name]
-    branches = (
-        tuple(_sub_group(group, built, child, levels) for child in below) if below else _tasks(group, built, node.name)
-    )
-    pods, gpus = sum(branch.pods for branch in branches), sum(branch.gpus for branch in branches)
-    required, preferred = _levels(node.constraint, levels)
-    return Branch("SubGroup", node.name, pods, node.members, gpus, required, preferred, branches)
+def _words(what: Literal["required", "preferred"], segments: Segments) -> Iterator[str]:
+    asked = getattr(segments.placement, what)
+    if asked is not None:
+        yield f"each {what} in one {asked.level.key} ({asked.level.label})"
 
 
-def _tasks(group: FleetGroup, built: Gang, sub_group: str | None) -> tuple[Branch, ...]:
-    return tuple(
-        Branch("Task", task.name, 1, None, task.resource.spec.gpu, None, None, ())
-        for task, placed in zip(group.tasks, built.placed, strict=True)
-        if placed == sub_group
-    )
+def _note(workload: FleetWorkload, gang: Gang) -> str:
+    """Where its PodGroup comes from."""
+    if workload.gang is not None:
+        return f"{workload.gang}, shared by the workloads of this gang"
+    if workload.is_owned:
+        return f"{podgrouper.pod_group_name(workload)}, written by kubectl-tas"
+    if not workload.pool.backend.is_kai:
+        return f"none; backend {workload.pool.backend.name} has no KAI Scheduler"
+    own = [item.pod_group for item in workload.replicas if workload.names_its_own(item)]
+    if own:
+        named = " and ".join(dict.fromkeys(name for name in own if name is not None))
+        return f"{named}, named by the pods themselves" if named else "none; the pods name none, and KAI makes none"
+    if not podgrouper.is_predicted(workload):
+        return f"made by KAI's PodGrouper; not predicted for a {workload.kind}"
+    return note(workload, divided=bool(gang.parts))
 
 
-def _levels(constraint: Constraint | None, levels: tuple[Level, ...]) -> tuple[Level | None, Level | None]:
-    if constraint is None:
-        return None, None
-    required, preferred = constraint.required, constraint.preferred
-    return (
-        None if required is None else levels[required],
-        None if preferred is None else levels[preferred],
-    )
+def _topology(workload: FleetWorkload) -> str | None:
+    """The Topology that its placements refer to, else its pool's."""
+    placements = [podgrouper.whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
+    placements += [item.segments.placement for item in workload.replicas if item.segments]
+    named = next((placement.topology for placement in placements if placement), None)
+    return named or _pool_topology(workload)
+
+
+def _pool_topology(item: Submission) -> str | None:
+    topology = item.pool.topology
+    return topology.name_on(item.pool.backend) if topology else None

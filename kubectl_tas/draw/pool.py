@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kubectl_tas.report import table
-from kubectl_tas.resolve.fleet import UNLIMITED, Fleet, FleetPool, FleetSubpool
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
 
 
 def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:

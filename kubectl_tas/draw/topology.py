@@ -8,8 +8,8 @@ from kubectl_tas.check.drift import CONDITION, condition, declared_levels, domai
 from kubectl_tas.kai import Feature
 from kubectl_tas.report import table, usage
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
-from kubectl_tas.resolve.fleet import Fleet, FleetTopology
-from kubectl_tas.resolve.placed import placed_by
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
 
 
 def page(fleet: Fleet, topology: FleetTopology) -> str:
@@ -25,7 +25,7 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     pools = [(pool.name, pool.backend.name) for pool in fleet.pools if pool.topology == topology]
     parts = [table.pairs(facts), table.section("Levels", header, levels)]
     parts.append(table.section("Pools", ("NAME", "BACKEND"), pools))
-    work = [(item.what, item.queue) for item in placed_by(fleet, topology)]
+    work = [(item.what, item.queue) for item in fleet.placed_by(topology)]
     parts.append(table.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
         parts.append(table.section("PodCliqueSets", ("NAME", CONDITION), list(_sets(fleet, topology))))

@@ -1,57 +1,63 @@
-"""A picture as a tree for terminals."""
+"""Pictures as trees for terminals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw.picture import Branch, Picture
+from kubectl_tas.draw.picture import Picture
+from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
 
 def render(pictures: Sequence[Picture]) -> str:
-    """Of each picture the facts, then a tree for each PodGroup."""
+    """Of each picture the facts, then a tree for each gang."""
     return "\n".join(map(_picture, pictures))
 
 
 def _picture(picture: Picture) -> str:
-    preemptible = "preemptible" if picture.preemptible else "non-preemptible"
+    item = picture.item
+    preemptible = "preemptible" if item.priority == "LOW" else "non-preemptible"
     facts = [
-        (picture.kind, f"{picture.workflow} ({picture.file})"),
-        ("Pool", picture.target),
-        ("Queue", picture.queue),
-        ("Priority", f"{picture.priority}, {preemptible}"),
-        ("GPUs", str(picture.gpus)),
+        (item.kind, f"{item.name} ({item.declared.origin.path})"),
+        ("Pool", item.target),
+        ("Queue", item.queue),
+        ("Priority", f"{item.priority}, {preemptible}"),
+        ("GPUs", str(item.gpus)),
         ("Admission", f"{picture.verdict.outcome}: {picture.verdict.text}"),
         ("Topology", picture.topology or "none"),
         *picture.facts,
     ]
-    trees = ["\n".join([_title(group), *_below(group.branches, "")]) + "\n" for group in picture.pod_groups]
+    trees = ["\n".join([_title(gang, gang), *_below(gang, gang, "")]) + "\n" for gang in picture.gangs]
     return "\n".join([table.pairs(facts), *trees])
 
 
-def _below(branches: Sequence[Branch], indent: str) -> Iterator[str]:
-    for index, branch in enumerate(branches):
-        last = index == len(branches) - 1
-        yield f"{indent}{'└─ ' if last else '├─ '}{_title(branch)}"
-        yield from _below(branch.branches, indent + ("   " if last else "│  "))
+def _below(gang: Gang, part: Part, indent: str) -> Iterator[str]:
+    """The lines of all that is below a part: its SubGroups, or its tasks."""
+    children: list[tuple[str, Part | None]] = [(_title(gang, child), child) for child in gang.below(part)]
+    children += [(f"{member.name} ({plural(member.gpus, 'GPU')})", None) for member in part.members]
+    for index, (title, child) in enumerate(children):
+        is_last = index == len(children) - 1
+        yield f"{indent}{'└─ ' if is_last else '├─ '}{title}"
+        if child is not None:
+            yield from _below(gang, child, indent + ("   " if is_last else "│  "))
 
 
-def _title(branch: Branch) -> str:
-    if branch.kind == "Task":
-        return f"{branch.name} ({plural(branch.gpus, 'GPU')})"
-    words = [f"{branch.kind} {branch.name}: {_pods(branch)}"]
-    if branch.minimum is not None and branch.minimum != branch.pods:
-        words.append(f"{branch.minimum} needed" if branch.minimum else "elastic")
-    if branch.required is not None:
-        words.append(f"required in one {branch.required.key} ({branch.required.label})")
-    if branch.preferred is not None:
-        words.append(f"preferred in one {branch.preferred.key} ({branch.preferred.label})")
+def _title(gang: Gang, part: Part) -> str:
+    kind = "SubGroup" if isinstance(part, SubGroup) else gang.kind
+    words = [f"{kind} {part.name}: {_pods(part)}"]
+    if part.minimum is not None and part.minimum != part.pods and not gang.below(part):
+        words.append(f"{part.minimum} needed" if part.minimum else "elastic")
+    required, preferred = (part.constraint.required, part.constraint.preferred) if part.constraint else (None, None)
+    if required is not None:
+        words.append(f"required in one {required.key} ({required.label})")
+    if preferred is not None:
+        words.append(f"preferred in one {preferred.key} ({preferred.label})")
     return ", ".join(words)
 
 
-def _pods(branch: Branch) -> str:
-    if branch.indices is None:
-        return plural(branch.pods, "pod")
-    first, last = branch.indices
+def _pods(part: Part) -> str:
+    if part.indices is None:
+        return plural(part.pods, "pod")
+    first, last = part.indices
     return f"pod {first}" if first == last else f"pods {first} to {last}"

@@ -13,11 +13,12 @@ from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.load.splice import scalar
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
-from kubectl_tas.model.repository import KeyPath, Origin
+from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, FleetPool, FleetSubpool
-from kubectl_tas.resolve.states import BEHAVIOUR, TRANSITIONS
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",

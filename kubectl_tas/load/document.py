@@ -15,7 +15,7 @@ from kubectl_tas.load import syntax
 from kubectl_tas.load.compose import MAX_DEPTH, TooDeepError, compose
 from kubectl_tas.load.lines import Lines
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.base import KeyPath
 
 YAML_DEPTH = Rule(
     "yaml-depth",

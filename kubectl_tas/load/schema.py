@@ -19,7 +19,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resources import read_resource
 
 UNKNOWN_FIELD = Rule(

@@ -18,7 +18,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.compose import compose
 from kubectl_tas.load.document import parse
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.base import KeyPath
 
 BOM = "\ufeff"
 _BREAK = re.compile(r"\r\n|\r|\n")

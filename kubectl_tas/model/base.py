@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
 from pydantic.config import JsonDict
 
 T = TypeVar("T")
+KeyPath = tuple[str | int, ...]
+"""Where in a document: keys and indices from its root."""
 
 API_VERSION = "tas/v1alpha1"
 """apiVersion of the tool's own kinds."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.base import Count, KeyPath, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology import Domain, DomainLevel
 
@@ -98,10 +98,9 @@ class ScalingGroup(Open):
     """How close each replica must run; equal to or narrower than what the set asks for."""
 
 
-Path = tuple[str | int, ...]
 DEFAULT_TOPOLOGY = "grove-topology"
 """The cluster topology that Grove's operator makes from its own configuration; sets that name none use it."""
-TEMPLATE: Path = ("spec", "template")
+TEMPLATE: KeyPath = ("spec", "template")
 """Where the template of a set stands."""
 
 
@@ -129,7 +128,7 @@ class SetSpec(Open):
     """One replica."""
 
 
-def _depth(path: Path) -> int:
+def _depth(path: KeyPath) -> int:
     """0 for the set itself, 1 for its scaling groups, 2 for its cliques."""
     return 1 if "podCliqueScalingGroups" in path else 2 if "cliques" in path else 0
 
@@ -145,7 +144,7 @@ class PodCliqueSet(Workload):
     """What it consists of."""
 
     @property
-    def constraints(self) -> tuple[tuple[PackConstraint, Path], ...]:
+    def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
         """Every constraint with its place: the set's, then those of scaling groups, then those of cliques."""
         template = self.spec.template
         found = [(template.topologyConstraint, TEMPLATE)]
@@ -161,7 +160,7 @@ class PodCliqueSet(Workload):
         return any(constraint.asks for constraint, _ in self.constraints)
 
     @property
-    def named(self) -> tuple[tuple[str, Path], ...]:
+    def named(self) -> tuple[tuple[str, KeyPath], ...]:
         """Cluster topologies that it names, in either spelling, with the places."""
         named = self.spec.template.clusterTopologyName
         first = [] if named is None else [(named, (*TEMPLATE, "clusterTopologyName"))]
@@ -169,7 +168,7 @@ class PodCliqueSet(Workload):
         return (*first, *((name, path) for name, path in later if name is not None))
 
     @property
-    def references(self) -> tuple[tuple[str, Path], ...]:
+    def references(self) -> tuple[tuple[str, KeyPath], ...]:
         """The cluster topologies that it refers to; two of different names are an error.
 
         With the place of each name, or of a constraint that neither has nor inherits one: it means the default.

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, cast
 
 from pydantic import Field
 
-from kubectl_tas.model.podtemplate import Open, Workload
-from kubectl_tas.model.replicated import ReplicatedSpec
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.podtemplate import Name, Open, PodSet, ReplicatedSpec, Workload, pod_set
+
+REPLICA_TYPE = "replica type"
+"""What Kubeflow's kinds call equal pods."""
 
 
 class SchedulingPolicy(Open):
@@ -35,6 +41,34 @@ ReplicaSpecs = Annotated[dict[str, ReplicatedSpec], Field(min_length=1)]
 """Pods by replica type, such as Worker."""
 
 
+class KubeflowJob(Workload):
+    """What Kubeflow's jobs share: pods by replica type, and a minimum of them."""
+
+    replica_specs: ClassVar[str]  # the field of the spec that has the replica types
+
+    @property
+    def _job(self) -> KubeflowSpec:
+        """The spec, which each kind declares as its own."""
+        return cast(KubeflowSpec, getattr(self, "spec"))  # noqa: B009
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """The pods of each replica type."""
+        specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
+        for name, spec in specs.items():
+            path = ("spec", self.replica_specs, name)
+            pods = pod_set(name, spec.replicas, (*path, "template"), spec.template)
+            written = Name(REPLICA_TYPE, name, name.lower(), path, is_key=True)
+            yield replace(pods, index_label=labels.KUBEFLOW_INDEX, label=name.lower(), written=written)
+
+    @property
+    def minimum(self) -> tuple[int | None, KeyPath | None]:
+        """How many pods the job says it needs, and where."""
+        path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+        asked = self._job.runPolicy.schedulingPolicy.minAvailable
+        return (None, None) if asked is None else (asked, path)
+
+
 class ElasticPolicy(Open):
     """How far a PyTorchJob may shrink and grow."""
 
@@ -51,15 +85,24 @@ class PyTorchJobSpec(KubeflowSpec):
     """How far it may shrink and grow."""
 
 
-class PyTorchJob(Workload):
+class PyTorchJob(KubeflowJob):
     """Kubeflow's PyTorchJob."""
 
+    replica_specs = "pytorchReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
     """kubeflow.org/v1"""
     kind: Literal["PyTorchJob"]
     """PyTorchJob"""
     spec: PyTorchJobSpec
     """The training."""
+
+    @property
+    def minimum(self) -> tuple[int | None, KeyPath | None]:
+        """As for all, else what an elastic job can run with."""
+        asked, path = super().minimum
+        if asked is None and self.spec.elasticPolicy.minReplicas is not None:
+            return self.spec.elasticPolicy.minReplicas, ("spec", "elasticPolicy", "minReplicas")
+        return asked, path
 
 
 class TFJobSpec(KubeflowSpec):
@@ -69,9 +112,10 @@ class TFJobSpec(KubeflowSpec):
     """Chief, Master, PS, Worker and Evaluator."""
 
 
-class TFJob(Workload):
+class TFJob(KubeflowJob):
     """Kubeflow's TFJob."""
 
+    replica_specs = "tfReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
     """kubeflow.org/v1"""
     kind: Literal["TFJob"]
@@ -87,9 +131,10 @@ class XGBoostJobSpec(KubeflowSpec):
     """Master and Worker."""
 
 
-class XGBoostJob(Workload):
+class XGBoostJob(KubeflowJob):
     """Kubeflow's XGBoostJob."""
 
+    replica_specs = "xgbReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
     """kubeflow.org/v1"""
     kind: Literal["XGBoostJob"]
@@ -105,9 +150,10 @@ class JAXJobSpec(KubeflowSpec):
     """Worker."""
 
 
-class JAXJob(Workload):
+class JAXJob(KubeflowJob):
     """Kubeflow's JAXJob."""
 
+    replica_specs = "jaxReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
     """kubeflow.org/v1"""
     kind: Literal["JAXJob"]
@@ -125,9 +171,10 @@ class MPIJobSpec(KubeflowSpec):
     """When the launcher is made: at once, or when all workers are ready. Of v2beta1 only."""
 
 
-class MPIJob(Workload):
+class MPIJob(KubeflowJob):
     """Kubeflow's MPIJob, of the training operator (v1) or of the MPI operator (v2beta1)."""
 
+    replica_specs = "mpiReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v2beta1", "kubeflow.org/v1"]
     """kubeflow.org/v2beta1 or kubeflow.org/v1"""
     kind: Literal["MPIJob"]

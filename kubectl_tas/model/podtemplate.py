@@ -6,11 +6,24 @@ else a workload may have. All of it stays with the document and passes untouched
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas.model.base import MAX_COUNT, Count, LabelKey, LabelValue, Many, Model, Text, digits_up_to, said
+from kubectl_tas.model.base import (
+    MAX_COUNT,
+    Count,
+    KeyPath,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Text,
+    digits_up_to,
+    said,
+)
 
 Gpus = (
     Count
@@ -44,6 +57,11 @@ class Resources(Open):
     requests: Amounts = Amounts()
     """What is set aside; for GPUs the same as limits."""
 
+    @property
+    def gpus(self) -> int:
+        """GPUs by their limits; Kubernetes takes a request alone for an error, here it counts."""
+        return int(self.limits.gpu or self.requests.gpu or 0)
+
 
 class Container(Open):
     """A container of a pod template."""
@@ -61,6 +79,21 @@ class PodSpec(Open):
     """Run side by side."""
     initContainers: Many[Container] = ()
     """Run one after the other before the containers."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of one pod, as Kubernetes counts them.
+
+        Containers and sidecars (init containers that keep running) add up; any other init container runs beside the
+        sidecars that were started before it, and frees what it held.
+        """
+        sidecars = most = 0
+        for container in self.initContainers:
+            if container.restartPolicy == "Always":
+                sidecars += container.resources.gpus
+            else:
+                most = max(most, sidecars + container.resources.gpus)
+        return max(most, sidecars + sum(container.resources.gpus for container in self.containers))
 
 
 class Meta(Open):
@@ -90,8 +123,80 @@ class PodTemplate(Open):
     """How they run."""
 
 
+class ReplicatedSpec(Open):
+    """A number of equal pods."""
+
+    replicas: Count = 1
+    """Pods."""
+    template: PodTemplate = PodTemplate()
+    """What they are made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that a user gives to a part of a workload."""
+
+    what: str
+    """What the kind calls such a part, such as replica type."""
+    text: str
+    """As it is written."""
+    compared: str
+    """What the kind's own controller compares: two parts with the same are refused."""
+    path: KeyPath
+    is_key: bool = False
+    """Whether the path is that of a key, and not of a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """Equal pods of a workload, by what the workload itself says."""
+
+    name: str
+    """Unique in the workload."""
+    replicas: int
+    """Pods at a time."""
+    path: KeyPath
+    """Where what they are made from stands."""
+    template: PodTemplate | None
+    """None where another object has it."""
+    gpus: int
+    """GPUs of one pod."""
+    indices: int
+    """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
+    index_label: str | None = None
+    """The label in which pods of this kind bear their index."""
+    label: str = ""
+    """What its SubGroup is named after, where that is not ``name``."""
+    written: Name | None = None
+    """The name that the user gave; None where the kind gives it."""
+    comes_late: bool = False
+    """Whether these pods come once the others run, so that nothing can wait for them: what submits a RayJob."""
+    is_leader: bool = False
+    """Whether it is the one pod that leads others, which is never divided into segments."""
+
+
 class Workload(Open):
     """What all workloads have."""
 
     metadata: RootMeta
     """Its name, pool (the label kubectl-tas/pool), priority (kubectl-tas/priority) and placement."""
+
+    @property
+    def pod_sets(self) -> Iterable[PodSet]:
+        """Its pods, in the order of the file."""
+        raise NotImplementedError
+
+    @property
+    def copies(self) -> int:
+        """How many times the pod sets are there, each time as a gang of its own."""
+        return 1
+
+    @property
+    def own_division(self) -> tuple[int | None, bool]:
+        """How the kind itself divides its pods: the pods of a part, and whether the leader is in no part."""
+        return None, False
+
+
+def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:
+    """Equal pods without anything special."""
+    return PodSet(name, replicas, path, template, template.spec.gpus, replicas)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
-from kubectl_tas.model.base import Count, Many, Positive, Text
-from kubectl_tas.model.podtemplate import Open, PodTemplate, Workload
+from kubectl_tas.model.base import Count, KeyPath, Many, Positive, Text
+from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, Workload, pod_set
+
+HEAD, SUBMITTER = "head", "submitter"
 
 
 class RayHead(Open):
@@ -57,3 +61,20 @@ class RayJob(Workload):
     """RayJob"""
     spec: RayJobSpec
     """The job."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """The head, the worker groups, and the pod that submits the job."""
+        cluster = self.spec.rayClusterSpec
+        path: KeyPath = ("spec", "rayClusterSpec")
+        yield pod_set(HEAD, 1, (*path, "headGroupSpec", "template"), cluster.headGroupSpec.template)
+        for index, group in enumerate(cluster.workerGroupSpecs):
+            where = (*path, "workerGroupSpecs", index)
+            workers = group.minReplicas if group.replicas is None else group.replicas
+            pods = pod_set(group.groupName, workers * group.numOfHosts, (*where, "template"), group.template)
+            written = Name("worker group", group.groupName, group.groupName, (*where, "groupName"))
+            yield replace(pods, label=group.groupName.lower().replace("_", "-"), written=written)
+        template = self.spec.submitterPodTemplate
+        if template is not None:
+            pods = pod_set(f"{SUBMITTER}/pod", 1, ("spec", "submitterPodTemplate"), template)
+            yield replace(pods, label=SUBMITTER, comes_late=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
@@ -15,8 +16,6 @@ from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
-KeyPath = tuple[str | int, ...]
-"""Where in a document: keys and indices from its root."""
 
 
 class Origin(Protocol):

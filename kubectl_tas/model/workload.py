@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Positive, Text
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
-from kubectl_tas.model.podtemplate import Meta, Open, PodTemplate, Resources, Workload
+from kubectl_tas.model.podtemplate import (
+    Meta,
+    Name,
+    Open,
+    PodSet,
+    PodTemplate,
+    ReplicatedSpec,
+    Resources,
+    Workload,
+    pod_set,
+)
 from kubectl_tas.model.ray import RayJob
-from kubectl_tas.model.replicated import ReplicatedSpec
 
 
 class JobSpec(Open):
@@ -22,6 +34,12 @@ class JobSpec(Open):
     """Indexed: each pod has an index."""
     template: PodTemplate = PodTemplate()
     """Its pods."""
+
+    @property
+    def at_once(self) -> int:
+        """Pods that run at a time."""
+        parallelism = 1 if self.parallelism is None else self.parallelism
+        return parallelism if self.completions is None else min(parallelism, self.completions)
 
 
 class JobTemplate(Open):
@@ -43,6 +61,15 @@ class Job(Workload):
     spec: JobSpec
     """The job."""
 
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """Its pods; those of an Indexed job bear an index."""
+        pods = pod_set("worker", self.spec.at_once, ("spec", "template"), self.spec.template)
+        if self.spec.completionMode == "Indexed":
+            count = pods.replicas if self.spec.completions is None else self.spec.completions
+            pods = replace(pods, indices=count, index_label=labels.JOB_INDEX)
+        yield pods
+
 
 class CronJobSpec(Open):
     """Jobs by the clock."""
@@ -61,6 +88,15 @@ class CronJob(Workload):
     spec: CronJobSpec
     """The jobs."""
 
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """The pods of one run."""
+        job = self.spec.jobTemplate.spec
+        pods = pod_set("worker", job.at_once, ("spec", "jobTemplate", "spec", "template"), job.template)
+        if job.completionMode == "Indexed" and job.completions is not None:
+            pods = replace(pods, indices=job.completions)
+        yield pods
+
 
 class Deployment(Workload):
     """A Kubernetes Deployment."""
@@ -71,6 +107,11 @@ class Deployment(Workload):
     """Deployment"""
     spec: ReplicatedSpec
     """Its pods."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """Its pods."""
+        yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
 
 
 class StatefulSetSpec(ReplicatedSpec):
@@ -89,6 +130,11 @@ class StatefulSet(Workload):
     """StatefulSet"""
     spec: StatefulSetSpec
     """Its pods."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """Its pods."""
+        yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
 
 
 class Dependency(Open):
@@ -138,6 +184,16 @@ class JobSet(Workload):
     spec: JobSetSpec
     """The jobs."""
 
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """The pods of each replicated job."""
+        for index, item in enumerate(self.spec.replicatedJobs):
+            job, path = item.template.spec, ("spec", "replicatedJobs", index)
+            pods = pod_set(
+                item.name, item.replicas * job.at_once, (*path, "template", "spec", "template"), job.template
+            )
+            yield replace(pods, written=Name("replicated job", item.name, item.name, (*path, "name")))
+
 
 class Trainer(Open):
     """How a TrainJob trains."""
@@ -166,6 +222,17 @@ class TrainJob(Workload):
     """TrainJob"""
     spec: TrainJobSpec
     """The training."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """Its nodes."""
+        trainer = self.spec.trainer
+        nodes = trainer.numNodes or 1
+        yield PodSet("node", nodes, ("spec", "trainer"), None, trainer.resourcesPerNode.gpus, nodes)
+
+
+LEADER, WORKERS = "leader", "workers"
+"""The pod sets of a LeaderWorkerSet."""
 
 
 class SubGroupPolicy(Open):
@@ -215,6 +282,32 @@ class LeaderWorkerSet(Workload):
     """LeaderWorkerSet"""
     spec: LeaderWorkerSetSpec
     """The groups."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """The leader and the workers of one group."""
+        group = self.spec.leaderWorkerTemplate
+        path: KeyPath = ("spec", "leaderWorkerTemplate")
+        own, count = group.leaderTemplate, group.size - 1
+        where = "workerTemplate" if own is None else "leaderTemplate"
+        leader = pod_set(LEADER, 1, (*path, where), group.workerTemplate if own is None else own)
+        found = [replace(leader, is_leader=True)]
+        if count:
+            found.append(pod_set(WORKERS, count, (*path, "workerTemplate"), group.workerTemplate))
+        yield from (replace(pods, index_label=labels.LEADER_WORKER_INDEX) for pods in found)
+
+    @property
+    def copies(self) -> int:
+        """Its groups."""
+        return self.spec.replicas
+
+    @property
+    def own_division(self) -> tuple[int | None, bool]:
+        """By its subGroupPolicy."""
+        policy = self.spec.leaderWorkerTemplate.subGroupPolicy
+        if policy is None:
+            return None, False
+        return (policy.subGroupSize if (policy.subGroupSize or 0) > 0 else None), policy.leader_excluded
 
 
 AnyWorkload = (

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import (
+    DEFAULT_TOPOLOGY,
+    TEMPLATE,
     Clique,
     PackConstraint,
     PodCliqueSet,
     ScalingGroup,
 )
-from kubectl_tas.model.repository import Declared, KeyPath
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import FleetBackend, FleetPool, FleetSubpool, FleetTopology
-from kubectl_tas.resolve.submission import Submission
+from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target
+from kubectl_tas.resolve.topologies import FleetTopology
 
 MAX_PREVIEWED = 1000
 """Gangs of a set, and PodCliques of a gang, up to which a preview is written."""
@@ -67,7 +71,7 @@ class FleetPodCliqueSet:
     declared: Declared[PodCliqueSet]
     backend: FleetBackend | None
     """None where neither a pool nor a single backend says it."""
-    target: tuple[FleetPool, FleetSubpool | None] | None
+    target: Target | None
     """The pool, and the subpool where it names one; None where it names no pool that is known."""
     topology: FleetTopology | None
     """The cluster topology that it uses; None: it asks for none, or for one that is not declared."""
@@ -218,27 +222,35 @@ class SubmittedSet(Submission):
         grouped = sum(group.spec.replicas * sum(map(_gpus, group.cliques)) for group in self.set.groups)
         return self.set.replicas * (alone + grouped)
 
-    @property
-    def is_one_gang(self) -> bool:
-        """Whether nothing of it runs before all of it can."""
-        groups = all(group.spec.minAvailable == group.spec.replicas for group in self.set.groups)
-        cliques = all(clique.minimum == clique.spec.spec.replicas for clique in self.set.cliques)
-        return self.set.replicas == 1 and groups and cliques
 
-    @cached_property
-    def largest_gang(self) -> int:
-        """GPUs that the largest of its gangs needs before any pod starts."""
-        if not self.set.replicas:
-            return 0
-        base = sum(_minimum(clique) for clique in self.set.standalone)
-        base += sum(group.spec.minAvailable * sum(map(_minimum, group.cliques)) for group in self.set.groups)
-        scaled = [g for g in self.set.groups if g.spec.replicas > g.spec.minAvailable]
-        return max([base, *(sum(map(_minimum, group.cliques)) for group in scaled)])
+def resolve_set(
+    declared: Declared[PodCliqueSet], known: Known, topologies: Mapping[str, FleetTopology], grove: Grove
+) -> FleetPodCliqueSet:
+    """The resolved set; ``topologies`` are the cluster topologies by name."""
+    wanted, path = declared.spec.metadata.labels.get(labels.POOL), ("metadata", "labels", labels.POOL)
+    target = known.target(wanted, declared, path) if wanted else None
+    backend = target[0].backend if target else (known.backends[0] if len(known.backends) == 1 else None)
+    template = declared.spec.spec.template
+    cliques = tuple(
+        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus if clique.spec.podSpec else 0)
+        for index, clique in enumerate(template.cliques)
+    )
+    groups = tuple(
+        FleetScalingGroup(
+            group,
+            (*TEMPLATE, "podCliqueScalingGroups", index),
+            tuple(clique for clique in cliques if clique.name in group.cliqueNames),
+        )
+        for index, group in enumerate(template.podCliqueScalingGroups)
+    )
+    found = FleetPodCliqueSet(declared, backend, target, None, cliques, groups)
+    name = found.topology_name
+    if name is None or grove.is_disabled:
+        return found
+    if name not in topologies and name != DEFAULT_TOPOLOGY:
+        known.dangling.append(Dangling("topology of a set", name, tuple(topologies), declared, found.references[0][1]))
+    return replace(found, topology=topologies.get(name))
 
 
 def _gpus(clique: FleetClique) -> int:
     return clique.spec.spec.replicas * clique.gpus
-
-
-def _minimum(clique: FleetClique) -> int:
-    return clique.minimum * clique.gpus

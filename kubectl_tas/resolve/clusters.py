@@ -1,15 +1,40 @@
-"""Clusters with what their scheduler understands, and the topologies that they have."""
+"""Clusters: what the scheduler of each understands, how Grove is set up, and names that lead nowhere."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from kubectl_tas import kai
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.grove import OperatorConfiguration
-from kubectl_tas.model.pool import Pool
-from kubectl_tas.model.repository import Declared, KeyPath
-from kubectl_tas.model.topology import ClusterTopology, SchedulerTopologyBinding
+from kubectl_tas.model.repository import Declared
+
+KAI_PROFILE = "kai-scheduler"
+"""What Grove calls KAI Scheduler among the schedulers it works with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dangling:
+    """A name that nothing in the repository defines."""
+
+    what: str
+    """The kind of thing it should name, such as ``pool``."""
+    name: str
+    known: tuple[str, ...]
+    """The names that are defined."""
+    declared: Declared[Any]
+    path: KeyPath
+    context: str = ""
+    """Whose names ``known`` are, such as ``pool team``."""
+
+    @property
+    def location(self) -> Location:
+        """Where the name stands."""
+        return self.declared.at(*self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,50 +72,47 @@ class FleetBackend:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """One level of a topology."""
+class Grove:
+    """What the configuration of Grove's operator says."""
 
-    key: str
-    """What users call it."""
-    label: str
-    """The node label."""
-
-
-@dataclass(frozen=True, slots=True)
-class FleetTopology:
-    """A Topology object: a pool's own, or a cluster topology's."""
-
-    name: str
-    levels: tuple[Level, ...]
-    """From the coarsest to the finest."""
-    declared: Declared[Pool] | Declared[ClusterTopology] | Declared[OperatorConfiguration]
-    backend: FleetBackend | None
-    """None: on every KAI backend."""
-    path: KeyPath
-    """Where the levels stand."""
-    bindings: tuple[SchedulerTopologyBinding, ...] = ()
-    """Existing topologies to use instead of creating one."""
-    is_created: bool = True
-    """Whether a Topology object is made from it where it has no binding."""
+    operator: Declared[OperatorConfiguration] | None
 
     @property
-    def pool(self) -> str | None:
-        """The pool whose own it is."""
-        return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
+    def is_disabled(self) -> bool:
+        """Whether it says that Grove does not place by topology; without a configuration nobody knows."""
+        return self.operator is not None and not self.operator.spec.topologyAwareScheduling.enabled
 
-    def finer_keys(self, level: Level) -> list[str]:
-        """The keys of the levels below ``level``."""
-        return [finer.key for finer in self.levels[self.levels.index(level) + 1 :]]
+    @property
+    def creates_topologies(self) -> bool:
+        """Whether each cluster topology gets a Topology of KAI, by the profile of KAI Scheduler."""
+        profiles = self.operator.spec.scheduler.profiles if self.operator else ()
+        kai = (profile for profile in profiles if profile.name == KAI_PROFILE)
+        return all(profile.config.createTopologyResources is not False for profile in kai)
 
-    def binding(self, backend: FleetBackend) -> str | None:
-        """The existing topology of that backend's scheduler to use instead."""
-        wanted = backend.scheduler_name
-        return next((item.topologyReference for item in self.bindings if item.schedulerName == wanted), None)
 
-    def name_on(self, backend: FleetBackend) -> str:
-        """What its Topology object is called there."""
-        return self.binding(backend) or self.name
+def resolve_backend(spec: Backend, index: int) -> FleetBackend:
+    """A backend of the Config, with its row of the version table."""
+    release = kai.release(spec.scheduler.version) if spec.scheduler.type == "kai" else None
+    return FleetBackend(spec, index, release)
 
-    def is_created_on(self, backend: FleetBackend) -> bool:
-        """Whether a Topology object is made from it there."""
-        return self.is_created and self.binding(backend) is None
+
+def pick_backend(
+    declared: Declared[Any],
+    name: str | None,
+    backends: tuple[FleetBackend, ...],
+    path: KeyPath,
+    dangling: list[Dangling],
+) -> FleetBackend | None:
+    """The backend called ``name``; without a name the only one."""
+    if name is None and len(backends) == 1:
+        return backends[0]
+    found = next((backend for backend in backends if backend.name == name), None)
+    if found is None:
+        known = tuple(backend.name for backend in backends)
+        dangling.append(Dangling("backend", name or "", known, declared, path))
+    return found
+
+
+def names_of(declared: Iterable[Declared[Any]]) -> frozenset[str]:
+    """The names of declared objects."""
+    return frozenset(item.spec.metadata.name for item in declared)

@@ -1,218 +1,34 @@
-"""The fleet: all that a repository declares, with every reference followed."""
+"""The fleet: all that a repository declares, with every reference followed; none of them is guessed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
-from kubectl_tas.model.repository import Declared, KeyPath, Repository
-from kubectl_tas.model.workflow import Priority, Resource, Task, Workflow
-from kubectl_tas.resolve.clusters import FleetBackend as FleetBackend
-from kubectl_tas.resolve.clusters import FleetTopology as FleetTopology
-from kubectl_tas.resolve.clusters import Level as Level
-from kubectl_tas.resolve.names import SEPARATOR
-from kubectl_tas.resolve.podgroup import FleetPodGroup
-from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
-from kubectl_tas.resolve.submission import Submission
+from kubectl_tas.model.repository import Repository
+from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
+from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
+from kubectl_tas.resolve.podgroup import FleetPodGroup, resolve_pod_group
+from kubectl_tas.resolve.pools import FleetPool, Known, Submission, resolve_pools
+from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
+from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
+from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
 
-if TYPE_CHECKING:
-    from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet
-    from kubectl_tas.resolve.grove import Grove
-    from kubectl_tas.resolve.workload import FleetWorkload
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Dangling:
-    """A name that nothing in the repository defines."""
+class PlacedWork:
+    """Work that asks for levels of a topology. PodCliqueSets say themselves which one they use."""
 
     what: str
-    """The kind of thing it should name, such as ``pool``."""
-    name: str
-    known: tuple[str, ...]
-    """The names that are defined."""
-    declared: Declared[Any]
-    path: KeyPath
-    context: str = ""
-    """Whose names ``known`` are, such as ``pool team``."""
-
-    @property
-    def location(self) -> Location:
-        """Where the name stands."""
-        return self.declared.at(*self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class FleetSubpool:
-    """A guaranteed part of a pool."""
-
-    declared: Declared[Subpool]
-    pool: str
-    name: str
-    """Within the pool."""
-    asked: int
-    """GPUs that its quota comes to, whatever its state."""
+    """Kind and name."""
     queue: str
-
-    @property
-    def state(self) -> SubpoolState:
-        """ACTIVE, DELETING or ARCHIVED."""
-        return self.declared.spec.spec.state
-
-    @property
-    def quota(self) -> int:
-        """GPUs it is guaranteed now: none unless it is ACTIVE."""
-        return self.asked if self.state == "ACTIVE" else 0
-
-    @property
-    def canonical(self) -> str:
-        """``pool--subpool``."""
-        return f"{self.pool}{SEPARATOR}{self.name}"
-
-
-@dataclass(frozen=True)
-class FleetPool:
-    """A pool with its queues and its topology."""
-
-    declared: Declared[Pool]
-    name: str
-    backend: FleetBackend
-    subpools: tuple[FleetSubpool, ...]
-    """Sorted by name."""
-    topology: FleetTopology | None
-    queue: str
-    shared_queue: str
-
-    @property
-    def guarantee(self) -> int:
-        """Guaranteed GPUs; -1: no limit."""
-        return self.declared.spec.spec.resources.gpu.guarantee
-
-    @property
-    def maximum(self) -> int:
-        """The most GPUs; -1: no limit."""
-        return self.declared.spec.spec.resources.gpu.maximum
-
-    @property
-    def weight(self) -> int:
-        """Over-quota weight."""
-        return self.declared.spec.spec.resources.gpu.weight
-
-    @cached_property
-    def taken(self) -> int:
-        """GPUs that the ACTIVE subpools hold."""
-        return sum(subpool.quota for subpool in self.subpools)
-
-    @property
-    def shared_quota(self) -> int:
-        """GPUs that are left to the pool itself, none where its subpools hold too much; -1: no limit."""
-        return UNLIMITED if self.guarantee == UNLIMITED else max(0, self.guarantee - self.taken)
-
-    @property
-    def is_split(self) -> bool:
-        """Whether any subpool has a queue."""
-        return any(subpool.state != "ARCHIVED" for subpool in self.subpools)
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """The levels that its workflows may ask for."""
-        return self.topology.levels if self.topology else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One topology requirement of a resource, resolved against the pool's levels."""
-
-    level: int
-    """Index into the pool's levels."""
-    group: str
-    """Folded name of the group; ``written`` is how the file has it."""
-    written: str
-    required: bool
-    path: KeyPath
-
-
-@dataclass(frozen=True, slots=True)
-class FleetResource:
-    """A resource of a workflow."""
-
-    spec: Resource
-    requirements: tuple[Requirement, ...]
-    path: KeyPath
-
-
-@dataclass(frozen=True, slots=True)
-class FleetTask:
-    """A task, and the pod it becomes."""
-
-    name: str
-    """Folded."""
-    pod: str
-    spec: Task
-    resource: FleetResource
-    path: KeyPath
-
-
-@dataclass(frozen=True, slots=True)
-class FleetGroup:
-    """A group of a workflow, and the PodGroup it becomes."""
-
-    name: str
-    """Folded."""
-    pod_group: str
-    tasks: tuple[FleetTask, ...]
-    path: KeyPath
-
-    @property
-    def gpus(self) -> int:
-        """GPUs that all its tasks ask for."""
-        return sum(task.resource.spec.gpu for task in self.tasks)
-
-
-@dataclass(frozen=True)
-class FleetWorkflow(Submission):
-    """A workflow, and the queue it goes to."""
-
-    declared: Declared[Workflow]
-    name: str
-    """Folded."""
-    pool: FleetPool
-    subpool: FleetSubpool | None
-    """None: the pool's shadow queue."""
-    groups: tuple[FleetGroup, ...]
-
-    @property
-    def kind(self) -> str:
-        """Workflow."""
-        return "Workflow"
-
-    @property
-    def priority(self) -> Priority:
-        """HIGH, NORMAL or LOW."""
-        return self.declared.spec.workflow.priority
-
-    @property
-    def place(self) -> Location:
-        """Where its pool stands."""
-        return self.declared.at("workflow", "pool")
-
-    @property
-    def is_one_gang(self) -> bool:
-        """Whether it has but one group."""
-        return len(self.groups) <= 1
-
-    @property
-    def largest_gang(self) -> int:
-        """GPUs of its largest group."""
-        return max((group.gpus for group in self.groups), default=0)
-
-    @cached_property
-    def gpus(self) -> int:
-        """GPUs that all its groups ask for."""
-        return sum(group.gpus for group in self.groups)
+    place: Location
 
 
 @dataclass(frozen=True)
@@ -229,14 +45,14 @@ class Fleet:
     workflows: tuple[FleetWorkflow, ...] = ()
     """Sorted by name."""
     pod_groups: tuple[FleetPodGroup, ...] = ()
-    """Sorted by namespace and name."""
-    grove: Grove | None = None
-    """Grove's configuration."""
+    """Hand-written ones, sorted by namespace and name."""
+    grove: Grove = field(default=Grove(None))
+    """How Grove is set up."""
     pod_clique_sets: tuple[FleetPodCliqueSet, ...] = ()
     """Sorted by namespace and name."""
     workloads: tuple[FleetWorkload, ...] = ()
     """Sorted by name and kind."""
-    dangling: tuple[Dangling, ...] = field(default=())
+    dangling: tuple[Dangling, ...] = ()
 
     @property
     def settings(self) -> str:
@@ -252,8 +68,7 @@ class Fleet:
     @cached_property
     def submitted_sets(self) -> tuple[SubmittedSet, ...]:
         """The PodCliqueSets whose pool is known."""
-        found = (item.submitted for item in self.pod_clique_sets)
-        return tuple(item for item in found if item is not None)
+        return tuple(_known(item.submitted for item in self.pod_clique_sets))
 
     @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
@@ -265,6 +80,24 @@ class Fleet:
         """Pools by name."""
         return {pool.name: pool for pool in self.pools}
 
+    def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
+        """The work that ``topology`` places, which the fleet itself may no longer declare."""
+        for workflow in self.workflows:
+            own = workflow.pool.topology
+            is_placed = any(task.resource.requirements for group in workflow.groups for task in group.tasks)
+            if own is not None and own.name == topology.name and is_placed:
+                place = workflow.declared.at("workflow", "name")
+                yield PlacedWork(f"workflow {workflow.name}", workflow.queue, place)
+        for workload in self.workloads:
+            named = {placement.topology for placement in workload.placements}
+            if topology.name_on(workload.pool.backend) in named:
+                place = workload.declared.at("metadata", "name")
+                yield PlacedWork(f"{workload.kind} {workload.name}", workload.queue, place)
+        for item in self.pod_groups:
+            if topology.name_on(item.backend) in {constraint.topology for constraint, _ in item.constraints}:
+                place = item.declared.at("metadata", "name")
+                yield PlacedWork(f"PodGroup {item.name}", item.declared.spec.spec.queue, place)
+
     def leaf_queues(self, backend: FleetBackend) -> dict[str, str]:
         """The queues of ``backend`` that take workloads, and the pool or pool--subpool of each."""
         leaves: dict[str, str] = {}
@@ -274,3 +107,36 @@ class Fleet:
                 live = (subpool for subpool in pool.subpools if subpool.state != "ARCHIVED")
                 leaves.update((subpool.queue, subpool.canonical) for subpool in live)
         return leaves
+
+
+def resolve(repository: Repository) -> Fleet:
+    """The fleet that a repository declares. Of two things with one name, the first one counts."""
+    config = repository.config.spec.spec if repository.config else ConfigSpec()
+    backends = tuple(resolve_backend(spec, index) for index, spec in enumerate(config.backends))
+    dangling: list[Dangling] = []
+    grove = Grove(repository.operators[0] if repository.operators else None)
+    topologies = cluster_topologies(repository.topologies, grove)
+    pools = resolve_pools(repository, config, backends, topologies, dangling)
+    own = {pool.topology.name: pool.topology for pool in pools.values() if pool.topology and pool.topology.pool}
+    known = Known(backends, {**topologies, **own}, pools, names_of(repository.pools), dangling)
+    workflows = _known(resolve_workflow(item, known) for item in repository.workflows)
+    pod_groups = _known(resolve_pod_group(item, known) for item in repository.pod_groups)
+    sets = (resolve_set(item, known, topologies, grove) for item in repository.pod_clique_sets)
+    workloads = _known(resolve_workload(item, known) for item in repository.workloads)
+    return Fleet(
+        repository=repository,
+        config=config,
+        backends=backends,
+        topologies=(*topologies.values(), *own.values()),
+        pools=tuple(pools.values()),
+        workflows=tuple(sorted(workflows, key=lambda item: item.name)),
+        pod_groups=tuple(sorted(pod_groups, key=lambda item: (item.namespace, item.name))),
+        grove=grove,
+        pod_clique_sets=tuple(sorted(sets, key=lambda item: (*item.key, item.declared.origin.path))),
+        workloads=join_shared_gangs(sorted(workloads, key=lambda item: (item.name, item.kind))),
+        dangling=tuple(dangling),
+    )
+
+
+def _known(found: Iterable[T | None]) -> list[T]:
+    return [item for item in found if item is not None]

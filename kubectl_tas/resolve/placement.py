@@ -1,18 +1,18 @@
-"""What annotations ask for: how close pods must run, in which segments, and of which replica type."""
+"""What annotations ask for: how close pods must run, and in which segments."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from kubectl_tas.model import labels
-from kubectl_tas.model.repository import KeyPath
-from kubectl_tas.resolve.fleet import FleetTopology, Level
-from kubectl_tas.resolve.replicas import ReplicaType
-from kubectl_tas.resolve.segments import Segment, cut
+from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.model.podtemplate import PodTemplate
+from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LevelAnnotation:
     """One annotation that names a level."""
 
     annotation: str
@@ -30,11 +30,11 @@ class Placement:
     """Name of the Topology."""
     known: FleetTopology | None
     """None where the repository does not render it; its levels are then taken as they are written."""
-    required: Asked | None
-    preferred: Asked | None
+    required: LevelAnnotation | None
+    preferred: LevelAnnotation | None
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[LevelAnnotation, ...]:
         """The levels that it asks for."""
         return tuple(asked for asked in (self.required, self.preferred) if asked is not None)
 
@@ -53,39 +53,56 @@ class Segments:
     """Of a LeaderWorkerSet: whether its leader is in no segment."""
 
 
+class Ignored(Enum):
+    """Why the segments that a pod template asks for are not made."""
+
+    NO_KAI = "the backend has no KAI Scheduler"
+    NO_INDEX = "its pods bear no index that is known"
+    NO_TOPOLOGY = "there is no topology"
+    NOT_IN_GANG = "its pods are not in the gang"
+
+
 @dataclass(frozen=True, slots=True)
-class FleetReplicas:
-    """A replica type with its placement and its segments."""
+class ReplicaType:
+    """Equal pods of a workload, with what their template asks for."""
 
-    type: ReplicaType
-    placement: Placement | None
+    name: str
+    """An RFC 1123 label, such as worker."""
+    replicas: int
+    """Pods at a time."""
+    gpus: int
+    """GPUs of one pod."""
+    path: KeyPath
+    """Where what they are made from stands."""
+    template: PodTemplate | None
+    """None where another object has it."""
+    indices: int
+    """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
+    index_label: str | None = None
+    """The label in which pods of this kind bear their index."""
+    is_leader: bool = False
+    """Whether it is the one pod that leads others."""
+    placement: Placement | None = None
     """By the annotations of its own template."""
-    segments: Segments | None
+    segments: Segments | None = None
     """None where it asks for none, or where they are ignored."""
-    ignored: str = ""
+    ignored: Ignored | None = None
     """Why the segments it asks for are ignored."""
-
-    @property
-    def cuts(self) -> tuple[Segment, ...]:
-        """Its segments by index; none of a LeaderWorkerSet, whose groups are cut with their leader."""
-        if self.segments is None:
-            return ()
-        return cut(self.type.indices, self.type.minimum, self.segments.size, self.type.replicas)
 
     @property
     def segment_count(self) -> int:
         """How many segments it has; of a LeaderWorkerSet perhaps one fewer."""
-        return -(-self.type.indices // self.segments.size) if self.segments else 0
+        return -(-self.indices // self.segments.size) if self.segments else 0
 
     @property
     def annotations_path(self) -> KeyPath:
         """Where the annotations of its template stand."""
-        return self.type.annotations_path
+        return (*self.path, "metadata", "annotations")
 
     @property
     def annotations(self) -> dict[str, str]:
         """The annotations of its template."""
-        return self.type.annotations
+        return self.template.metadata.annotations if self.template else {}
 
     @property
     def pod_group(self) -> str | None:
@@ -93,7 +110,7 @@ class FleetReplicas:
         return self.annotations.get(labels.POD_GROUP)
 
 
-def merged(root: Placement | None, own: Placement | None) -> tuple[Placement | None, tuple[Asked, ...]]:
+def combined(root: Placement | None, own: Placement | None) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
     """The placement of pods for which a workload's annotations and those of their template both hold, and the levels
     that it cannot say. Of two topologies the template's precedes; of two levels the finer one says both.
     """
@@ -108,7 +125,9 @@ def merged(root: Placement | None, own: Placement | None) -> tuple[Placement | N
     return Placement(own.topology, own.known, required, preferred), (*less, *least)
 
 
-def _finer(placement: Placement, root: Asked | None, own: Asked | None) -> tuple[Asked | None, tuple[Asked, ...]]:
+def _finer(
+    placement: Placement, root: LevelAnnotation | None, own: LevelAnnotation | None
+) -> tuple[LevelAnnotation | None, tuple[LevelAnnotation, ...]]:
     """Of two levels the one that implies the other; where that is not known the template's, and what is lost."""
     if root is None or own is None:
         return own or root, ()
@@ -117,9 +136,15 @@ def _finer(placement: Placement, root: Asked | None, own: Asked | None) -> tuple
     return (root, ()) if _says(placement, root, own) else (own, (root,))
 
 
-def _says(placement: Placement, asked: Asked | None, other: Asked) -> bool:
+def _says(placement: Placement, asked: LevelAnnotation | None, other: LevelAnnotation) -> bool:
     """Whether pods within one domain of a level are within one of the other level too."""
     if asked is None or placement.known is None:
         return asked is not None and asked.level == other.level
     levels = placement.known.levels
     return levels.index(asked.level) >= levels.index(other.level)
+
+
+def whole_number(text: str) -> int | None:
+    """A positive number that an annotation holds, as far as Kubernetes counts, or None."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) else 0
+    return number if 0 < number <= MAX_COUNT else None

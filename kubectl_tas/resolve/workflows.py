@@ -4,42 +4,116 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from kubectl_tas.model.repository import Declared, KeyPath
-from kubectl_tas.model.workflow import Group, Resource, Task, Workflow
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.workflow import Group, Priority, Resource, Task, Workflow
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import (
-    Dangling,
-    FleetGroup,
-    FleetPool,
-    FleetResource,
-    FleetSubpool,
-    FleetTask,
-    FleetWorkflow,
-    Level,
-    Requirement,
-)
-from kubectl_tas.resolve.targets import pick_target
+from kubectl_tas.resolve.clusters import Dangling
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+from kubectl_tas.resolve.topologies import Level
 
 DEFAULT_RESOURCE = "default"
 
 
-def resolve_workflow(
-    declared: Declared[Workflow],
-    pools: Mapping[str, FleetPool],
-    declared_pools: frozenset[str],
-    dangling: list[Dangling],
-) -> FleetWorkflow | None:
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One topology requirement of a resource, resolved against the pool's levels."""
+
+    level: Level
+    depth: int
+    """The place of the level in its topology: 0 is the coarsest."""
+    group: str
+    """Folded name of the group; ``written`` is how the file has it."""
+    written: str
+    required: bool
+    path: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class FleetResource:
+    """A resource of a workflow."""
+
+    spec: Resource
+    requirements: tuple[Requirement, ...]
+    path: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTask:
+    """A task, and the pod it becomes."""
+
+    name: str
+    """Folded."""
+    pod: str
+    spec: Task
+    resource: FleetResource
+    path: KeyPath
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGroup:
+    """A group of a workflow, and the PodGroup it becomes."""
+
+    name: str
+    """Folded."""
+    pod_group: str
+    tasks: tuple[FleetTask, ...]
+    path: KeyPath
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that all its tasks ask for."""
+        return sum(task.resource.spec.gpu for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class FleetWorkflow(Submission):
+    """A workflow, and the queue it goes to."""
+
+    declared: Declared[Workflow]
+    name: str
+    """Folded."""
+    pool: FleetPool
+    subpool: FleetSubpool | None
+    """None: the pool's shadow queue."""
+    groups: tuple[FleetGroup, ...]
+
+    @property
+    def kind(self) -> str:
+        """Workflow."""
+        return "Workflow"
+
+    @property
+    def priority(self) -> Priority:
+        """HIGH, NORMAL or LOW."""
+        return self.declared.spec.workflow.priority
+
+    @property
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.declared.at("workflow", "pool")
+
+    @cached_property
+    def gpus(self) -> int:
+        """GPUs that all its groups ask for."""
+        return sum(group.gpus for group in self.groups)
+
+
+def resolve_workflow(declared: Declared[Workflow], known: Known) -> FleetWorkflow | None:
     """The resolved workflow; None where its pool or subpool is unknown or could not be resolved itself."""
     spec = declared.spec.workflow
-    target = pick_target(spec.pool, declared, ("workflow", "pool"), pools, declared_pools, dangling)
+    target = known.target(spec.pool, declared, ("workflow", "pool"))
     if target is None:
         return None
     pool, subpool = target
-    resources = _resources(declared, pool, dangling)
+    resources = _resources(declared, pool, known.dangling)
     name = names.fold(spec.name)
     groups = tuple(
-        _group(group, path, name, declared, pool, subpool, resources, dangling)
+        _group(group, path, name, declared, pool, subpool, resources, known.dangling)
         for group, path in groups_of(declared.spec)
     )
     return FleetWorkflow(declared, name, pool, subpool, groups)
@@ -84,20 +158,16 @@ def _requirements(
     found = []
     for index, requirement in enumerate(spec.topology):
         where = (*path, "topology", index)
-        level = _level(requirement.key, pool.levels)
-        if level is None:
+        depth = next((at for at, level in enumerate(pool.levels) if level.key == requirement.key), None)
+        if depth is None:
             known = tuple(item.key for item in pool.levels)
             context = f"pool {pool.name}"
             dangling.append(Dangling("topology key", requirement.key, known, declared, (*where, "key"), context))
             continue
         group = names.fold(requirement.group)
         required = requirement.requirementType == "required"
-        found.append(Requirement(level, group, requirement.group, required, where))
-    return tuple(sorted(found, key=lambda requirement: requirement.level))
-
-
-def _level(key: str, levels: tuple[Level, ...]) -> int | None:
-    return next((index for index, level in enumerate(levels) if level.key == key), None)
+        found.append(Requirement(pool.levels[depth], depth, group, requirement.group, required, where))
+    return tuple(sorted(found, key=lambda requirement: requirement.depth))
 
 
 def _group(

@@ -18,7 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kubectl_tas.resolve.states import TRANSITIONS
+from kubectl_tas.resolve.pools import TRANSITIONS
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.rendered import files_below
 

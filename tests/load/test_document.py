@@ -10,8 +10,7 @@ from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.reader import MAX_NODES
 from kubectl_tas.load.text import decode
-from kubectl_tas.model.base import LargeNumber
-from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.model.base import KeyPath, LargeNumber
 
 PURE = "x: {image: python:3.13}\n"
 """A line that libyaml refuses and YAML 1.2 does not: what follows is read by the other parser."""

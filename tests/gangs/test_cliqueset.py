@@ -11,11 +11,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.compile.grove import gangs
+from kubectl_tas.gangs.admission import Admission, Request
+from kubectl_tas.gangs.cliqueset import gangs_of_set
 from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.cliqueset import SubmittedSet
-from kubectl_tas.resolve.resolver import resolve
+from kubectl_tas.resolve.fleet import resolve
 from tests.support.cli import kubectl_tas, write
 from tests.support.grove import (
     KEYS,
@@ -323,9 +324,9 @@ class TestGpus:
     def test_cliques_times_replicas_scaling_groups_included(self, repository: Path) -> None:
         cliques = clique("a", replicas=2, gpus=3) + clique("b", replicas=1, gpus=5) + clique("c", replicas=4, gpus=1)
         group = scaling_group("g", "a, b", replicas=7, minimum=2)
-        submitted = _submitted(declare(repository, clique_set(None, cliques, group, replicas=2)))
+        submitted, request = _submitted(declare(repository, clique_set(None, cliques, group, replicas=2)))
         assert submitted.gpus == 2 * (7 * (2 * 3 + 5) + 4)
-        assert submitted.largest_gang == 2 * (2 * 3 + 5) + 4
+        assert request.largest == 2 * (2 * 3 + 5) + 4
 
     def test_they_count_in_admission_and_in_the_table(self, repository: Path) -> None:
         declared = clique_set(None, clique(replicas=3, gpus=8), replicas=2)
@@ -346,17 +347,19 @@ class TestGpus:
         copies = data.draw(few)
         group = scaling_group("g", ", ".join(grouped), replicas=copies, minimum=data.draw(st.integers(1, copies)))
         declared = clique_set(None, cliques, group if grouped else "", replicas=data.draw(st.integers(0, 2)))
-        submitted = _submitted(declare(tmp_path / "repository", declared))
-        members = [member for gang in gangs(submitted.set) for member in gang.members]
-        assert len({member.name for member in members}) == len(members)
-        assert submitted.gpus == sum(m.clique.gpus * m.clique.spec.spec.replicas for m in members)
-        sizes = [sum(m.clique.gpus * m.clique.minimum for m in gang.members) for gang in gangs(submitted.set)]
-        assert submitted.largest_gang == max(sizes, default=0)
+        submitted, request = _submitted(declare(tmp_path / "repository", declared))
+        gangs = list(gangs_of_set(submitted.set))
+        leaves = [leaf for gang in gangs for leaf in gang.leaves]
+        assert len({leaf.name for leaf in leaves}) == len(leaves)
+        assert submitted.gpus == request.gpus == sum(leaf.gpus for leaf in leaves) == sum(gang.gpus for gang in gangs)
+        sizes = [sum(leaf.gpus // leaf.pods * (leaf.minimum or 0) for leaf in gang.leaves) for gang in gangs]
+        assert request.largest == max(sizes, default=0)
 
 
-def _submitted(root: Path) -> SubmittedSet:
-    (found,) = resolve(load_repository(FolderSource(root)).repository).submitted_sets
-    return found
+def _submitted(root: Path) -> tuple[SubmittedSet, Request]:
+    fleet = resolve(load_repository(FolderSource(root)).repository)
+    (found,) = fleet.submitted_sets
+    return found, Admission(fleet).request(found)
 
 
 class TestExplain:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_tas.resolve.fleet import UNLIMITED, Fleet, FleetPool, FleetSubpool
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,64 @@
 
 from __future__ import annotations
 
-from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
+from dataclasses import dataclass
+
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, OperatorConfiguration
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.topology import ClusterTopology
-from kubectl_tas.resolve.fleet import Dangling, FleetBackend, FleetTopology, Level
-from kubectl_tas.resolve.grove import Grove
+from kubectl_tas.model.topology import ClusterTopology, SchedulerTopologyBinding
+from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a topology."""
+
+    key: str
+    """What users call it."""
+    label: str
+    """The node label."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTopology:
+    """A Topology object: a pool's own, or a cluster topology's."""
+
+    name: str
+    levels: tuple[Level, ...]
+    """From the coarsest to the finest."""
+    declared: Declared[Pool] | Declared[ClusterTopology] | Declared[OperatorConfiguration]
+    backend: FleetBackend | None
+    """None: on every KAI backend."""
+    path: KeyPath
+    """Where the levels stand."""
+    bindings: tuple[SchedulerTopologyBinding, ...] = ()
+    """Existing topologies to use instead of creating one."""
+    is_created: bool = True
+    """Whether a Topology object is made from it where it has no binding."""
+
+    @property
+    def pool(self) -> str | None:
+        """The pool whose own it is."""
+        return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
+
+    def finer_keys(self, level: Level) -> list[str]:
+        """The keys of the levels below ``level``."""
+        return [finer.key for finer in self.levels[self.levels.index(level) + 1 :]]
+
+    def binding(self, backend: FleetBackend) -> str | None:
+        """The existing topology of that backend's scheduler to use instead."""
+        wanted = backend.scheduler_name
+        return next((item.topologyReference for item in self.bindings if item.schedulerName == wanted), None)
+
+    def name_on(self, backend: FleetBackend) -> str:
+        """What its Topology object is called there."""
+        return self.binding(backend) or self.name
+
+    def is_created_on(self, backend: FleetBackend) -> bool:
+        """Whether a Topology object is made from it there."""
+        return self.is_created and self.binding(backend) is None
 
 
 def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: Grove) -> dict[str, FleetTopology]:

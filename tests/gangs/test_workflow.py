@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_tas.compile.tree import Constraint, Gang, Node, build
-from kubectl_tas.resolve.fleet import Requirement
 from kubectl_tas.resolve.names import MAX_LABEL
+from kubectl_tas.resolve.workflows import Requirement
 from tests.support.cli import kubectl_tas, pool, write
-
-LEVELS = ("zone", "spine", "rack", "clique", *(f"l{index}" for index in range(4, 16)))
+from tests.support.tree import LEVELS, Constraint, Node, Tree, build, requirement
 
 
 def task(*asked: str) -> list[Requirement]:
@@ -24,11 +22,11 @@ def task(*asked: str) -> list[Requirement]:
         match = re.fullmatch(r"(\w+)([=~])(.*)", text)
         assert match is not None
         level, kind, group = match.groups()
-        found.append(Requirement(LEVELS.index(level), group, group, kind == "=", ("topology", index)))
+        found.append(requirement(LEVELS.index(level), group, group, kind == "=", ("topology", index)))
     return found
 
 
-def shape(gang: Gang) -> list[str]:
+def shape(gang: Tree) -> list[str]:
     """The gang as lines: what holds for all of it, then every SubGroup, each below its parent's indent."""
     lines, depths = [_line("all", gang.constraint, gang.members)], {}
     for node in gang.nodes:

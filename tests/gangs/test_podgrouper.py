@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.load.document import parse
+from kubectl_tas.gangs.podgrouper import TABLE, minimum
+from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
+from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.podtemplate import PodTemplate
-from kubectl_tas.resolve.replicas import Shape, pod_gpus, shape
+from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.resolve.clusters import resolve_backend
+from kubectl_tas.resolve.pools import Known, resolve_pools
+from kubectl_tas.resolve.workload import FleetWorkload, resolve_workload
 from tests.support.golden import ROOT
 
 
@@ -40,21 +46,34 @@ def sidecar(gpus: int) -> dict[str, Any]:
 )
 def test_gpus_of_a_pod(init: list[Any], containers: list[Any], gpus: int) -> None:
     template = PodTemplate.model_validate({"spec": {"initContainers": init, "containers": containers}})
-    assert pod_gpus(template) == gpus
+    assert template.spec.gpus == gpus
 
 
 def test_request_without_limit_counts() -> None:
     asked = {"resources": {"requests": {"nvidia.com/gpu": 2}}}
-    assert pod_gpus(PodTemplate.model_validate({"spec": {"containers": [asked]}})) == 2
+    assert PodTemplate.model_validate({"spec": {"containers": [asked]}}).spec.gpus == 2
 
 
-def read(path: str, *, owned: bool = False) -> Shape:
+def read(path: str, **labels: str) -> FleetWorkload:
+    """The workload of a file, whatever its pool is called, with these labels added."""
     (document,), _ = parse(path, (ROOT / path).read_text())
+    metadata = document.data["metadata"]
+    metadata["labels"] = {**metadata.get("labels", {}), "kubectl-tas/pool": "team", **labels}
+    pool, config = "apiVersion: tas/v1alpha1\nkind: Pool\nmetadata: {name: team}\nspec: {}\n", ConfigSpec()
+    (declared,) = parse("team.yaml", pool)[0]
+    backend = resolve_backend(config.backends[0], 0)
+    pools = resolve_pools(Repository(pools=(model(declared),)), config, (backend,), {}, [])
+    found = resolve_workload(model(document), Known((backend,), {}, pools, frozenset(pools), []))
+    assert found is not None
+    return found
+
+
+def model(document: Document) -> Declared[Any]:
     kind = recognise(document)
     assert isinstance(kind, Kind)
-    model, found = validate(kind, document)
-    assert found == []
-    return shape(model, owned=owned)  # type: ignore[arg-type]
+    spec, problems = validate(kind, document)
+    assert problems == []
+    return Declared(spec, document)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +96,19 @@ def read(path: str, *, owned: bool = False) -> Shape:
 )
 def test_pods_minimum_and_gpus(path: str, types: list[Any], copies: int) -> None:
     found = read(path)
-    assert [(item.name, item.replicas, item.minimum, item.gpus) for item in found.types] == types
+    assert [(item.name, item.replicas, minimum(found, item), item.gpus) for item in found.replicas] == types
     assert found.copies == copies
 
 
 def test_an_owned_deployment_is_one_gang() -> None:
-    assert read("golden/documents/deployment.yaml", owned=True).minimum == 2
+    owned = read("golden/documents/deployment.yaml", **{"kubectl-tas/podgroup": "owned"})
+    assert [minimum(owned, item) for item in owned.replicas] == [2]
 
 
 def test_an_indexed_job_has_an_index_for_each_completion() -> None:
-    (only,) = read("examples/workloads/workflows/sample-job.yaml").types
+    (only,) = read("examples/workloads/workflows/sample-job.yaml").replicas
     assert (only.replicas, only.indices) == (3, 5)
+
+
+def test_every_kind_has_a_row() -> None:
+    assert set(TABLE) == {model.__name__ for model in WORKLOADS}

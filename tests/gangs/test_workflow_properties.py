@@ -9,8 +9,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.compile.tree import Constraint, Node, build
-from kubectl_tas.resolve.fleet import Requirement
+from kubectl_tas.resolve.workflows import Requirement
+from tests.support.tree import Constraint, Node, build, requirement
 
 LEVELS = 4
 GROUPS = ("a", "b", "a-b", "b-a", "any", "any-any", "x" * 40, "x" * 40 + "y", "0")
@@ -25,15 +25,15 @@ def gangs(draw: st.DrawFn) -> list[list[Requirement]]:
     for _ in range(draw(st.integers(1, 8))):
         chosen = [(level, draw(group)) for level in range(LEVELS)]
         tasks.append(
-            [Requirement(level, name, name, required[level, name], ()) for level, name in chosen if name is not None]
+            [requirement(level, name, name, required[level, name], ()) for level, name in chosen if name is not None]
         )
     return tasks
 
 
 def paths(tasks: list[list[Requirement]]) -> list[tuple[str | None, ...]]:
     """For each task its group at every level at play; None where it names none."""
-    levels = sorted({requirement.level for task in tasks for requirement in task})
-    return [tuple({r.level: r.group for r in task}.get(level) for level in levels) for task in tasks]
+    levels = sorted({asked.depth for task in tasks for asked in task})
+    return [tuple({r.depth: r.group for r in task}.get(level) for level in levels) for task in tasks]
 
 
 @settings(max_examples=200, deadline=None)
@@ -76,12 +76,12 @@ def chain(name: str, by_name: dict[str, Node]) -> tuple[str, ...]:
 def test_what_any_task_requires_holds_for_its_place(tasks: list[list[Requirement]]) -> None:
     gang = build(tasks)
     by_name = {node.name: node for node in gang.nodes}
-    levels = sorted({requirement.level for task in tasks for requirement in task})
+    levels = sorted({asked.depth for task in tasks for asked in task})
     top = gang.constraint or Constraint(None, None)
     for asked, leaf in zip(tasks, gang.placed, strict=True):
         nodes = [by_name[name] for name in (chain(leaf, by_name) if leaf else ())]
         shared = levels[: len(levels) - len(nodes)]
-        required = {requirement.level for requirement in asked if requirement.required}
+        required = {one.depth for one in asked if one.required}
         assert top.required == max(required & set(shared), default=None)
         preferred = [level for level in shared if top.required is None or level > top.required]
         assert top.preferred == max(preferred, default=None)
@@ -96,7 +96,7 @@ def test_nothing_but_the_requirements_counts(tasks: list[list[Requirement]], cha
     gang = build(tasks)
     assert build(tasks) == gang
     elsewhere = [
-        [Requirement(r.level, r.group, r.group.upper(), r.required, ("elsewhere", 7)) for r in task] for task in tasks
+        [requirement(r.depth, r.group, r.group.upper(), r.required, ("elsewhere", 7)) for r in task] for task in tasks
     ]
     for task_ in elsewhere:
         chance.shuffle(task_)

@@ -1,0 +1,71 @@
+"""PodGangs: what Grove makes of PodCliqueSets, to be read and not applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.compile.podgroups import NOTE, PREVIEW
+from kubectl_tas.gangs.cliqueset import previewed_gangs
+from kubectl_tas.gangs.gang import Constraint, Gang
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.labels import MANAGED_BY, POOL
+from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.model.podgang import GangConstraint, GangMember, GangPack, GangPart, PodGang, PodGangSpec
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.fleet import Fleet
+
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation of a PodGang: the Topology that its levels belong to."""
+PART_OF = "app.kubernetes.io/part-of"
+
+
+def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
+    """The PodGang of every gang of the sets whose pool and topology are known."""
+    for submitted, gang in previewed_gangs(fleet):
+        file = names.file(f"podgang-{submitted.set.namespace}-{gang.name}")
+        source, manifest = submitted.declared.origin.path, _pod_gang(fleet, submitted, gang)
+        backend = submitted.pool.backend.name
+        yield Artifact(backend, Phase.POD_GROUP, PREVIEW, file, manifest, source, apply=False)
+
+
+def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
+    item, topology = submitted.set, submitted.set.topology
+    annotations = {NOTE: f"What Grove makes of PodCliqueSet {item.name}"}
+    if topology is not None:
+        annotations = {TOPOLOGY_NAME: topology.name_on(submitted.pool.backend), **annotations}
+    return PodGang(
+        metadata=Metadata(
+            name=gang.name,
+            namespace=item.namespace,
+            labels={MANAGED_BY: "kubectl-tas", PART_OF: item.name, POOL: submitted.target},
+            annotations=annotations,
+        ),
+        spec=PodGangSpec(
+            podgroups=tuple(
+                GangMember(name=leaf.name, minReplicas=leaf.minimum or 0, topologyConstraint=_packed(leaf.constraint))
+                for leaf in gang.leaves
+            ),
+            topologyConstraint=_packed(gang.constraint),
+            topologyConstraintGroupConfigs=tuple(_parts(gang)),
+            priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
+        ),
+    )
+
+
+def _parts(gang: Gang) -> Iterator[GangPart]:
+    """The replicas of scaling groups that have a constraint."""
+    for part in gang.parts:
+        packed, cliques = _packed(part.constraint), gang.below(part)
+        if cliques and packed is not None:
+            yield GangPart(
+                name=part.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
+            )
+
+
+def _packed(constraint: Constraint | None) -> GangConstraint | None:
+    if constraint is None or constraint.topology is None:
+        return None
+    required, preferred = constraint.required, constraint.preferred
+    pack = GangPack(required=required.label if required else None, preferred=preferred.label if preferred else None)
+    return GangConstraint(packConstraint=pack)

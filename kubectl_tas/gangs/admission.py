@@ -1,0 +1,240 @@
+"""What a submission would be answered: its gangs against the quota of its queue, and what others hold of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.model.workflow import Priority
+from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import UNLIMITED, Submission
+from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workload import FleetWorkload
+
+SUBPOOL_CLOSED = Rule(
+    "subpool-closed",
+    Severity.ERROR,
+    "A workflow or workload is sent to a subpool that is DELETING or ARCHIVED.",
+    "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself.",
+)
+OVER_SHARED_QUOTA = Rule(
+    "over-shared-quota",
+    Severity.ERROR,
+    "HIGH or NORMAL work asks a pool with subpools for more than they leave to it.",
+    "The rest of the pool is guaranteed to its subpools. Ask for less, use LOW priority, or a subpool.",
+)
+OVER_QUOTA = Rule(
+    "over-quota",
+    Severity.WARNING,
+    "A workflow or workload has a gang that is larger than its queue can ever hold.",
+    "Work that cannot be preempted must stay within the quota, and LOW work within the maximum of the pool, so a "
+    "larger gang is never scheduled. Workloads that share a kubectl-tas/gang are one gang, and a segment that is "
+    "needed is needed whole. Ask for less, use LOW priority, or raise the quota.",
+)
+QUOTA_SHARED = Rule(
+    "quota-shared",
+    Severity.WARNING,
+    "The gangs of HIGH or NORMAL work fit their quota one by one, but not beside all others of this repository.",
+    "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
+)
+MAX_SUGGESTED = 3
+"""Queues with room that a refusal names."""
+Outcome = Literal["admitted", "pending", "unschedulable", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to one workflow or workload."""
+
+    outcome: Outcome
+    rule: Rule | None
+    text: str
+    """The arithmetic in words."""
+    in_quota: int
+    """GPUs covered by the quota."""
+    over_quota: int
+    """GPUs that only a LOW workflow can have, until somebody else claims them."""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a queue by a submission and all that share its gang."""
+
+    gpus: int = 0
+    """GPUs of all pods that run at a time."""
+    largest: int = 0
+    """GPUs of the pods that must start together, in the largest of its gangs."""
+    is_one_gang: bool = True
+    """Whether nothing of it runs before all of it can."""
+
+
+class Admission:
+    """The verdicts on all that a fleet sends to its queues."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
+
+    @cached_property
+    def declared(self) -> dict[str, int]:
+        """GPUs of the HIGH and NORMAL work of the repository, by leaf queue; 0 for any other queue."""
+        used: dict[str, int] = defaultdict(int)
+        for item in self._fleet.submissions:
+            used[item.queue] += 0 if item.priority == "LOW" else item.gpus
+        return used
+
+    def request(self, item: Submission) -> Request:
+        """What a submission asks for, together with all that share its gang, queue and priority."""
+        match item:
+            case FleetWorkflow():
+                largest = max((group.gpus for group in item.groups), default=0)
+                return Request(item.gpus, largest, len(item.groups) <= 1)
+            case FleetWorkload() if item.shared_gang is not None:
+                shared = item.shared_gang
+                if id(shared) not in self._shared:
+                    self._shared[id(shared)] = _together(shared.workloads)
+                return self._shared[id(shared)][item.queue, item.priority]
+            case FleetWorkload():
+                return _of_workload(item)
+            case SubmittedSet():
+                return _of_set(item.set, item.gpus)
+            case _:
+                raise TypeError(item)
+
+    def others(self, item: Submission) -> int:
+        """What others than a submission and its gang declare for its queue, in GPUs."""
+        return self.declared[item.queue] - (0 if item.priority == "LOW" else self.request(item).gpus)
+
+    def verdict(self, item: Submission) -> Verdict:
+        """The verdict beside all else that the repository declares."""
+        return admit(item, self.request(item), self.others(item), self.declared)
+
+
+def _together(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
+    """What workloads that share a gang ask for, by queue and priority: those in another queue cannot be in it."""
+    found: dict[tuple[str, Priority], Request] = {}
+    for item in workloads:
+        sum_, own = found.get((item.queue, item.priority), Request()), _of_workload(item)
+        one = sum_.is_one_gang and own.is_one_gang
+        found[item.queue, item.priority] = Request(sum_.gpus + own.gpus, sum_.largest + own.largest, one)
+    return found
+
+
+def _of_workload(item: FleetWorkload) -> Request:
+    """The pods of a workload itself, without those of others that share its gang."""
+    needed = [podgrouper.needed(item, part) for part in item.replicas]
+    largest = sum(pods * part.gpus for pods, part in zip(needed, item.replicas, strict=True))
+    is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
+    return Request(item.gpus, largest, item.copies == 1 and is_whole)
+
+
+def _of_set(item: FleetPodCliqueSet, gpus: int) -> Request:
+    """Its base gang is the largest, or a replica of a scaling group that is a gang of its own."""
+    base = sum(_least(clique) for clique in item.standalone)
+    base += sum(group.spec.minAvailable * sum(map(_least, group.cliques)) for group in item.groups)
+    scaled = [group for group in item.groups if group.spec.replicas > group.spec.minAvailable]
+    largest = max([base, *(sum(map(_least, group.cliques)) for group in scaled)]) if item.replicas else 0
+    is_whole = all(group.spec.minAvailable == group.spec.replicas for group in item.groups)
+    is_whole = is_whole and all(clique.minimum == clique.spec.spec.replicas for clique in item.cliques)
+    return Request(gpus, largest, item.replicas == 1 and is_whole)
+
+
+def _least(clique: FleetClique) -> int:
+    return clique.minimum * clique.gpus
+
+
+def admit(
+    workflow: Submission, request: Request, used: int, elsewhere: Mapping[str, int], new: int | None = None
+) -> Verdict:
+    """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota;
+    ``elsewhere`` is what is used in other queues, for those that are suggested.
+
+    A gang of several workloads is one PodGroup, so each of them is answered for all. Of a gang that may run in part
+    ``new`` is what comes to the GPUs used, which the rest of it is in; without it, all that the gang asks.
+    """
+    quota, target = workflow.quota, workflow.target
+    largest, together = request.largest, request.gpus
+    shared = workflow.gang and f'the gang "{workflow.gang}"'
+    gang, by = shared or "a gang", f" by {shared}" if shared else ""
+    coming = together if new is None or workflow.priority == "LOW" else new
+    if coming < together:
+        by = f" here for {shared}, the rest of which counts as used,"
+    if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
+        work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
+        text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
+        return Verdict("rejected", SUBPOOL_CLOSED, text, 0, 0, _instead(workflow, request, elsewhere))
+    if largest > workflow.pool.maximum != UNLIMITED:
+        maximum, name = workflow.pool.maximum, workflow.pool.name
+        text = f"{gang} of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
+        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, f"{_sentence(_less(workflow, maximum))}.")
+    if quota == UNLIMITED:
+        text = f"{together} GPUs{by}; the quota of {target} has no limit"
+        return Verdict("admitted", None, text, together, 0)
+    if workflow.priority == "LOW":
+        inside = max(0, min(together, quota - used))
+        text = f"{inside} GPUs in quota, {together - inside} over quota{by and f', asked{by}'}, preemptible"
+        return Verdict("admitted", None, text, inside, together - inside)
+    if workflow.subpool is None and workflow.pool.is_split and together > quota:
+        asks = f"{shared} asks" if shared else "asks"
+        text = f"{asks} {together} > {quota} GPUs that the subpools leave to pool {target}"
+        return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _ask_less(workflow, request, elsewhere))
+    if largest > quota:
+        text = f"{gang} of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
+        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, _ask_less(workflow, request, elsewhere))
+    if coming + used > quota:
+        sum_ = f"{used} of others + {coming} asked{by} = {used + coming}" if used else f"{coming} asked{by}"
+        what = "it stays Pending" if request.is_one_gang else "not all of it runs at once, the rest stays Pending"
+        text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
+        wait = _ways(workflow, request, elsewhere, "wait until others of the queue have ended")
+        hint = wait if together <= quota else _ask_less(workflow, request, elsewhere)
+        return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
+    return Verdict("admitted", None, f"{used} used + {coming} asked{by} <= {quota} GPUs of {target}", together, 0)
+
+
+def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, int]) -> str:
+    """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
+    open_ = [subpool.canonical for subpool in workflow.pool.subpools if subpool.state == "ACTIVE"]
+    return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
+
+
+def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, int]) -> str:
+    return _ways(workflow, request, elsewhere, *([_less(workflow, workflow.quota)] if workflow.quota > 0 else []))
+
+
+def _less(workflow: Submission, most: int) -> str:
+    return f"let the gang ask for {most} or less" if workflow.gang else f"ask for {most} or less"
+
+
+def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, int], *first: str) -> str:
+    """What would help: ``first``, LOW priority, or a queue with room; a gang has one priority and one queue."""
+    roomy, whole = _roomy(workflow, request, elsewhere), " for all of the gang" if workflow.gang else ""
+    ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
+    return f"{_sentence(', or '.join((', '.join(ways[:-1]), ways[-1]) if len(ways) > 1 else ways))}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _either(names: Sequence[str]) -> str:
+    """``a``, ``a or b``, ``a, b or c``; of more than three only the first."""
+    *others, last = names[:MAX_SUGGESTED]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, int]) -> list[str]:
+    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow and its gang ask for;
+    those with the most come first.
+    """
+    pool, asked = workflow.pool, request.gpus
+    places = [(item.canonical, item.queue, item.quota) for item in pool.subpools if item.state == "ACTIVE"]
+    places.append((pool.name, pool.shared_queue, pool.shared_quota))
+    free = [(quota - elsewhere.get(queue, 0), name) for name, queue, quota in places if queue != workflow.queue]
+    return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= asked]

@@ -1,0 +1,103 @@
+"""The gangs of a PodCliqueSet: the PodGangs that Grove makes of it.
+
+A replica of a set is one base gang, with the standalone cliques and the first minAvailable replicas of every
+scaling group, and one scaled gang for each further replica of a scaling group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
+from kubectl_tas.model.grove import PackConstraint
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import Level
+
+
+def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
+    """Every gang of the sets whose pool and topology are known, and whose gangs are few enough for people to read."""
+    for submitted in fleet.submitted_sets:
+        item = submitted.set
+        if item.is_previewed and (item.topology is not None or not item.asks):
+            yield from ((submitted, gang) for gang in gangs_of_set(item))
+
+
+def gangs_of_set(item: FleetPodCliqueSet) -> Iterator[Gang]:
+    """The gangs of every replica: the base gang, then the scaled ones by scaling group."""
+    for index in range(item.replicas):
+        yield _base(item, index)
+        for group in item.groups:
+            for number in range(group.spec.replicas - group.spec.minAvailable):
+                yield _scaled(item, group, index, number)
+
+
+def _base(item: FleetPodCliqueSet, index: int) -> Gang:
+    name = names.base_gang(item.name, index)
+    parts = [_clique(item, clique, name, None) for clique in item.standalone]
+    for group in item.groups:
+        for number in range(group.spec.minAvailable):
+            replica = names.group_replica(item.name, index, group.name, number)
+            constraint = _constraint(item, group.spec.topologyConstraint)
+            parent = replica if constraint else None
+            cliques = [_clique(item, clique, replica, parent) for clique in group.cliques]
+            if parent is not None:
+                parts.append(_replica(parent, cliques, constraint))
+            parts += cliques
+    return _gang(name, parts, _constraint(item, item.spec.spec.template.topologyConstraint))
+
+
+def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
+    """The gang of one replica of a scaling group. Without a constraint of its own it inherits the set's."""
+    inherited = _constraint(item, item.spec.spec.template.topologyConstraint)
+    constraint = _constraint(item, group.spec.topologyConstraint) or inherited
+    replica = names.group_replica(item.name, index, group.name, group.spec.minAvailable + number)
+    name = names.scaled_gang(item.name, index, group.name, number)
+    return _gang(name, [_clique(item, clique, replica, None) for clique in group.cliques], constraint)
+
+
+def _gang(name: str, parts: list[SubGroup], constraint: Constraint | None) -> Gang:
+    cliques = [part for part in parts if not part.needs_all_parts]
+    return Gang(
+        name=name,
+        pods=sum(part.pods for part in cliques),
+        minimum=sum(part.minimum or 0 for part in cliques) if parts else None,
+        gpus=sum(part.gpus for part in cliques),
+        constraint=constraint,
+        kind="PodGang",
+        parts=tuple(parts),
+    )
+
+
+def _replica(name: str, cliques: list[SubGroup], constraint: Constraint | None) -> SubGroup:
+    """A replica of a scaling group that has a constraint; without one its cliques stand alone."""
+    pods, gpus = sum(part.pods for part in cliques), sum(part.gpus for part in cliques)
+    least = sum(part.minimum or 0 for part in cliques)
+    return SubGroup(name, pods, least, gpus, constraint, needs_all_parts=True)
+
+
+def _clique(item: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: str | None) -> SubGroup:
+    pods = clique.spec.spec.replicas
+    return SubGroup(
+        name=names.pod_clique(owner, clique.name),
+        pods=pods,
+        minimum=clique.minimum,
+        gpus=pods * clique.gpus,
+        constraint=_constraint(item, clique.spec.topologyConstraint),
+        parent=parent,
+    )
+
+
+def _constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
+    """Domains as levels; those of a topology that is not declared stand for themselves. A constraint that only names a
+    topology constrains nothing.
+    """
+    if asked is None or not asked.asks:
+        return None
+    known = {level.key: level for level in item.topology.levels} if item.topology else {}
+    required, preferred = (
+        known.get(domain, Level(domain, domain)) if domain else None for domain in (asked.required, asked.preferred)
+    )
+    topology = item.topology.name_on(item.backend) if item.topology and item.backend else None
+    return Constraint(topology, required, preferred)

@@ -1,0 +1,149 @@
+"""What the pool of a workload or a PodCliqueSet demands of its manifest: lines to add, and values that must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload import sub_group
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
+from kubectl_tas.model.artifact import Phase
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.grove import TEMPLATE
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import ReplicaType
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.workload import FleetWorkload
+
+
+class Mode(Enum):
+    """What becomes of a value that is there already."""
+
+    ADD = "add"
+    """Another one is an error."""
+    KEEP = "keep"
+    """It stays."""
+    AGREE = "agree"
+    """Another one is an error; nothing is added where there is none."""
+    RESOLVE = "resolve"
+    """It names the same thing in the pool's words, and is replaced."""
+    ABSENT = "absent"
+    """Any one is an error; nothing is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One value of a manifest."""
+
+    path: KeyPath
+    value: str
+    why: str
+    """What the value follows from, for messages."""
+    mode: Mode = Mode.ADD
+
+
+def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, ...]:
+    """All of them, in the order in which lines are added; of two for one place the later one counts."""
+    own = _Demands(fleet, sent)
+    found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
+    return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
+
+
+def changes(origin: Origin, demand: Demand) -> bool:
+    """Whether a demand that nothing contradicts changes the text of a document."""
+    present = origin.value(demand.path)
+    if demand.mode is Mode.RESOLVE:
+        return present != demand.value
+    return demand.mode not in (Mode.AGREE, Mode.ABSENT) and present is None
+
+
+class _Demands:
+    """The demands of one object, each by the place where its kind has it."""
+
+    def __init__(self, fleet: Fleet, sent: Submission) -> None:
+        self._gitops = fleet.config.gitops
+        self._priority_class = str(getattr(fleet.config.priorityClasses, sent.priority))
+        self._sent = sent
+        self._backend = sent.pool.backend
+
+    def of_workload(self, workload: FleetWorkload) -> Iterator[Demand]:
+        """What the workload itself needs, then what its placements and its pod templates need."""
+        row = podgrouper.row(workload)
+        yield self._namespace()
+        yield from self._queue(("metadata", "labels"))
+        if row.labels_below:
+            yield from self._queue(row.labels_below)
+        yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.AGREE)
+        if row.labels_below:
+            yield self._priority((*row.labels_below, labels.PRIORITY_CLASS), Mode.AGREE)
+        yield from self._marks()
+        yield from _placements(workload)
+        for item in workload.templates:
+            if item.template is not None:
+                yield from self._template(workload, item)
+
+    def of_set(self, submitted: SubmittedSet) -> Iterator[Demand]:
+        """What the set itself needs, then what the pods of its cliques need."""
+        yield self._namespace()
+        yield from self._queue(("metadata", "labels"))
+        yield from self._marks()
+        yield self._priority((*TEMPLATE, "priorityClassName"))
+        for clique in submitted.set.cliques:
+            yield from self._queue((*clique.path, "labels"))
+            if clique.spec.spec.podSpec is not None:
+                pods = (*clique.path, "spec", "podSpec")
+                yield from self._scheduler(pods)
+                yield self._priority((*pods, "priorityClassName"))
+
+    def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
+        metadata, spec = (*item.path, "metadata"), (*item.path, "spec")
+        if podgrouper.row(workload).has_job_templates:  # KAI reads the labels of jobs too; their pods have them anyway
+            job = (*item.path[:-2], "metadata", "labels")
+            yield from self._queue(job, Mode.AGREE)
+            yield self._priority((*job, labels.PRIORITY_CLASS), Mode.AGREE)
+        yield from self._queue((*metadata, "labels"))
+        if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
+            part, why = sub_group(workload, item), "the PodGroup that the workload's labels ask for"
+            mode = Mode.ABSENT if part is None else Mode.ADD
+            yield Demand((*metadata, "labels", labels.SUBGROUP), part or "", why, mode)
+            yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), why)
+            yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
+        yield self._priority((*metadata, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
+        yield self._priority((*spec, "priorityClassName"))
+        yield from self._scheduler(spec)
+
+    def _namespace(self) -> Demand:
+        why = f"the namespace of backend {self._backend.name}"
+        return Demand(("metadata", "namespace"), self._backend.namespace, why)
+
+    def _marks(self) -> Iterator[Demand]:
+        yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
+        if self._gitops == "argocd":
+            why = "the wave after that of its queue"
+            yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(Phase.POD)), why, Mode.KEEP)
+
+    def _queue(self, place: KeyPath, mode: Mode = Mode.ADD) -> Iterator[Demand]:
+        if self._backend.is_kai:
+            yield Demand((*place, labels.QUEUE), self._sent.queue, f"the queue of {self._sent.target}", mode)
+
+    def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
+        if self._backend.is_kai:
+            why = f"the scheduler of backend {self._backend.name}"
+            yield Demand((*spec, "schedulerName"), self._backend.scheduler_name, why)
+
+    def _priority(self, path: KeyPath, mode: Mode = Mode.ADD) -> Demand:
+        return Demand(path, self._priority_class, f"the PriorityClass of {self._sent.priority}", mode)
+
+
+def _placements(workload: FleetWorkload) -> Iterator[Demand]:
+    """Names of Topology objects, and levels by their node labels."""
+    for path, topology in workload.topology_names:
+        yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
+    levels = [asked for placement in workload.placements for asked in placement.asked]
+    for asked in (*levels, *workload.ignored_levels):
+        yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)

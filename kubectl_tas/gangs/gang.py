@@ -1,0 +1,85 @@
+"""A gang: pods that start together, in parts with minimums and levels. Whatever shows or writes one reads this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kubectl_tas.resolve.topologies import Level
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A pod that is known by name."""
+
+    name: str
+    """Of the task that it runs."""
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """How close pods must run."""
+
+    topology: str | None
+    """Name of the Topology that the levels are of; None where it is not known."""
+    required: Level | None
+    """All pods run within one domain of this level, or none runs."""
+    preferred: Level | None
+    """The pods run within one domain of this level if possible."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a gang and its SubGroups have in common."""
+
+    name: str
+    pods: int
+    """Pods in it and in all below it."""
+    minimum: int | None
+    """Those of them that are needed before any pod of the gang starts; None where that is not known."""
+    gpus: int
+    """GPUs of all its pods."""
+    constraint: Constraint | None = None
+    """How close its pods must run; None where it asks for nothing."""
+    needs_all_parts: bool = False
+    """Whether each part directly below is needed, however few of its pods are."""
+    indices: tuple[int, int] | None = None
+    """The lowest and the highest index of its pods, where it is known by them."""
+    members: tuple[Member, ...] = ()
+    """Its pods that are in no part below, where they are known by name."""
+
+
+@dataclass(frozen=True)
+class SubGroup(Part):
+    """A part of a gang."""
+
+    parent: str | None = None
+    """The SubGroup that it is directly below; None: the gang itself."""
+
+
+@dataclass(frozen=True)
+class Gang(Part):
+    """A PodGroup, a PodGang, or the pods of a workload whose PodGroup is not known."""
+
+    kind: str = "PodGroup"
+    """PodGroup, PodGang, or the kind of the workload."""
+    parts: tuple[SubGroup, ...] = ()
+    """SubGroups, each before those below it; no name is there twice."""
+
+    @cached_property
+    def by_parent(self) -> dict[str | None, tuple[SubGroup, ...]]:
+        """The SubGroups directly below each SubGroup that has any, and under None those at the top."""
+        found: dict[str | None, list[SubGroup]] = {}
+        for part in self.parts:
+            found.setdefault(part.parent, []).append(part)
+        return {parent: tuple(parts) for parent, parts in found.items()}
+
+    @property
+    def leaves(self) -> tuple[SubGroup, ...]:
+        """The SubGroups with none below them."""
+        return tuple(part for part in self.parts if part.name not in self.by_parent)
+
+    def below(self, part: Part) -> tuple[SubGroup, ...]:
+        """The SubGroups directly below one of the gang's, or below the gang itself."""
+        return self.by_parent.get(part.name if isinstance(part, SubGroup) else None, ())

@@ -1,0 +1,224 @@
+"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
+from kubectl_tas.gangs.segments import (
+    Segment,
+    cut,
+    cut_group,
+    group_segment_at,
+    segment_at,
+    segment_of,
+    worker_segment,
+)
+from kubectl_tas.model.workload import WORKERS
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import Placement, ReplicaType, Segments
+from kubectl_tas.resolve.workload import FleetWorkload
+
+Path = tuple[str, ...]
+"""What a SubGroup and those above it would like to be called, from the top."""
+Draft = tuple[Path, SubGroup]
+"""A SubGroup, whose name and parent are yet to be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSegment:
+    """The segment that a pod is in."""
+
+    replica_type: str
+    segment: str
+    """Name of its SubGroup."""
+    indices: tuple[int, int]
+    """The lowest and the highest index in it."""
+    index_label: str
+    """The label that holds the pod's index."""
+
+
+def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
+    """The gang that a workload is in with all others that share it; of a LeaderWorkerSet, that of one of its groups.
+
+    Where nobody knows its PodGroup, all its pods, of which nobody knows how many are needed.
+    """
+    shared = workload.shared_gang
+    gang = (
+        shared_gang([item for item in fleet.workloads if item.shared_gang is shared]) if shared else own_gang(workload)
+    )
+    if workload.pool.backend.is_kai and podgrouper.is_predicted(workload):
+        return gang
+    pods = workload.pods + sum(item.replicas for item in workload.outside)
+    return Gang(workload.name, pods, None, workload.gpus, gang.constraint, kind=workload.kind)
+
+
+def own_gang(workload: FleetWorkload) -> Gang:
+    """The gang of a workload's own pods; of a LeaderWorkerSet, that of one of its groups."""
+    types, segments = workload.replicas, False
+    if podgrouper.row(workload).leads_segments:
+        drafts, segments = _group(workload)
+    elif podgrouper.has_sub_groups(workload):
+        drafts = [draft for item in types for draft in _replica_type(workload, item, divided=True)]
+    else:
+        drafts = []
+    return Gang(
+        name=podgrouper.pod_group_name(workload),
+        pods=sum(item.replicas for item in types),
+        minimum=sum(podgrouper.minimum(workload, item) for item in types),
+        gpus=sum(item.replicas * item.gpus for item in types),
+        constraint=_constraint(podgrouper.whole_placement(workload)[0]),
+        needs_all_parts=segments,
+        parts=_named(drafts),
+    )
+
+
+def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
+    """The gang of all ``workloads``, which share one: a SubGroup for each, with its own below it."""
+    parts: list[SubGroup] = []
+    owns = [own_gang(workload) for workload in workloads]
+    for workload, own in zip(workloads, owns, strict=True):
+        name = member(workload)
+        parts.append(SubGroup(name, own.pods, own.minimum, own.gpus, own.constraint))
+        parts += (replace(part, parent=part.parent or name) for part in own.parts)
+    return Gang(
+        name=workloads[0].gang or "",
+        pods=sum(own.pods for own in owns),
+        minimum=sum(own.minimum or 0 for own in owns),
+        gpus=sum(own.gpus for own in owns),
+        parts=tuple(parts),
+    )
+
+
+def member(workload: FleetWorkload) -> str:
+    """The SubGroup that a workload is in the gang that it shares."""
+    shared = workload.shared_gang
+    return shared.sub_groups[workload.file_name, ""] if shared else names.as_label(workload.file_name)
+
+
+def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
+    """The SubGroup of a replica type; None where it has none."""
+    own = item.name if podgrouper.has_sub_groups(workload) else None
+    if workload.shared_gang is None:
+        return own
+    return workload.shared_gang.sub_groups[workload.file_name, own or ""]
+
+
+def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]:
+    """Where the pods with ``index`` are, for each replica type with segments; nothing where no segment has it."""
+    leads = podgrouper.row(workload).leads_segments
+    for item in workload.replicas:
+        segments = item.segments
+        if segments is None or index >= item.indices + int(leads) or (index == 0 and segments.leader_excluded):
+            continue
+        if leads:
+            number = worker_segment(index, item.replicas, segments.size)
+            one = group_segment_at(number, item.replicas, segments.size, leader_excluded=segments.leader_excluded)
+        else:
+            number = segment_of(index, segments.size)
+            one = segment_at(number, item.indices, podgrouper.minimum(workload, item), segments.size)
+        # In the first segment of a LeaderWorkerSet there may be the leader too.
+        name = (
+            next(leader.name for leader in workload.replicas if leader.is_leader) if leads and not index else item.name
+        )
+        span = (0 if one.has_leader else one.first, one.last)
+        yield PodSegment(name, _segment_name(workload, item, number), span, segments.index_label)
+
+
+def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> str:
+    """The SubGroup of a segment; of those that are too many to be listed, what it would be called."""
+    leads = podgrouper.row(workload).leads_segments
+    if not workload.lists_segments:
+        return f"segment-{number}" if leads else names.as_label(f"{item.name}-{number}")
+    gang = own_gang(workload)
+    if leads:
+        return [part.name for part in gang.below(gang) if part.name != workload.replicas[0].name][number]
+    own = next(part for part in gang.below(gang) if part.name == sub_group(workload, item))
+    return gang.below(own)[number].name
+
+
+def _replica_type(workload: FleetWorkload, item: ReplicaType, *, divided: bool) -> Iterator[Draft]:
+    """The SubGroup of a replica type; where it is ``divided``, with its segments below it."""
+    name, minimum = sub_group(workload, item) or item.name, podgrouper.minimum(workload, item)
+    segments = item.segments if divided and workload.lists_segments else None
+    cuts = cut(item.indices, minimum, segments.size, item.replicas) if segments else ()
+    yield (
+        (name,),
+        SubGroup(
+            name=name,
+            pods=item.replicas,
+            minimum=minimum,
+            gpus=item.replicas * item.gpus,
+            constraint=_constraint(item.placement),
+            needs_all_parts=bool(cuts),
+        ),
+    )
+    for one in cuts:
+        yield (name, f"{item.name}-{one.number}"), _segment(one, item, segments)
+
+
+def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubGroup:
+    return SubGroup(
+        name="",
+        pods=one.pods,
+        minimum=one.minimum,
+        gpus=one.pods * item.gpus,
+        constraint=_constraint(segments.placement if segments else None),
+        indices=(one.first, one.last),
+    )
+
+
+def _group(workload: FleetWorkload) -> tuple[list[Draft], bool]:
+    """The SubGroups of one group of a LeaderWorkerSet, and whether they are segments."""
+    leader, *others = workload.replicas
+    ((path, first),) = _replica_type(workload, leader, divided=False)
+    lead = (path, replace(first, indices=(0, 0)))
+    if not others:
+        return [lead], False
+    (workers,) = others
+    segments = workers.segments
+    if segments is None or not workload.lists_segments:
+        ((path, rest),) = _replica_type(workload, workers, divided=False)
+        return [lead, (path, replace(rest, indices=(1, workers.replicas)))], False
+    drafts: list[Draft] = [lead] if segments.leader_excluded else []
+    for one in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):
+        name, part = f"segment-{one.number}", _segment(one, workers, segments)
+        drafts += _with_leader(name, part, lead, workers) if one.has_leader else [((name,), part)]
+    return drafts, True
+
+
+def _with_leader(name: str, segment: SubGroup, lead: Draft, workers: ReplicaType) -> Iterator[Draft]:
+    """The first segment, which holds the leader and its own workers."""
+    path, leader = lead
+    first, last = segment.indices or (1, 0)
+    yield (
+        (name,),
+        replace(
+            segment,
+            pods=segment.pods + leader.pods,
+            gpus=segment.gpus + leader.gpus,
+            indices=(0, max(last, first - 1)),
+        ),
+    )
+    yield (name, *path), leader
+    if segment.pods:
+        yield (name, WORKERS), replace(segment, minimum=segment.pods, constraint=_constraint(workers.placement))
+
+
+def _constraint(placement: Placement | None) -> Constraint | None:
+    if placement is None or not placement.asked:
+        return None
+    required, preferred = placement.required, placement.preferred
+    return Constraint(placement.topology, required.level if required else None, preferred.level if preferred else None)
+
+
+def _named(drafts: Iterable[Draft]) -> tuple[SubGroup, ...]:
+    """The SubGroups with no name twice. Replica types keep theirs, their segments give way."""
+    drafts = list(drafts)
+    paths = sorted((path for path, _ in drafts), key=len)
+    wanted = [("/".join(path), path[-1] if len(path) == 1 else names.as_label(path[-1])) for path in paths]
+    given = dict(zip(paths, names.distinct(wanted), strict=True))
+    return tuple(replace(part, name=given[path], parent=given.get(path[:-1])) for path, part in drafts)

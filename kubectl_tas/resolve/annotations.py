@@ -1,0 +1,160 @@
+"""The annotations of a workload and of its pod templates in; placements and segments out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.resolve.clusters import Dangling
+from kubectl_tas.resolve.placement import Ignored, LevelAnnotation, Placement, ReplicaType, Segments, whole_number
+from kubectl_tas.resolve.pools import FleetPool, Known
+from kubectl_tas.resolve.topologies import FleetTopology, Level
+
+ROOT: KeyPath = ("metadata", "annotations")
+"""Where the annotations of a workload stand."""
+OF_PODS = (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED)
+"""The annotations that name a level for pods: a required and a preferred one."""
+OF_SEGMENTS = (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED)
+"""The same for segments."""
+
+
+@dataclass
+class AnnotationReader:
+    """Reads the annotations of one workload and of its templates."""
+
+    declared: Declared[AnyWorkload]
+    pool: FleetPool
+    known: Known
+    topology_names: dict[KeyPath, str] = field(default_factory=dict)
+    """Annotations that must name a Topology for placements to be read."""
+    ignored_levels: list[LevelAnnotation] = field(default_factory=list)
+    """Levels of segments that are not made."""
+
+    @property
+    def root(self) -> dict[str, str]:
+        """The workload's own annotations."""
+        return self.declared.spec.metadata.annotations
+
+    def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
+        """A replica type with what its template asks for; pods that are not ``in_gang`` are in none of its segments."""
+        annotations, where = item.annotations, item.annotations_path
+        placement = self.placement(annotations, where, OF_PODS)
+        if in_gang:
+            segments, ignored = self._segments(item, annotations, where)
+        else:
+            is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
+            segments, ignored = None, Ignored.NOT_IN_GANG if is_asked else None
+        if segments is None:
+            self.note_ignored(annotations, where)
+        return replace(item, placement=placement, segments=segments, ignored=ignored)
+
+    def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
+        """What two annotations ask for: a required and a preferred level. None where neither is there.
+
+        A level without any topology, or one that its topology lacks, is dangling.
+        """
+        asked = [name for name in names if name in annotations]
+        if not asked:
+            return None
+        found = self._topology(annotations, where)
+        if found is None:
+            for name in asked:
+                context = f"pool {self.pool.name}"
+                self.known.dangling.append(
+                    Dangling("topology key", annotations[name], (), self.declared, (*where, name), context)
+                )
+            return None
+        topology, known = found
+        required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
+        return Placement(topology, known, required, preferred)
+
+    def note_ignored(self, annotations: Mapping[str, str], where: KeyPath) -> None:
+        """Takes in the levels of segments that are not made: they are written like all others, where the topology
+        that they would be in is known. None is filled in for them.
+        """
+        written, _ = self._written_topology(annotations, where)
+        known = self._topology_called(written) if written else self.pool.topology
+        if known is not None:
+            name = known.name_on(self.pool.backend)
+            asked = (self._asked(annotations, where, level, name, known) for level in OF_SEGMENTS)
+            self.ignored_levels += [item for item in asked if item is not None]
+
+    def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
+        """The template's own topology, else the workload's, else the pool's, by the name of its Topology object.
+
+        Where the file has none, or one that stands for an existing Topology, that name is to be filled in.
+        """
+        written, path = self._written_topology(annotations, where)
+        known = self._topology_called(written) if written else self.pool.topology
+        name = known.name_on(self.pool.backend) if known else written
+        if name is None:
+            return None
+        if name != written and (written or (*ROOT, labels.TOPOLOGY) not in self.topology_names):
+            self.topology_names[path] = name
+        return name, known
+
+    def _written_topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str | None, KeyPath]:
+        """The topology that the file names, and the place of its annotation; of one that is missing, the template's."""
+        for place, found in ((where, annotations), (ROOT, self.root)):
+            if found.get(labels.TOPOLOGY):
+                return found[labels.TOPOLOGY], (*place, labels.TOPOLOGY)
+        return None, (*where, labels.TOPOLOGY)
+
+    def _topology_called(self, name: str) -> FleetTopology | None:
+        """The topology of that name, or the one that an existing Topology of that name stands for."""
+        backend, own = self.pool.backend, self.pool.topology
+        if own is not None and name in (own.name, own.name_on(backend)):
+            return own
+        bound = (item for item in self.known.topologies.values() if item.binding(backend) == name)
+        return self.known.topologies.get(name) or next(bound, None)
+
+    def _asked(
+        self, annotations: Mapping[str, str], where: KeyPath, name: str, topology: str, known: FleetTopology | None
+    ) -> LevelAnnotation | None:
+        written = annotations.get(name)
+        if written is None:
+            return None
+        path = (*where, name)
+        if known is None:
+            return LevelAnnotation(name, path, Level(written, written), written)
+        level = next((level for level in known.levels if written in (level.key, level.label)), None)
+        if level is None:
+            keys = tuple(level.key for level in known.levels)
+            self.known.dangling.append(
+                Dangling("topology key", written, keys, self.declared, path, f"topology {topology}")
+            )
+            return None
+        return LevelAnnotation(name, path, level, written)
+
+    def _segments(
+        self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath
+    ) -> tuple[Segments | None, Ignored | None]:
+        """The segments of a replica type, or why what it says about segments is ignored."""
+        own_size, leader_excluded = self.declared.spec.own_division
+        size = whole_number(annotations.get(labels.SEGMENT_SIZE, "")) or own_size
+        if size is None or item.is_leader:
+            return None, None
+        label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
+        is_asked = any(name in annotations for name in (labels.SEGMENT_SIZE, *OF_SEGMENTS))
+        if not self.pool.backend.is_kai:
+            return None, Ignored.NO_KAI if is_asked else None
+        if label is None:
+            return None, Ignored.NO_INDEX if is_asked else None
+        placement = self._segment_placement(annotations, where)
+        if placement is None:
+            return None, Ignored.NO_TOPOLOGY if is_asked else None
+        return Segments(size, placement, label, leader_excluded), None
+
+    def _segment_placement(self, annotations: Mapping[str, str], where: KeyPath) -> Placement | None:
+        """How close a segment's pods must run; None where no topology is named, and none can be filled in."""
+        placed = any(name in self.root or name in annotations for name in OF_PODS)
+        asked = any(name in annotations for name in OF_SEGMENTS)
+        named, _ = self._written_topology(annotations, where)
+        found = self._topology(annotations, where) if asked or placed or named else None
+        if found is None:
+            return None
+        return self.placement(annotations, where, OF_SEGMENTS) if asked else Placement(*found, None, None)
