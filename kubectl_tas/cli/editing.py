@@ -59,10 +59,9 @@ def edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool
 
 
 def _show(files: Sequence[FileEdit]) -> int:
-    from kubectl_tas.compare.drift import unified_text
+    from kubectl_tas.report.diff import unified
 
-    for file in files:
-        click.echo(unified_text(file.path, file.before, file.after), nl=False)
+    click.echo(unified(file.difference for file in files), nl=False)
     return 0
 
 

@@ -90,11 +90,11 @@ def check(guard: bool, directory: str | None) -> int:
     session = open_session(directory)
     if refuse_errors(session):
         return 1
-    from kubectl_tas.compare.drift import unified
+    from kubectl_tas.report.diff import unified
 
     session = session.with_guard(guard=guard)
     plan = _plan(session, session.artifacts())
-    diff = unified(plan)
+    diff = unified(plan.differences)
     if diff:
         click.echo(diff, nl=False)
         click.echo("The manifests are not up to date. Run: kubectl tas render", err=True)

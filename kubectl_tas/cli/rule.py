@@ -1,64 +1,31 @@
-"""``kubectl tas rule``, and the catalogue of all rules."""
+"""``kubectl tas rule``, and the catalogue of all rules: whatever any module of the package declares."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pkgutil import iter_modules
 
 import click
 
+import kubectl_tas
 from kubectl_tas.cli.completion import rule_codes
+from kubectl_tas.diagnostics import Rule
 
-if TYPE_CHECKING:
-    from kubectl_tas.diagnostics import Rule
-
-MODULES = (
-    "kubectl_tas.load.source",
-    "kubectl_tas.load.text",
-    "kubectl_tas.load.syntax",
-    "kubectl_tas.load.reader",
-    "kubectl_tas.load.document",
-    "kubectl_tas.load.kinds",
-    "kubectl_tas.load.schema",
-    "kubectl_tas.load.repository",
-    "kubectl_tas.check.config",
-    "kubectl_tas.check.names",
-    "kubectl_tas.check.unique",
-    "kubectl_tas.check.references",
-    "kubectl_tas.check.quota",
-    "kubectl_tas.check.topology",
-    "kubectl_tas.check.bindings",
-    "kubectl_tas.check.workflow",
-    "kubectl_tas.check.placement",
-    "kubectl_tas.check.workload",
-    "kubectl_tas.check.podplacement",
-    "kubectl_tas.check.segmentsize",
-    "kubectl_tas.check.segments",
-    "kubectl_tas.check.gangs",
-    "kubectl_tas.check.podgroup",
-    "kubectl_tas.check.grove",
-    "kubectl_tas.check.cliques",
-    "kubectl_tas.check.operator",
-    "kubectl_tas.check.versions",
-    "kubectl_tas.gangs.admission",
-    "kubectl_tas.check.drift",
-    "kubectl_tas.check.topologychanges",
-    "kubectl_tas.check.setchanges",
-    "kubectl_tas.check.subpoolchanges",
-    "kubectl_tas.check.transitions",
-    "kubectl_tas.edit.subpools",
-)
-"""The modules that declare rules, in the order in which they run."""
+ROOMS = ("load", "gangs", "check", "compare", "edit")
+"""The rooms whose modules find something."""
 
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, in the order of its module and of its declaration."""
-    from kubectl_tas.diagnostics import Rule
-
-    found = (value for name in MODULES for value in vars(import_module(name)).values())
-    return tuple({rule.code: rule for rule in found if isinstance(rule, Rule)}.values())
+    """Every rule, sorted by its code. Raises ValueError where two rules have one code."""
+    found: dict[str, Rule] = {}
+    for room in ROOMS:
+        for module in iter_modules([f"{path}/{room}" for path in kubectl_tas.__path__]):
+            for value in vars(import_module(f"kubectl_tas.{room}.{module.name}")).values():
+                if isinstance(value, Rule) and found.setdefault(value.code, value) is not value:
+                    raise ValueError(f"two rules are called {value.code}")
+    return tuple(found[code] for code in sorted(found))
 
 
 @click.command()

@@ -13,7 +13,7 @@ from kubectl_tas.cli.session import open_session, output_option, repository_opti
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kubectl_tas.check.drift import Placed
+    from kubectl_tas.compare.cluster import Placed
     from kubectl_tas.live.grove import GroveState, SetKey
     from kubectl_tas.report.usage import Use
     from kubectl_tas.resolve.fleet import Fleet
@@ -98,7 +98,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
     differ from the files follow.
     """
-    from kubectl_tas.check.drift import drifts
+    from kubectl_tas.compare.cluster import drifts
     from kubectl_tas.report import json, usage
     from kubectl_tas.report.usage import Difference
 
@@ -131,7 +131,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
 
 def _declared_uses(fleet: Fleet) -> list[Use]:
     """What each set of the repository uses, judged by the topologies of the repository."""
-    from kubectl_tas.check.drift import declared_levels, domains
+    from kubectl_tas.compare.cluster import declared_levels, domains
     from kubectl_tas.draw.topology import set_cluster
 
     known = domains(declared_levels(fleet))
@@ -152,7 +152,7 @@ def _live_uses(state: GroveState, *, check: bool) -> list[Use]:
 
     Raises TasError where the sets are not known, and where their topologies are not although ``check`` needs them.
     """
-    from kubectl_tas.check.drift import domains
+    from kubectl_tas.compare.cluster import domains
     from kubectl_tas.errors import TasError
 
     hint = "Add what `kubectl get podcliquesets,clustertopologies -A -o json` prints."
@@ -172,7 +172,7 @@ def _use(
     is_named: bool,
     backend: str | None = None,
 ) -> Use:
-    from kubectl_tas.check.drift import condition
+    from kubectl_tas.compare.cluster import condition
     from kubectl_tas.report.usage import Use
 
     state = None if known is None else condition(item, known)

@@ -1,1 +1,1 @@
-"""What is, against what should be."""
+"""Two fleets, or a fleet and a cluster: what changes that must not, and what differs."""

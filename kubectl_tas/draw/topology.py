@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.drift import CONDITION, condition, declared_levels, domains
+from kubectl_tas.compare.cluster import CONDITION, condition, declared_levels, domains
 from kubectl_tas.kai import Feature
 from kubectl_tas.report import table, usage
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet

@@ -26,6 +26,12 @@ class FileEdit:
     """None: the file is new."""
     after: bytes
 
+    @property
+    def difference(self) -> tuple[str, str | None, str]:
+        """The path, and the texts before and after."""
+        old = None if self.before is None else self.before.decode("utf-8", "replace")
+        return self.path, old, self.after.decode("utf-8", "replace")
+
 
 def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
     """The files that ``edits`` change, as they are and as they would be, sorted by path.

@@ -41,6 +41,12 @@ class Plan:
     unchanged: int
     """Files that are as they should be."""
 
+    @property
+    def differences(self) -> tuple[tuple[str, str | None, str | None], ...]:
+        """The path, and the texts before and after, of all but what a killed process left."""
+        changes = (change for change in self.changes if not change.path.endswith(TEMPORARY))
+        return tuple((change.path, change.before, change.after) for change in changes)
+
 
 def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick | None = None) -> dict[str, str]:
     """The text of every file, by its path relative to the repository root.

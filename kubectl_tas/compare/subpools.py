@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from kubectl_tas.check.change import Change
+from kubectl_tas.compare.change import Change
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model.pool import Subpool
 from kubectl_tas.model.repository import Declared

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kubectl_tas.check.change import Change
-from kubectl_tas.check.setchanges import changed_constraints, changed_references
-from kubectl_tas.check.subpoolchanges import changed_subpools
-from kubectl_tas.check.topologychanges import changed_levels, removed_topologies
+from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
+from kubectl_tas.compare.subpools import changed_subpools
+from kubectl_tas.compare.topologies import changed_levels, removed_topologies
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 
 BASE_UNREAD = Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.change import Change, is_deployed, kept_sets, scheduled_pods
+from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, PackConstraint

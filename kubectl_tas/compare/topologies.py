@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.change import Change, kept_sets, live_sets, scheduled_pods
+from kubectl_tas.compare.change import Change, kept_sets, live_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.live.grove import SetKey
 from kubectl_tas.resolve.topologies import FleetTopology

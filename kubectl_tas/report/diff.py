@@ -1,0 +1,28 @@
+"""Texts before and after in, a unified diff out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import unified_diff
+from io import StringIO
+
+Difference = tuple[str, str | None, str | None]
+"""A path, the text before and the text after; None: there is no such file."""
+
+
+def unified(differences: Iterable[Difference]) -> str:
+    """The diff of all of them; '' where there are none."""
+    return "".join(map(_diff, differences))
+
+
+def _diff(difference: Difference) -> str:
+    path, old, new = difference
+    before = f"a/{path}" if old is not None else "/dev/null"
+    after = f"b/{path}" if new is not None else "/dev/null"
+    lines = unified_diff(_lines(old), _lines(new), before, after)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str | None) -> list[str]:
+    printable = (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return StringIO(printable).readlines()  # str.splitlines also splits where a diff has no line
