@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +21,18 @@ class Finished:
 
 
 def run(
-    command: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b"", without: Collection[str] = ()
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    without: Collection[str] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Runs a program to its end, without a shell and without these variables of the environment.
+    """Runs a program to its end, without a shell. Of the environment it gets all but ``without``, and ``variables``.
 
     Raises TasError where it cannot be started.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in without}
+    environment = {name: value for name, value in os.environ.items() if name not in without} | dict(variables or {})
     try:
         done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)
     except OSError as error:
