@@ -251,11 +251,12 @@ def _folders(entries: Collection[str]) -> set[str]:
     """All folders in which these paths lie. Raises TasError for a path that is none."""
     folders = {""}
     for path in entries:
-        parts = path.split("/")
-        if any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
+        rest, _, name = path.rpartition("/")
+        names = [name]
+        while rest not in folders:
+            folders.add(rest)
+            rest, _, name = rest.rpartition("/")
+            names.append(name)
+        if any(name in ("", ".", "..") or name.lower() == ".git" for name in names) or path.startswith("/"):
             raise TasError(f"cannot check out {path!a}: a name that git does not allow")
-        folder = posixpath.dirname(path)
-        while folder not in folders:
-            folders.add(folder)
-            folder = posixpath.dirname(folder)
     return folders
