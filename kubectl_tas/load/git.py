@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kubectl_tas import process
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.worktree import WorkTree, pointer
 
 LINK, SUBMODULE = "120000", "160000"
 """Modes of a symbolic link and of another repository's commit."""
@@ -38,24 +39,11 @@ _HARMLESS = (
 """Extensions that change nothing for somebody who only reads objects that are there."""
 _SETTINGS = r"^(core\.(repositoryformatversion|worktree)|extensions\..*|remote\..*\.promisor)$"
 _OPTIONS = ("--no-pager", "--no-replace-objects", "--literal-pathspecs", "-c", "safe.bareRepository=explicit")
-_MAX_POINTER = 64 * 1024
-"""Bytes of a file that only names a place, such as ``HEAD``."""
 _AT_ONCE = 16 * 1024 * 1024
 """Bytes of contents that one call of git is asked for."""
 _AMBIGUOUS = re.compile(r"refname '(.*)' is ambiguous")
 _FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
 _UNKNOWN = "fatal: Needed a single revision"
-
-
-@dataclass(frozen=True, slots=True)
-class WorkTree:
-    """A checkout: the folder that has the entry ``.git``."""
-
-    top: Path
-    git: Path
-    """The folder with its ``HEAD``."""
-    common: Path
-    """The folder with the objects, which linked work trees share; else the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,57 +53,6 @@ class Entry:
     mode: str
     name: str
     """Its object name."""
-
-
-def work_trees(root: Path) -> Iterator[WorkTree]:
-    """The work trees that contain ``root``, a real path, from the innermost on.
-
-    Only an entry ``.git`` makes a work tree, since no commit can contain one: files that look like a repository do
-    not. Raises TasError where such an entry leads to no repository.
-    """
-    for top in (root, *root.parents):
-        entry = top / ".git"
-        is_file = os.path.isfile(entry)  # noqa: PTH113 - pathlib raises for parents that may not be searched
-        if not is_file and not os.path.isdir(entry):  # noqa: PTH112 - the same
-            continue
-        git = _pointed_at(entry) if is_file else entry.resolve()
-        common = _common(git)
-        if _is_there(git / "HEAD") and _is_there(common / "objects") and _is_there(common / "refs"):
-            yield WorkTree(top, git, common)
-        elif is_file:
-            raise TasError(f"{top} is in no git repository that can be read: {entry} names {git}, which is none")
-
-
-def _pointed_at(entry: Path) -> Path:
-    """The folder that a file ``.git`` names, as submodules and linked work trees have one."""
-    kind, _, name = _pointer(entry).partition(": ")
-    if kind != "gitdir":
-        raise TasError(f"{entry.parent} is in no git repository that can be read: {entry} names no folder")
-    return (entry.parent / name).resolve()
-
-
-def _common(git: Path) -> Path:
-    pointer = git / "commondir"
-    return (git / _pointer(pointer)).resolve() if os.path.isfile(pointer) else git  # noqa: PTH113 - pathlib may raise
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:  # to look for another repository further up would be to guess
-        raise TasError(f"cannot read {path.parent}: {error.strerror}", hint="Check its permissions.") from error
-    return True
-
-
-def _pointer(path: Path) -> str:
-    """The one line of a file that names a place."""
-    try:
-        with path.open("rb") as file:
-            return os.fsdecode(file.read(_MAX_POINTER).rstrip(b"\r\n"))
-    except OSError as error:
-        raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
 
 
 class Git:
@@ -256,7 +193,7 @@ class Git:
                 if os.path.lexists(real / name) and not os.path.lexists(own / name):
                     (own / name).symlink_to(real / name)
             head = real / "HEAD"
-            text = f"ref: {head.readlink()}" if head.is_symlink() else _pointer(head)
+            text = f"ref: {head.readlink()}" if head.is_symlink() else pointer(head)
             (own / "HEAD").write_bytes(os.fsencode(f"{text}\n"))
 
     def _settings(self) -> dict[str, str]:
