@@ -35,7 +35,7 @@ def work_trees(root: Path) -> Iterator[WorkTree]:
         is_file = os.path.isfile(entry)  # noqa: PTH113 - pathlib raises for parents that may not be searched
         if not is_file and not os.path.isdir(entry):  # noqa: PTH112 - the same
             continue
-        git = _pointed_at(entry) if is_file else entry.resolve()
+        git = _pointed_at(entry) if is_file else Path(os.path.realpath(entry))
         common = _common(git)
         if _is_there(git / "HEAD") and _is_there(common / "objects") and _is_there(common / "refs"):
             yield WorkTree(top, git, common)
@@ -48,12 +48,13 @@ def _pointed_at(entry: Path) -> Path:
     kind, _, name = pointer(entry).partition(": ")
     if kind != "gitdir":
         raise TasError(f"{entry.parent} is in no git repository that can be read: {entry} names no folder")
-    return (entry.parent / name).resolve()
+    return Path(os.path.realpath(entry.parent / name))
 
 
 def _common(git: Path) -> Path:
     shared = git / "commondir"
-    return (git / pointer(shared)).resolve() if os.path.isfile(shared) else git  # noqa: PTH113 - pathlib may raise
+    is_linked = os.path.isfile(shared)  # noqa: PTH113 - pathlib may raise
+    return Path(os.path.realpath(git / pointer(shared))) if is_linked else git
 
 
 def _is_there(path: Path) -> bool:
@@ -70,6 +71,7 @@ def pointer(path: Path) -> str:
     """The one line of a file of git that names a place, such as ``HEAD``."""
     try:
         with path.open("rb") as file:
-            return os.fsdecode(file.read(_MAX_POINTER).rstrip(b"\r\n"))
+            line, _, _ = file.read(_MAX_POINTER).partition(b"\0")  # where git, too, takes it to end
     except OSError as error:
         raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
+    return os.fsdecode(line.rstrip(b"\r\n"))

@@ -268,11 +268,18 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         ("pointer", "said"),
-        [("gitdir: absent\n", "which is none"), ("gitdir: pools\n", "which is none"), ("nonsense", "names no folder")],
+        [
+            ("gitdir: absent\n", "which is none"),
+            ("gitdir: pools\n", "which is none"),
+            ("gitdir: loop/x\n", "symbolic links"),
+            ("gitdir: \0x", "which is none"),
+            ("nonsense", "names no folder"),
+        ],
     )
     def test_broken_pointer(self, committed: Path, pointer: str, said: str) -> None:
         """Never the repository around it, which somebody else may own."""
         (write(committed / "deep", {"x.yaml": "a: 1"}) / ".git").write_text(pointer)
+        (committed / "deep/loop").symlink_to("loop")
         with pytest.raises(TasError, match=said):
             paths_at(committed / "deep")
 
