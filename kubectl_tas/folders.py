@@ -61,9 +61,8 @@ def inside(root: Path, path: str, called: str = "") -> str:
     relative = Path(os.path.relpath(real, real_root)).as_posix()
     for folder in _folders(relative):
         if is_git(folder.rpartition("/")[2]) or _holds_git(f"{real_root}/{folder}"):
-            raise TasError(
-                f"{path} lies in the folder of git itself", hint="Choose another folder, or remove the link."
-            )
+            message = f"{called or path} lies in the folder of git itself"
+            raise TasError(message, hint="Choose another folder, or remove the link.")
     return relative
 
 
