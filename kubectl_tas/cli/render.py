@@ -49,8 +49,8 @@ def render(
     """Write the manifests of the whole repository.
 
     Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
-    more are removed; files that kubectl-tas did not write are left alone. Where the folder or the settings are
-    not there that manifests came from, they are only removed with --allow-empty.
+    more are removed; files that kubectl-tas did not write are left alone. Manifests of a folder that is
+    not there are removed only with --allow-empty.
     """
     if backend is not None and output is None:
         raise click.UsageError("--backend goes with -o -")
