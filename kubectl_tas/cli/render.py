@@ -32,7 +32,7 @@ guard_option = click.option(
     help="With -o -: the backend to print, where there are several.",
     shell_complete=from_fleet(backend_names),
 )
-@click.option("--allow-empty", is_flag=True, help="Render a repository that declares nothing.")
+@click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
@@ -49,7 +49,8 @@ def render(
     """Write the manifests of the whole repository.
 
     Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
-    more are removed; files that kubectl-tas did not write are left alone.
+    more are removed; files that kubectl-tas did not write are left alone. Manifests of a folder that is
+    not there are removed only with --allow-empty.
     """
     if backend is not None and output is None:
         raise click.UsageError("--backend goes with -o -")
@@ -69,6 +70,9 @@ def render(
     from kubectl_tas.emit.write import apply_plan
 
     plan = _plan(session, artifacts)
+    lost = _lost(session, plan)
+    if lost and not allow_empty:
+        raise TasError(lost, hint="Bring it back, or pass --allow-empty to remove them.")
     with Progress("Writing") as progress:
         apply_plan(plan, session.root, progress.tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
@@ -98,6 +102,9 @@ def check(guard: bool, directory: str | None) -> int:
     if diff:
         click.echo(diff, nl=False)
         click.echo("The manifests are not up to date. Run: kubectl tas render", err=True)
+        lost = _lost(session, plan)
+        if lost:
+            click.echo(f"But {lost}; render does that only with --allow-empty.", err=True)
     return 1 if diff else 0
 
 
@@ -109,6 +116,20 @@ def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
             hint="Run `kubectl tas init`, name the repository with -C, or pass --allow-empty to remove all manifests.",
         )
     return artifacts
+
+
+def _lost(session: Session, plan: Plan) -> str:
+    """What is missing although manifests that would be removed came from it; '' where nothing is."""
+    from kubectl_tas.emit.plan import bereft
+    from kubectl_tas.load.source import CONFIG_FILE
+
+    repository = session.fleet.repository
+    absent = (*repository.absent, *((CONFIG_FILE,) if repository.config is None else ()))
+    counts = bereft(plan, absent)
+    if not counts:
+        return ""
+    names = " and ".join(counts)
+    return f"{names} {'are' if len(counts) > 1 else 'is'} not there, and manifests from there would be removed"
 
 
 def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
@@ -124,10 +145,10 @@ def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | N
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
     from kubectl_tas.emit.plan import layout, plan
 
-    output = session.fleet.config.output
+    config = session.fleet.config
     with Progress("Rendering") as progress:
-        files = layout(artifacts, output, session.fleet.settings, progress.tick)
-    return plan(files, session.root, output)
+        files = layout(artifacts, config.output, session.fleet.settings, progress.tick)
+    return plan(files, session.root, config.output, config.sources)
 
 
 def _list_changes(plan: Plan, *, limit: int | None) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from difflib import unified_diff
 from io import StringIO
 
-from kubectl_tas.emit.plan import TEMPORARY, Change, Plan
+from kubectl_tas.emit.disk import is_leftover
+from kubectl_tas.emit.plan import Change, Plan
 
 
 def unified(plan: Plan) -> str:
     """The diff from the committed files to the rendered ones; '' where they are the same."""
-    return "".join(_diff(change) for change in plan.changes if not change.path.endswith(TEMPORARY))
+    return "".join(_diff(change) for change in plan.changes if not is_leftover(change.path))
 
 
 def unified_text(path: str, before: bytes | None, after: bytes) -> str:
