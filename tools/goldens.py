@@ -98,7 +98,7 @@ def problems(root: Path = ROOT) -> list[str]:
         if not case.is_silent:
             empty = [path for path in case.folder.iterdir() if path.is_file() and not path.stat().st_size]
             found += [f"{_name(path, root)}: empty; '# shows: {SILENCE}TEXT' would say so" for path in empty]
-    return sorted([*found, *_written_twice(golden, root)])
+    return sorted([*found, *_written_twice(golden, used, root)])
 
 
 def _stray(path: Path, leading: set[Path]) -> Path:
@@ -106,21 +106,17 @@ def _stray(path: Path, leading: set[Path]) -> Path:
     return next(step for step in reversed((path, *path.parents)) if step not in leading)
 
 
-def _written_twice(golden: Path, root: Path) -> Iterator[str]:
+def _written_twice(golden: Path, layers: set[Path], root: Path) -> Iterator[str]:
     """Files that two repositories have in one place with one content."""
     places = defaultdict(list)
     for path in _files(golden):
-        home = next((above for above in path.parents if above.name in ("input", "base") or _is_layer(above)), None)
+        home = next((above for above in path.parents if above.name in ("input", "base") or above in layers), None)
         if home is not None and not path.is_symlink():
             places[path.relative_to(home), path.read_bytes()].append(path)
     for same in places.values():
         if len(same) > 1:
             names = " and ".join(_name(path, root) for path in same)
             yield f"{names}: written twice; keep it in golden/shared/NAME, which '# input: golden/shared/NAME' lays out"
-
-
-def _is_layer(folder: Path) -> bool:
-    return folder.parent.name == "shared" or folder.name == "both"
 
 
 def _files(folder: Path) -> list[Path]:
