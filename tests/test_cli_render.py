@@ -285,7 +285,7 @@ class TestCheck:
         result = kubectl_tas("check", "-C", rendered)
         assert result.code == 1
         assert result.err == "The manifests are not up to date. Run: kubectl tas render\n"
-        assert result.out == snapshot(extension_class=at(GOLDEN / "commands/check/output.diff"))
+        assert result.out == snapshot(extension_class=at(GOLDEN / "commands/check-diff/output.diff"))
         assert contents(rendered) == before
 
     def test_diff_is_a_patch(self, rendered: Path) -> None:
