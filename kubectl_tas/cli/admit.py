@@ -203,18 +203,17 @@ def _path(root: Path, file: str) -> tuple[str, bool]:
 
 def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     """The file, with another pool and priority where they are given."""
+    from kubectl_tas.files import read_plain
     from kubectl_tas.load.document import parse
     from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
+    from kubectl_tas.load.source import MAX_BYTES
     from kubectl_tas.load.splice import set_value
     from kubectl_tas.load.text import decode
     from kubectl_tas.model.grove import PodCliqueSet
     from kubectl_tas.model.labels import OWN_PREFIX
     from kubectl_tas.model.workload import WORKLOADS
 
-    try:
-        content = Path(file).read_bytes()
-    except OSError as error:
-        raise TasError(f"cannot read {file}: {error.strerror}", hint="Name a workflow file.") from error
+    content = read_plain(file, MAX_BYTES, hint="Name a workflow file.")
     text, problem = decode(file, content)
     if problem is not None or (pool is None and priority is None):
         return content

@@ -6,12 +6,18 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.process import run
+from kubectl_tas.files import MEBIBYTE, read_plain
+from kubectl_tas.process import LimitError, Limits, run
 
+REQUEST_SECONDS = 30
+"""How long kubectl waits for one answer of the API server; a long list takes several."""
+LIMITS = Limits(seconds=60, out=256 * MEBIBYTE)
+"""What one call of kubectl may take."""
+MAX_STATE = 256 * MEBIBYTE
+"""Bytes of a file with the state of a cluster."""
 _GIVE = "Pass --cluster-state FILE with the JSON of `kubectl get`, or --context and --kubeconfig."
 
 
@@ -31,7 +37,7 @@ class Access:
     def flags(self) -> list[str]:
         """The flags for kubectl."""
         named = (("--context", self.context), ("--kubeconfig", self.kubeconfig))
-        return [part for flag, value in named if value for part in (flag, value)]
+        return [f"{flag}={value}" for flag, value in named if value]
 
 
 def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
@@ -40,20 +46,20 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     Raises NoSuchResourceError where the cluster has no such kind, and TasError where it does not answer with them.
     """
     program = os.environ.get("KUBECTL_PATH") or "kubectl"
-    scope = (["-n", access.namespace] if access.namespace else ["-A"]) if namespaced else []
-    done = run([program, *access.flags(), "get", resource, *scope, "-o", "json"])
+    scope = ([f"--namespace={access.namespace}"] if access.namespace else ["-A"]) if namespaced else []
+    timeout = f"--request-timeout={REQUEST_SECONDS}s"
+    try:
+        done = run([program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"], limits=LIMITS)
+    except LimitError as error:
+        raise TasError(f"the cluster cannot be read: {error.message}", hint=_GIVE) from error
     if done.code != 0:
         raise _failure(resource, done.err)
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
 def read_file(path: str) -> list[dict[str, Any]]:
-    """The objects in a file: one JSON list or object, or several behind each other."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise TasError(f"cannot read {path}: {error.strerror}", hint="Name a file with JSON.") from error
-    return list(parse(content, path))
+    """The objects in a file: one JSON list or object, or several behind each other. Raises TasError."""
+    return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 
 def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
