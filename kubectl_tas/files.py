@@ -1,4 +1,4 @@
-"""The one way to read a file that a user names: neither a pipe that nobody fills nor a file without end is waited for."""
+"""The one way to read a file that a user names: no pipe that nobody fills and no file without end is waited for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_plain(path: str, most: int, *, hint: str) -> bytes:
         kind = next((name for has, name in _KINDS if has(status.st_mode)), None)
         if kind is not None:
             raise TasError(f"cannot read {path}: it is {kind}, not a plain file", hint=hint)
-        with open(number, "rb", closefd=False) as file:  # noqa: PTH123 - it is open already
+        with open(number, "rb", closefd=False) as file:
             content = file.read(most + 1) if status.st_size <= most else b""
     except OSError as error:
         raise TasError(f"cannot read {path}: {error.strerror}", hint=hint) from error

@@ -83,18 +83,24 @@ def _answer(
     """
     from kubectl_tas.check.admission import admit as judge
     from kubectl_tas.check.admission import declared_usage, others
+    from kubectl_tas.live.cluster import what_is_unknown
 
+    held: dict[str, int | None]
     if state is None:
-        held = declared_usage(fleet)
-        held[workflow.queue] = others(workflow, held)
+        declared = declared_usage(fleet)
+        held = {**declared, workflow.queue: others(workflow, declared)}
     else:
-        held = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
+        held = {queue: usage.used for queue, usage in state.queues.items()}
     if used is not None:
         held[workflow.queue] = used
-    elif workflow.queue not in held and (workflow.subpool is None or workflow.subpool.state == "ACTIVE"):
-        hint = "Name the right cluster, or pass --used N."
-        raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
-    rest, told = held.get(workflow.queue, 0), used is not None or state is not None
+    elif workflow.subpool is None or workflow.subpool.state == "ACTIVE":
+        if workflow.queue not in held:
+            hint = "Name the right cluster, or pass --used N."
+            raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
+        if state is not None and held[workflow.queue] is None:
+            message = what_is_unknown(workflow.queue, state.queues[workflow.queue])
+            raise TasError(message, hint="Look at it with kubectl, or pass --used N.")
+    rest, told = held.get(workflow.queue) or 0, used is not None or state is not None
     gang = (workflow.queue, workflow.priority, workflow.gang)
     new = sum(item.gpus for item in sent if (item.queue, item.priority, item.gang) == gang)
     return workflow, judge(workflow, rest, held, new if told and workflow.gang else None), rest
@@ -155,9 +161,9 @@ def _with_file(
     from kubectl_tas.load.source import FolderSource, OverlaySource
     from kubectl_tas.report import text
 
-    root = find_root(directory)
+    root, content = find_root(directory), _content(file, pool, priority)
     path, is_inside = _path(root, file)
-    source = OverlaySource(FolderSource(root), {path: _content(file, pool, priority)})
+    source = OverlaySource(FolderSource(root), {path: content})
     session = check_source(root, source, None if is_inside else partial(_updated, path))
     expected = _VERDICTS if is_inside else _VERDICTS | _AGAIN
     own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path == path)

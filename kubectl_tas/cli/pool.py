@@ -102,7 +102,7 @@ def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> li
     fleet = session.fleet
     used: dict[str, int | None] = dict(declared_usage(fleet))
     if state is not None:
-        found = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
+        found = {queue: usage.used for queue, usage in state.queues.items()}
         used = {queue: found.get(queue) for backend in fleet.backends for queue in fleet.leaf_queues(backend)}
     return [
         Row(
@@ -125,7 +125,7 @@ def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> li
 
 def _running(state: ClusterState | None, queue: str | None) -> int | None:
     usage = state.queues.get(queue) if state is not None and queue is not None else None
-    return usage.workflows if usage is not None else None
+    return usage.workflows if usage is not None and not usage.doubt else None
 
 
 def _find(session: Session, name: str) -> FleetPool:

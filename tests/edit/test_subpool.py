@@ -433,7 +433,9 @@ class TestDrain:
     def test_watch_says_what_went_wrong(
         self, draining: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(commands, "time", SimpleNamespace(sleep=lambda _: kubectl.fails("the connection was refused")))
+        monkeypatch.setattr(
+            commands, "time", SimpleNamespace(sleep=lambda _: kubectl.fails("the connection was refused"))
+        )
         result = run(draining, "drain --watch")
         assert result.code == 3
         assert "error: cannot tell whether anything runs there: the cluster cannot be reached: " in result.err
