@@ -24,8 +24,6 @@ def read_plain(path: str, most: int, *, hint: str) -> bytes:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise TasError(f"cannot read {path}: {error.strerror}", hint=hint) from error
-    except ValueError as error:  # a NUL character
-        raise TasError(f"cannot read {path}: no file has such a name", hint=hint) from error
     try:
         status = os.fstat(number)
         kind = next((name for has, name in _KINDS if has(status.st_mode)), None)

@@ -78,9 +78,9 @@ def run(
     except BaseException:
         _kill(process)
         process.wait()
+        for thread in parts.threads:  # what has left the group may hold a pipe for longer: its thread closes it then
+            thread.join(_GRACE)
         raise
-    finally:
-        _close(process, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +133,15 @@ class _Pipe:
         self._stream, self._most, self._stop = stream, most, stop
 
     def read(self) -> None:
-        """Reads to the end; where there is more than may be kept, calls ``stop``, or forgets the rest."""
-        while part := os.read(self._stream.fileno(), _CHUNK):
-            room = self._most - len(self.content)
-            self.content += part[:room]
-            self.is_full = self.is_full or len(part) > room
-            if self.is_full and self._stop is not None:
-                self._stop()
-                return
+        """Reads to the end and closes the pipe. Where there is more than may be kept, calls ``stop`` or forgets it."""
+        with self._stream:
+            while part := os.read(self._stream.fileno(), _CHUNK):
+                room = self._most - len(self.content)
+                self.content += part[:room]
+                self.is_full = self.is_full or len(part) > room
+                if self.is_full and self._stop is not None:
+                    self._stop()
+                    return
 
 
 def _feed(stream: IO[bytes], content: bytes) -> None:
@@ -157,13 +158,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:  # pragma: no cover - Windows has no groups of processes
             process.kill()
-
-
-def _close(process: subprocess.Popen[bytes], parts: _Parts) -> None:
-    """Closes the pipes, but for one that is still read: something that left the group holds its other end."""
-    for thread in parts.threads:
-        thread.join(_GRACE)
-    if not any(thread.is_alive() for thread in parts.threads):
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            stream.close()

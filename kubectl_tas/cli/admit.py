@@ -13,6 +13,7 @@ import click
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
 from kubectl_tas.cli.session import find_root, output_option, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def admit(
     state = read_cluster(cluster) if live or any(cluster.values()) else None
     answers = [_answer(session.fleet, workflow, found, used, state) for workflow in found]
     if output == "json":
-        click.echo(json.dump({"version": 1, "workflows": [_data(*answer) for answer in answers]}), nl=False)
+        hand_over(json.dump({"version": 1, "workflows": [_data(*answer) for answer in answers]}))
     else:
-        click.echo("\n".join(_text(*answer) for answer in answers), nl=False)
+        show("\n".join(_text(*answer) for answer in answers))
     code = tell_errors(session)
     return 1 if any(verdict.outcome == "rejected" for _, verdict, _ in answers) else code
 
@@ -170,7 +171,7 @@ def _with_file(
     refused = tuple(d for d in own if d.rule.code not in expected)
     if has_errors(refused):
         colour = wants_colour(sys.stderr)
-        click.echo(text.blocks(refused, colour=colour), nl=False, err=True, color=colour)
+        show(text.blocks(refused, colour=colour), stream=sys.stderr, colour=colour)
         return session, []
     found = [item for item in session.fleet.submissions if item.declared.origin.path == path]
     repository = session.fleet.repository

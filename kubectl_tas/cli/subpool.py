@@ -13,6 +13,7 @@ from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet
 from kubectl_tas.cli.editing import edit, edit_options
 from kubectl_tas.cli.session import open_session, output_option, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def drain(
         fleet = open_session(directory).fleet
         left = subpools.draining(fleet)
         for item in left:
-            click.echo(f"{item.canonical}: still DELETING{_doubt(state, item)}", err=True)
+            say(f"{item.canonical}: still DELETING{_doubt(state, item)}", err=True)
         if not watch or not left:
             return code
         time.sleep(_seconds(fleet.config.drainInterval))
@@ -205,15 +206,15 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
         raise click.UsageError(f'no pool "{parent}"; there is {", ".join(_parents(session.fleet)) or "none"}')
     found = [item for pool in pools for item in pool.subpools]
     if output == "json":
-        click.echo(json.dump({"version": 1, "subpools": [_data(item) for item in found]}), nl=False)
+        hand_over(json.dump({"version": 1, "subpools": [_data(item) for item in found]}))
     elif found:
         rows = [
             (item.pool, item.name, item.state, str(item.declared.spec.spec.quota), str(item.quota), _file(item))
             for item in found
         ]
-        click.echo(table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows), nl=False)
+        show(table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows))
     else:
-        click.echo("There are no subpools.", err=True)
+        say("There are no subpools.", err=True)
     return tell_errors(session)
 
 
