@@ -103,10 +103,10 @@ def run(arguments: list[str], program: str) -> int:
 
 def _refuse(error: click.ClickException) -> int:
     """Says what is wrong with the command line, as click does, and returns the exit code for it."""
-    told, last = io.StringIO(), f"Error: {error.format_message()}"
+    told = io.StringIO()
     error.show(told)
-    show(told.getvalue().removesuffix(f"{last}\n"), stream=sys.stderr)
-    say(last, err=True)
+    show(told.getvalue().partition("Error: ")[0], stream=sys.stderr)
+    say(f"Error: {error.format_message()}", err=True)
     return error.exit_code
 
 
