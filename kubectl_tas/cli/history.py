@@ -113,11 +113,12 @@ def _leave(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _queues(cluster: Mapping[str, str | None], before: Fleet, after: Fleet) -> dict[str, bool]:
-    """Whether anything runs in each queue of the cluster; nothing where there is no reason to ask."""
+    """Whether anything runs in each queue of the cluster, as far as it says so; nothing without a reason to ask."""
     from kubectl_tas.cli.cluster import read_cluster
 
     topologies = before.repository.topologies or before.repository.operators
     work = after.workflows or after.workloads or after.pod_groups
     if not before.repository.subpools and not (topologies and work):
         return {}
-    return {name: usage.in_use for name, usage in read_cluster(cluster).queues.items()}
+    known = {name: usage.in_use for name, usage in read_cluster(cluster).queues.items()}
+    return {name: in_use for name, in_use in known.items() if in_use is not None}

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kubectl_tas.cli.session import group_directory
+from kubectl_tas.cli.terminal import say
 from kubectl_tas.errors import TasError
 
 
@@ -34,9 +35,9 @@ def init(target: str) -> None:
         raise TasError(message, hint="Choose an empty folder.")
     _copy(files, root)
     for name in files:
-        click.echo(f"wrote {(root / name).as_posix()}")
+        say(f"wrote {(root / name).as_posix()}")
     where = "" if root == Path() else f" -C {shlex.quote(str(root))}"
-    click.echo(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
+    say(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
 
 
 def _visible(name: str) -> str:

@@ -10,6 +10,7 @@ import click
 from kubectl_tas.cli.completion import backend_names, from_fleet
 from kubectl_tas.cli.progress import Progress
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, report, repository_option
+from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def render(
     if output == "-":
         from kubectl_tas.emit import text
 
-        click.echo(text.stream(_of_backend(session, artifacts, backend)), nl=False)
+        hand_over(text.stream(_of_backend(session, artifacts, backend)))
         return 0
     from kubectl_tas.emit.write import apply_plan
 
@@ -79,7 +80,7 @@ def render(
     written = sum(change.after is not None for change in plan.changes)
     removed = len(plan.changes) - written
     counts = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
-    click.echo(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
+    say(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
     return 1 if fail_on_change and plan.changes else 0
 
 
@@ -100,11 +101,11 @@ def check(guard: bool, directory: str | None) -> int:
     plan = _plan(session, session.artifacts())
     diff = unified(plan)
     if diff:
-        click.echo(diff, nl=False)
-        click.echo("The manifests are not up to date. Run: kubectl tas render", err=True)
+        show(diff)
+        say("The manifests are not up to date. Run: kubectl tas render", err=True)
         lost = _lost(session, plan)
         if lost:
-            click.echo(f"But {lost}; render does that only with --allow-empty.", err=True)
+            say(f"But {lost}; render does that only with --allow-empty.", err=True)
     return 1 if diff else 0
 
 
@@ -154,6 +155,6 @@ def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
 def _list_changes(plan: Plan, *, limit: int | None) -> None:
     shown = plan.changes if limit is None else plan.changes[:limit]
     for change in shown:
-        click.echo(f"{'removed' if change.after is None else 'wrote'} {change.path}")
+        say(f"{'removed' if change.after is None else 'wrote'} {change.path}")
     if len(shown) < len(plan.changes):
-        click.echo(f"... and {len(plan.changes) - len(shown)} more")
+        say(f"... and {len(plan.changes) - len(shown)} more")

@@ -7,6 +7,7 @@ from io import StringIO
 
 from kubectl_tas.emit.disk import is_leftover
 from kubectl_tas.emit.plan import Change, Plan
+from kubectl_tas.report.style import printable
 
 
 def unified(plan: Plan) -> str:
@@ -21,8 +22,9 @@ def unified_text(path: str, before: bytes | None, after: bytes) -> str:
 
 
 def _diff(change: Change) -> str:
-    before = f"a/{change.path}" if change.before is not None else "/dev/null"
-    after = f"b/{change.path}" if change.after is not None else "/dev/null"
+    path = printable(change.path)
+    before = f"a/{path}" if change.before is not None else "/dev/null"
+    after = f"b/{path}" if change.after is not None else "/dev/null"
     lines = unified_diff(_lines(change.before), _lines(change.after), before, after)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw.picture import Branch, Picture
 from kubectl_tas.report import table
+from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
 
 
@@ -26,7 +27,9 @@ def _picture(picture: Picture) -> str:
         ("Topology", picture.topology or "none"),
         *picture.facts,
     ]
-    trees = ["\n".join([_title(group), *_below(group.branches, "")]) + "\n" for group in picture.pod_groups]
+    trees = [
+        "\n".join(map(printable, [_title(group), *_below(group.branches, "")])) + "\n" for group in picture.pod_groups
+    ]
     return "\n".join([table.pairs(facts), *trees])
 
 

@@ -213,9 +213,9 @@ class Git:
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
         # The working folder is our own too, so that a relative folder on the PATH holds no program of the checkout.
-        own = [name for name in os.environ if name.upper().startswith("GIT_")]
+        kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
         command = ["git", *_OPTIONS, *arguments]
-        return process.run(command, cwd=self._folder, stdin=stdin, without=own, variables=self._variables)
+        return process.run(command, cwd=self._folder, stdin=stdin, environment=kept | self._variables)
 
 
 def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
