@@ -78,9 +78,9 @@ def real_output(root: Path, output: str, sources: Sequence[str]) -> str:
     contains one of the folders ``sources`` that are read.
     """
     relative = inside(root, output, f"the output folder {output}")
-    if relative == "." or _identity(root / output) == _identity(root):
-        raise TasError(f"the output folder {output} is the repository itself", hint=_OTHER)
     known = _identity(root / output)
+    if relative == "." or (known is not None and known == _identity(root)):
+        raise TasError(f"the output folder {output} is the repository itself", hint=_OTHER)
     for source in sources:
         if known is not None and known in _identities(os.path.realpath(root / source), os.path.realpath(root)):
             message = f"the output folder {output} is, or contains, the folder {source} that is read"

@@ -133,7 +133,7 @@ class TestRepositoryAsContent:
         assert_base_counts(root)
         assert not marker.exists()
 
-    @pytest.mark.parametrize("folder", ["pools", "subpools", "deep/er", "manifests"])
+    @pytest.mark.parametrize("folder", ["pools", "subpools", "deep/er", "elsewhere"])
     def test_below_the_root(self, root: Path, program: Path, marker: Path, folder: str) -> None:
         self.plant(root / folder, configurations(f"touch {marker}", marker.parent)["ext"])
         commit(root.parent)
