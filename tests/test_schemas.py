@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -227,3 +228,23 @@ def mutate(document: dict[str, Any], data: st.DataObject) -> None:
             )
         case "repeat" if isinstance(value, list) and value:
             value += [copy.deepcopy(value[0])] * data.draw(st.sampled_from([1, 7, 16]))
+
+
+def strings(schema: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The schema of every free string, keys of mappings included, with where it stands."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "string" and not schema.keys() & {"enum", "const"}:
+            yield path, schema
+        if isinstance(schema.get("additionalProperties"), dict):
+            yield f"{path} (its keys)", schema.get("propertyNames", {})
+    for step, value in schema.items() if isinstance(schema, dict) else enumerate(schema):
+        if isinstance(value, (dict, list)) and step != "propertyNames":
+            yield from strings(value, f"{path}.{step}")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_string_takes_nul(name: str) -> None:
+    """No container can be given one, and no path can hold one."""
+    for path, schema in strings(json.loads(TEXTS[name])):
+        assert not re.search(schema.get("pattern", "").replace("$", r"\Z"), "\0"), path
+        assert not re.search(schema.get("pattern", "").replace("$", r"\Z"), "a\0a"), path

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetTask, FleetWorkflow, Requirement
+from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetTask, FleetWorkflow
+from kubectl_tas.resolve.tree import Requirement
 
 REQUIREMENT_CONFLICT = Rule(
     "requirement-conflict",

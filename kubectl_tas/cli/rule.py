@@ -47,6 +47,7 @@ MODULES = (
     "kubectl_tas.check.topologychanges",
     "kubectl_tas.check.setchanges",
     "kubectl_tas.check.subpoolchanges",
+    "kubectl_tas.check.classchanges",
     "kubectl_tas.check.transitions",
     "kubectl_tas.edit.subpools",
 )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from kubectl_tas.compile import tree
 from kubectl_tas.compile.metadata import POOL, QUEUE, WORKFLOW, metadata
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.manifest import PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
-from kubectl_tas.resolve import names
+from kubectl_tas.resolve import names, tree
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetPool, FleetWorkflow
 
 FOLDER = "workflows"
@@ -22,11 +21,6 @@ def compile_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         if workflow.pool.backend.is_kai:
             for group in workflow.groups:
                 yield _pod_group(fleet, workflow, group)
-
-
-def gang(group: FleetGroup) -> tree.Gang:
-    """The tree of a workflow's group."""
-    return tree.build([task.resource.requirements for task in group.tasks])
 
 
 def workflow_labels(workflow: FleetWorkflow) -> dict[str, str]:
@@ -45,7 +39,7 @@ def workflow_folder(workflow: FleetWorkflow) -> str:
 
 
 def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Artifact:
-    backend, built = workflow.pool.backend, gang(group)
+    backend, built = workflow.pool.backend, group.gang
     preemptibility: Literal["preemptible", "non-preemptible"] = (
         "preemptible" if workflow.priority == "LOW" else "non-preemptible"
     )

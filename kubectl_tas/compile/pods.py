@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 from kubectl_tas.compile.metadata import POD_GROUP, SKIP_PODGROUPER, SUBGROUP, metadata
-from kubectl_tas.compile.podgroups import gang, workflow_folder, workflow_labels
-from kubectl_tas.kai import GPU, Feature
+from kubectl_tas.compile.podgroups import workflow_folder, workflow_labels
+from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.pod import (
-    Affinity,
-    Container,
-    EnvVar,
-    HostPath,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    Pod,
-    PodSpec,
-    ResourceList,
-    SecurityContext,
-    Volume,
-    VolumeMount,
-)
-from kubectl_tas.model.workflow import Resource, Task
-from kubectl_tas.resolve import names
+from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetTask, FleetWorkflow
-
-_HOSTNAME = "kubernetes.io/hostname"
 
 
 def compile_pods(fleet: Fleet) -> Iterator[Artifact]:
@@ -37,7 +17,7 @@ def compile_pods(fleet: Fleet) -> Iterator[Artifact]:
     for workflow in fleet.workflows:
         labels, folder = workflow_labels(workflow), workflow_folder(workflow)
         for group in workflow.groups:
-            for task, sub_group in zip(group.tasks, gang(group).placed, strict=True):
+            for task, sub_group in zip(group.tasks, group.gang.placed, strict=True):
                 manifest = _pod(fleet, workflow, group, task, labels, sub_group)
                 yield Artifact(
                     workflow.pool.backend.name,
@@ -73,64 +53,5 @@ def _pod(
             labels=labels,
             annotations=annotations,
         ),
-        spec=_spec(fleet, workflow, task),
+        spec=PodSpec.model_validate(task.pod_spec),
     )
-
-
-def _spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> PodSpec:
-    spec = task.spec
-    return PodSpec(
-        schedulerName=workflow.pool.backend.scheduler_name,
-        priorityClassName=getattr(fleet.config.priorityClasses, workflow.priority),
-        hostNetwork=True if spec.hostNetwork else None,
-        dnsPolicy="ClusterFirstWithHostNet" if spec.hostNetwork else None,
-        affinity=_affinity(task.resource.spec),
-        containers=(_container(task.name, spec, task.resource.spec),),
-        volumes=tuple(
-            Volume(name=f"host-{index}", hostPath=HostPath(path=mount.partition(":")[0]))
-            for index, mount in enumerate(spec.volumeMounts)
-        ),
-    )
-
-
-def _container(name: str, task: Task, resource: Resource) -> Container:
-    return Container(
-        name=names.shorten(name),
-        image=task.image,
-        command=tuple(str(word) for word in task.command),
-        args=tuple(str(word) for word in task.args),
-        env=tuple(EnvVar(name=key, value=str(value)) for key, value in task.environment.items()),
-        resources=_resources(resource),
-        securityContext=SecurityContext(privileged=True) if task.privileged else None,
-        volumeMounts=tuple(
-            VolumeMount(name=f"host-{index}", mountPath=mount.rpartition(":")[2])
-            for index, mount in enumerate(task.volumeMounts)
-        ),
-    )
-
-
-def _resources(resource: Resource) -> ResourceList | None:
-    """Requests equal limits: what a gang holds is what its queue is charged for."""
-    amounts: dict[str, str] = {}
-    if resource.cpu is not None:
-        amounts["cpu"] = _cpu(resource.cpu)
-    if resource.storage is not None:
-        amounts["ephemeral-storage"] = resource.storage
-    if resource.memory is not None:
-        amounts["memory"] = resource.memory
-    if resource.gpu:
-        amounts[GPU] = str(resource.gpu)
-    return ResourceList(limits=amounts, requests=amounts) if amounts else None
-
-
-def _cpu(cores: int | float | str) -> str:
-    """Cores as a Kubernetes quantity, never in scientific notation."""
-    return f"{Decimal(str(cores)):f}" if isinstance(cores, float) else str(cores)
-
-
-def _affinity(resource: Resource) -> Affinity | None:
-    if not resource.nodesExcluded:
-        return None
-    condition = NodeSelectorRequirement(key=_HOSTNAME, values=tuple(dict.fromkeys(resource.nodesExcluded)))
-    selector = NodeSelector(nodeSelectorTerms=(NodeSelectorTerm(matchExpressions=(condition,)),))
-    return Affinity(nodeAffinity=NodeAffinity(requiredDuringSchedulingIgnoredDuringExecution=selector))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kubectl_tas.check.admission import Verdict, admit, declared_usage, others
-from kubectl_tas.compile.podgroups import gang
-from kubectl_tas.compile.tree import Constraint, Gang, Node
 from kubectl_tas.resolve.fleet import Fleet, FleetGroup, FleetWorkflow, Level
 from kubectl_tas.resolve.submission import Submission
+from kubectl_tas.resolve.tree import Constraint, Gang, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def picture_of(
 
 
 def _pod_group(workflow: FleetWorkflow, group: FleetGroup) -> Branch:
-    built, levels = gang(group), workflow.pool.levels
+    built, levels = group.gang, workflow.pool.levels
     tasks = _tasks(group, built, None)
     top = [node for node in built.nodes if node.parent is None]
     branches = tuple(_sub_group(group, built, node, levels) for node in top) if top else tasks

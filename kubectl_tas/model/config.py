@@ -12,6 +12,8 @@ from kubectl_tas.model.base import Many, Model, Named, Text, said
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
+PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
+"""The value of the PriorityClass of each of OSMO's priorities."""
 
 
 Folder = Annotated[Text, AfterValidator(normal)]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from kubectl_tas.model.base import AnyText
 from kubectl_tas.model.podtemplate import Open, Workload
 from kubectl_tas.model.replicated import ReplicatedSpec
 
@@ -31,7 +32,7 @@ class KubeflowSpec(Open):
     """How the job runs."""
 
 
-ReplicaSpecs = Annotated[dict[str, ReplicatedSpec], Field(min_length=1)]
+ReplicaSpecs = Annotated[dict[AnyText, ReplicatedSpec], Field(min_length=1)]
 """Pods by replica type, such as Worker."""
 
 

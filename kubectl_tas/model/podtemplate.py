@@ -10,7 +10,18 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas.model.base import MAX_COUNT, Count, LabelKey, LabelValue, Many, Model, Text, digits_up_to, said
+from kubectl_tas.model.base import (
+    MAX_COUNT,
+    AnyText,
+    Count,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Text,
+    digits_up_to,
+    said,
+)
 
 Gpus = (
     Count
@@ -50,7 +61,7 @@ class Container(Open):
 
     resources: Resources = Resources()
     """What it asks for."""
-    restartPolicy: str | None = None
+    restartPolicy: AnyText | None = None
     """Always on an init container: a sidecar, which runs beside the containers."""
 
 
@@ -68,7 +79,7 @@ class Meta(Open):
 
     labels: dict[LabelKey, LabelValue] = {}
     """Labels."""
-    annotations: dict[LabelKey, str] = {}
+    annotations: dict[LabelKey, AnyText] = {}
     """Annotations."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Positive, Text
+from kubectl_tas.model.base import AnyText, Count, LabelKey, LabelValue, Many, Positive, Text
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import Meta, Open, PodTemplate, Resources, Workload
 from kubectl_tas.model.ray import RayJob
@@ -18,7 +18,7 @@ class JobSpec(Open):
     """Pods at a time."""
     completions: Count | None = None
     """Pods that must succeed; of an Indexed job the number of indices."""
-    completionMode: str | None = None
+    completionMode: AnyText | None = None
     """Indexed: each pod has an index."""
     template: PodTemplate = PodTemplate()
     """Its pods."""

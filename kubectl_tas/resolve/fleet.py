@@ -18,6 +18,7 @@ from kubectl_tas.resolve.names import SEPARATOR
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.submission import UNLIMITED as UNLIMITED
 from kubectl_tas.resolve.submission import Submission
+from kubectl_tas.resolve.tree import Gang, Requirement
 
 if TYPE_CHECKING:
     from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet
@@ -123,19 +124,6 @@ class FleetPool:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
-    """One topology requirement of a resource, resolved against the pool's levels."""
-
-    level: int
-    """Index into the pool's levels."""
-    group: str
-    """Folded name of the group; ``written`` is how the file has it."""
-    written: str
-    required: bool
-    path: KeyPath
-
-
-@dataclass(frozen=True, slots=True)
 class FleetResource:
     """A resource of a workflow."""
 
@@ -151,6 +139,9 @@ class FleetTask:
     name: str
     """Folded."""
     pod: str
+    """The pod's name."""
+    pod_spec: dict[str, Any]
+    """The data of the pod's spec."""
     spec: Task
     resource: FleetResource
     path: KeyPath
@@ -163,6 +154,9 @@ class FleetGroup:
     name: str
     """Folded."""
     pod_group: str
+    """The PodGroup's name."""
+    gang: Gang
+    """How its tasks are placed, in their order."""
     tasks: tuple[FleetTask, ...]
     path: KeyPath
 

@@ -30,7 +30,7 @@ def resolve(repository: Repository) -> Fleet:
     topologies = cluster_topologies(repository.topologies, grove)
     pools = _pools(repository, config, backends, topologies, dangling)
     declared_pools = _names(repository.pools)
-    workflows = [resolve_workflow(item, pools, declared_pools, dangling) for item in repository.workflows]
+    workflows = [resolve_workflow(item, pools, declared_pools, config, dangling) for item in repository.workflows]
     pod_groups = [_pod_group(item, backends, pools, dangling) for item in repository.pod_groups]
     sets = resolve_sets(repository, grove, backends, pools, topologies, dangling)
     own = tuple(pool.topology for pool in pools.values() if pool.topology and pool.topology.pool)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, KeyPath
 from kubectl_tas.model.workflow import Group, Resource, Task, Workflow
-from kubectl_tas.resolve import names
+from kubectl_tas.resolve import names, tree
 from kubectl_tas.resolve.fleet import (
     Dangling,
     FleetGroup,
     FleetPool,
     FleetResource,
-    FleetSubpool,
     FleetTask,
     FleetWorkflow,
     Level,
-    Requirement,
 )
+from kubectl_tas.resolve.podspec import pod_spec
 from kubectl_tas.resolve.targets import pick_target
+from kubectl_tas.resolve.tree import Requirement
 
 DEFAULT_RESOURCE = "default"
 
@@ -28,6 +30,7 @@ def resolve_workflow(
     declared: Declared[Workflow],
     pools: Mapping[str, FleetPool],
     declared_pools: frozenset[str],
+    config: ConfigSpec,
     dangling: list[Dangling],
 ) -> FleetWorkflow | None:
     """The resolved workflow; None where its pool or subpool is unknown or could not be resolved itself."""
@@ -37,12 +40,17 @@ def resolve_workflow(
         return None
     pool, subpool = target
     resources = _resources(declared, pool, dangling)
-    name = names.fold(spec.name)
-    groups = tuple(
-        _group(group, path, name, declared, pool, subpool, resources, dangling)
-        for group, path in groups_of(declared.spec)
-    )
-    return FleetWorkflow(declared, name, pool, subpool, groups)
+    workflow = FleetWorkflow(declared, names.fold(spec.name), pool, subpool, ())
+    priority_class = getattr(config.priorityClasses, workflow.priority)
+    groups = []
+    for group, path in groups_of(declared.spec):
+        places = [task_path(declared.spec, path, index) for index in range(len(group.tasks))]
+        chosen = [
+            (task, where, _pick_resource(task, where, declared, resources, dangling))
+            for task, where in zip(group.tasks, places, strict=True)
+        ]
+        groups.append(_group(workflow, group, path, chosen, priority_class))
+    return replace(workflow, groups=tuple(groups))
 
 
 def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
@@ -101,30 +109,28 @@ def _level(key: str, levels: tuple[Level, ...]) -> int | None:
 
 
 def _group(
+    workflow: FleetWorkflow,
     group: Group,
     path: KeyPath,
-    workflow: str,
-    declared: Declared[Workflow],
-    pool: FleetPool,
-    subpool: FleetSubpool | None,
-    resources: Mapping[str, FleetResource],
-    dangling: list[Dangling],
+    chosen: list[tuple[Task, KeyPath, FleetResource]],
+    priority_class: str,
 ) -> FleetGroup:
-    name = names.fold(group.name)
-    chosen = []
-    for index, task in enumerate(group.tasks):
-        where = task_path(declared.spec, path, index)
-        chosen.append((task, where, _pick_resource(task, where, declared, resources, dangling)))
-    target = subpool.canonical if subpool else pool.name
-    content = _canonical(
-        name, [(task, resource) for task, _, resource in chosen], target, declared.spec.workflow.priority
-    )
-    pod_group = names.pod_group(workflow, name, content)
+    """The gang of ``chosen``, the tasks of ``group`` with their places and resources."""
+    scheduler = workflow.pool.backend.scheduler_name
+    specs = [pod_spec(task, resource.spec, scheduler, priority_class) for task, _, resource in chosen]
+    gang = tree.build([resource.requirements for _, _, resource in chosen])
+    name, members = names.fold(group.name), [names.fold(task.name) for task, _, _ in chosen]
+    pods = [
+        {"task": member, "subGroup": sub_group, "spec": spec}
+        for member, sub_group, spec in zip(members, gang.placed, specs, strict=True)
+    ]
+    content = {"workflow": workflow.name, "group": name, "gang": _gang(workflow, gang), "pods": pods}
+    pod_group = names.pod_group(workflow.name, name, _canonical(content))
     tasks = tuple(
-        FleetTask(names.fold(task.name), names.pod(pod_group, names.fold(task.name)), task, resource, where)
-        for task, where, resource in chosen
+        FleetTask(member, names.pod(pod_group, member), spec, task, resource, where)
+        for member, spec, (task, where, resource) in zip(members, specs, chosen, strict=True)
     )
-    return FleetGroup(name, pod_group, tasks, path)
+    return FleetGroup(name, pod_group, gang, tasks, path)
 
 
 def _pick_resource(
@@ -144,19 +150,24 @@ def _pick_resource(
     return FleetResource(Resource(), (), path)
 
 
-def _canonical(group: str, tasks: list[tuple[Task, FleetResource]], target: str, priority: str) -> str:
-    """The text that a PodGroup's name is hashed from: the same however the file spells it."""
-    content = {
-        "group": group,
-        "pool": target,
-        "priority": priority,
-        "tasks": [
-            {
-                **task.model_dump(mode="json", exclude_defaults=True, exclude={"resource"}),
-                "name": names.fold(task.name),
-                "resource": resource.spec.model_dump(mode="json", exclude_defaults=True),
-            }
-            for task, resource in tasks
-        ],
-    }
+def _gang(workflow: FleetWorkflow, gang: tree.Gang) -> object:
+    """What makes a gang another one: its queue, its constraints and its SubGroups. The rest of a PodGroup may change
+    while it runs, such as what a newer release of KAI adds. None without KAI, which alone knows gangs.
+    """
+    backend, topology = workflow.pool.backend, workflow.pool.topology
+    if not backend.is_kai:
+        return None
+
+    def constraint(of: tree.Constraint | None) -> object:
+        if of is None or topology is None:
+            return None
+        levels = (None if level is None else topology.levels[level].label for level in (of.required, of.preferred))
+        return [topology.name_on(backend), *levels]
+
+    nodes = [[node.name, node.parent, constraint(node.constraint)] for node in gang.nodes]
+    return {"queue": workflow.queue, "constraint": constraint(gang.constraint), "subGroups": nodes}
+
+
+def _canonical(content: object) -> str:
+    """The text that a PodGroup's name is hashed from: the same however the files spell it."""
     return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
