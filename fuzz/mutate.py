@@ -260,9 +260,14 @@ def tell(totals: Totals, seconds: float) -> None:
         print(f"  {totals.failures[kind]:>9,}  {kind}" + (f", {distinct} distinct" if distinct else ""))
     for key, found in sorted(totals.found.items()):
         print(f"\n{key} ({found.times} times, first in case {found.case})")
-        print("  " + found.failure.detail.strip()[-1500:].replace("\n", "\n  "))
+        print("  " + shortened(found.failure.detail.strip()).replace("\n", "\n  "))
         for path, content in sorted(found.files.items()):
             print(f"  --- {path}\n      {content[:3000]!r}")
+
+
+def shortened(text: str, most: int = 1500) -> str:
+    """Both ends of a text."""
+    return text if len(text) <= most else f"{text[: most // 2]}\n...\n{text[-most // 2 :]}"
 
 
 def save(totals: Totals, folder: Path) -> None:

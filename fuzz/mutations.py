@@ -102,7 +102,7 @@ def case(seed: int, number: int) -> Case:
     steps = []
     for _ in range(random.choice((1, 1, 1, 1, 2, 2, 3, 5))):
         path = random.choice(sorted(files))
-        name, content = _step(random, path, files[path])
+        name, content = damage(random, path, files[path])
         files[path] = content[:MAX_BYTES]
         steps.append(f"{name} {path}")
     if random.random() < 0.02:
@@ -122,14 +122,14 @@ def _beside(
     base = dict(base or random.choice((files, random.choice(corpus.repositories()).files)))
     if random.random() < 0.6:
         path = random.choice(sorted(base))
-        base[path] = _step(random, path, base[path])[1][:MAX_BYTES]
+        base[path] = damage(random, path, base[path])[1][:MAX_BYTES]
     cluster = cluster or random.choice(corpus.clusters())
     if random.random() < 0.8:
-        cluster = _step(random, "cluster.json", cluster)[1]
+        cluster = damage(random, "cluster.json", cluster)[1]
     return base, cluster
 
 
-def _step(random: Random, path: str, content: bytes) -> tuple[str, bytes]:
+def damage(random: Random, path: str, content: bytes) -> tuple[str, bytes]:
     """One mutation, and its name."""
     if random.random() < 0.12:
         return "bytes", _bytes(random, content)
@@ -212,7 +212,7 @@ def _scalars(random: Random, text: str) -> str:
         old, new = match["value"], random.choice(SCALARS)
         match random.randrange(8):
             case 0:
-                new = random.choice((f'"{old}"', f"'{old}'", f"!!str {old}", f"&a {old}", f"{old} # x", f"{old}\t"))
+                new = random.choice((f'"{old}"', f"'{old}'", f"!!str {old}", f"! {old}", f"&a {old}", f"{old} # x", f"{old}\t"))
             case 1:
                 new = random.choice(found)["value"]
             case 2:
@@ -228,7 +228,7 @@ def _keys(random: Random, text: str) -> str:
         return text
     match = random.choice(found)
     key, other = match["key"], random.choice(found)["key"]
-    choices = (f'"{key}"', f"'{key}'", f"!!str {key}", f"&k {key}", f"? {key}\n", key.upper(), f"{key}s", key[:-1], f"{key} ")
+    choices = (f'"{key}"', f"'{key}'", f"!!str {key}", f"! {key}", f"&k {key}", f"? {key}\n", key.upper(), f"{key}s", key[:-1], f"{key} ")
     new = random.choice((other, random.choice(choices), random.choice(choices), random.choice(KEYS)))
     return text[: match.start("key")] + new + text[match.end("key") :]
 

@@ -241,13 +241,14 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
     for item in declared:
         same = (item.origin.path, item.spec.kind, item.spec.metadata.name)
         if same == (artifact.source, manifest.kind, manifest.metadata.name):
-            lacking.append(readers.lacks(item.origin.data, found))
+            lacking.append((item.origin.data, readers.lacks(item.origin.data, found)))
     if not lacking:
         yield Failure("apart", f"nothing of that name was judged: {manifest.kind}", manifest.metadata.name)
-    elif None not in lacking:
-        path = lacking[0] or ()
-        where = f"not what was judged: {_dotted(path)} of a {manifest.kind}"
-        yield Failure("apart", where, f"{emitted.document(artifact)[:3000]}")
+    elif all(path is not None for _, path in lacking):
+        data, path = lacking[0]
+        judged, read = readers.at(data, path or ()), readers.at(found, path or ())
+        where = f"{_called(judged)} was judged and {_called(read)} is emitted"
+        yield Failure("apart", where, f"{path}: {judged!r}, {read!r}\n{emitted.document(artifact)[:3000]}")
 
 
 @lru_cache(maxsize=8192)

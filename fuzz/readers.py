@@ -1,6 +1,6 @@
 """What others read in a YAML text: a reader of YAML 1.1, one of 1.2, and kubectl's.
 
-They share libyaml's nodes (PyYAML's, not the product's) and differ in what a plain scalar, a key and a merge key
+They share libyaml's events (PyYAML's, not the product's) and differ in what a plain scalar, a key and a merge key
 are. ``pure`` parses by itself, after the letter of YAML 1.2.
 """
 
@@ -12,6 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 MERGE = "<<"
@@ -43,36 +51,50 @@ class Reader:
     """Whether a merge key changes keys that stand before it."""
 
 
-class _Composer(yaml.composer.Composer, yaml.cyaml.CParser):  # type: ignore[misc]
-    """libyaml's nodes; the tag is empty unless one is written."""
-
-    def __init__(self, text: str) -> None:
-        yaml.cyaml.CParser.__init__(self, text)
-        yaml.composer.Composer.__init__(self)
-
-    def resolve(self, kind: type, value: Any, implicit: Any) -> str:
-        return ""
-
-    def descend_resolver(self, parent: Any, index: Any) -> None:
-        pass
-
-    def ascend_resolver(self) -> None:
-        pass
-
-
 def compose(text: str) -> list[Any]:
-    """The root node of every document that is not empty. Raises UnreadableError."""
+    """The root node of every document that is not empty. Raises UnreadableError.
+
+    An anchor may be used again, which YAML and kubectl allow and PyYAML's own composer does not.
+    """
+    nodes = []
     try:
-        composer = _Composer(text)
+        parser = yaml.cyaml.CParser(text)
         try:
-            nodes = []
-            while composer.check_node():
-                nodes.append(composer.get_node())
+            parser.get_event()
+            while not parser.check_event(StreamEndEvent):
+                parser.get_event()
+                nodes.append(_node(parser, {}))
+                parser.get_event()
         finally:
-            composer.dispose()
-    except (yaml.YAMLError, ValueError) as error:
+            parser.dispose()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
     return [node for node in nodes if not (type(node) is ScalarNode and not node.value and not node.style)]
+
+
+def _node(parser: Any, anchors: dict[str, Any]) -> Any:
+    event = parser.get_event()
+    if type(event) is AliasEvent:
+        if event.anchor not in anchors:
+            raise UnreadableError("an alias without an anchor")
+        return anchors[event.anchor]
+    if type(event) is ScalarEvent:
+        node: Any = ScalarNode(event.tag, event.value, style=event.style)
+    elif type(event) is SequenceStartEvent:
+        node = SequenceNode(event.tag, [])
+    else:
+        node = MappingNode(event.tag, [])
+    if event.anchor is not None:
+        anchors[event.anchor] = node
+    if type(node) is SequenceNode:
+        while not parser.check_event(SequenceEndEvent):
+            node.value.append(_node(parser, anchors))
+        parser.get_event()
+    elif type(node) is MappingNode:
+        while not parser.check_event(MappingEndEvent):
+            node.value.append((_node(parser, anchors), _node(parser, anchors)))
+        parser.get_event()
+    return node
 
 
 def read(node: Any, reader: Reader) -> Any:
@@ -210,7 +232,10 @@ def kubectl(text: str) -> object:
     plain = text.replace("_", "") if text[0] != "." else text
     if _GO_INT.fullmatch(plain):
         return _signed(plain)
-    return _float(plain) if _FLOAT_12.fullmatch(plain) else _special(text)
+    if _FLOAT_12.fullmatch(plain):
+        number = _float(plain)
+        return text if number in (float("inf"), float("-inf")) else number
+    return _special(text)
 
 
 def _special(text: str) -> object:
@@ -271,6 +296,9 @@ def pure(text: str) -> list[Any]:
 
 class Absent:
     """A value that is not there."""
+
+    def __repr__(self) -> str:
+        return "nothing"
 
 
 ABSENT = Absent()
