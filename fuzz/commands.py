@@ -51,7 +51,7 @@ class Commands:
                 target.write_bytes(content)
         self.state.write_bytes(cluster)
         random = Random(zlib.crc32(b"".join(files.values())))
-        with mock.patch("kubectl_tas.load.git.GitSource", lambda root, revision: MemorySource(base)):
+        with mock.patch("kubectl_tas.load.git.GitSource", return_value=MemorySource(base)):
             self._validate_and_render()
             self._read(random, files)
             self._edit(random, files)
@@ -196,5 +196,3 @@ def _named(files: Mapping[str, bytes]) -> list[str]:
 def _found(pattern: re.Pattern[str], files: Mapping[str, bytes]) -> list[str]:
     text = "\n".join(content.decode("utf-8", "replace") for _, content in sorted(files.items()))
     return sorted(set(pattern.findall(text)))
-
-

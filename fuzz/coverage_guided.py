@@ -139,7 +139,9 @@ def fuzz(options: argparse.Namespace, folder: Path) -> tuple[Counter[str], dict[
                 path.unlink()
             counts[kind] += 1
             log_text = (folder / "log").read_text(errors="replace")
-            found.setdefault(f"{kind}: exit code {code}", {"kind": kind, "detail": log_text[-1500:], "input": data.decode("latin-1")})
+            found.setdefault(
+                f"{kind}: exit code {code}", {"kind": kind, "detail": log_text[-1500:], "input": data.decode("latin-1")}
+            )
             if not left_over:
                 break
         options.seed += 1

@@ -73,7 +73,7 @@ class Board:
         self.case: Synchronized[int] = FORK.Value(ctypes.c_longlong, -1)
         self.cpu: Synchronized[float] = FORK.Value(ctypes.c_double, 0.0)
         self.clock: Synchronized[float] = FORK.Value(ctypes.c_double, time.monotonic())
-        self.outcomes = FORK.Array(ctypes.c_longlong, len(oracle.OUTCOMES))
+        self.outcomes: Any = FORK.Array(ctypes.c_longlong, len(oracle.OUTCOMES))
 
     def begin(self, case: int) -> None:
         """A case, or the next attempt at a smaller one, begins."""
@@ -182,7 +182,8 @@ def smaller(case: mutations.Case, failure: Failure, commands: Commands, board: B
     def fails(files: Mapping[str, bytes]) -> bool:
         board.begin(case.number)
         return any(
-            item.key == failure.key for item in judge(replace(case, files=dict(files), commands=not in_memory), commands).failures
+            item.key == failure.key
+            for item in judge(replace(case, files=dict(files), commands=not in_memory), commands).failures
         )
 
     return minimise(case.files, fails)

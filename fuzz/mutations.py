@@ -20,47 +20,362 @@ MAX_LONG = 5_000
 
 SCALARS = (
     # words and numbers that YAML 1.1 and 1.2 read apart
-    *("y", "n", "yes", "No", "on", "OFF", "010", "0o17", "0o8", "0b11", "0x1F", "1_000", "1e3", "1.e+3", "1E400", "1:30"),
-    *("190:20:30", "2024-01-01", "2001-12-14t21:59:43.10-05:00", ".inf", "-.INF", ".nan", "+1", "-0", "08", "0.10", "._1"),
+    *(
+        "y",
+        "n",
+        "yes",
+        "No",
+        "on",
+        "OFF",
+        "010",
+        "0o17",
+        "0o8",
+        "0b11",
+        "0x1F",
+        "1_000",
+        "1e3",
+        "1.e+3",
+        "1E400",
+        "1:30",
+    ),
+    *(
+        "190:20:30",
+        "2024-01-01",
+        "2001-12-14t21:59:43.10-05:00",
+        ".inf",
+        "-.INF",
+        ".nan",
+        "+1",
+        "-0",
+        "08",
+        "0.10",
+        "._1",
+    ),
     *("=", "<<", "~", "null", "Null", "NULL", "", "true", "True", "TRUE", "false", "!!str 1", "!!binary aGk=", "!e x"),
     # numbers at the borders
     *("0", "1", "-1", "2147483647", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808"),
-    *("18446744073709551616", "999999999999999999", "1000000000000000000", "2000000000", "1" * 400, "1.5", "4.0", "-2147483649"),
+    *(
+        "18446744073709551616",
+        "999999999999999999",
+        "1000000000000000000",
+        "2000000000",
+        "1" * 400,
+        "1.5",
+        "4.0",
+        "-2147483649",
+    ),
     # quoted and escaped
-    *('""', "''", '" "', '"\\0"', '"\\x1b[31m"', '"\\e]0;x\\a"', '"\\r"', '"a\\nb"', '"\\N"', '"\\u2028"', '"\\ud83d\\ude00"'),
-    *('"\\ud800"', '"\\uFEFF"', '"\\u0085"', '"\\t"', '"\\\\"', "'it''s'", "'010'", "'y'", '"---"', '"\\u202e"', '"{{ x }}"'),
+    *(
+        '""',
+        "''",
+        '" "',
+        '"\\0"',
+        '"\\x1b[31m"',
+        '"\\e]0;x\\a"',
+        '"\\r"',
+        '"a\\nb"',
+        '"\\N"',
+        '"\\u2028"',
+        '"\\ud83d\\ude00"',
+    ),
+    *(
+        '"\\ud800"',
+        '"\\uFEFF"',
+        '"\\u0085"',
+        '"\\t"',
+        '"\\\\"',
+        "'it''s'",
+        "'010'",
+        "'y'",
+        '"---"',
+        '"\\u202e"',
+        '"{{ x }}"',
+    ),
     # unicode
-    *("é", "日本語", "\u202eabc", "\u200b", "İ", "ß", "ﬁ", "\u00a0", "\u0085", "\u2028", "😀", "e\u0301", "\ufeff", "K"),
+    *(
+        "é",
+        "日本語",
+        "\u202eabc",
+        "\u200b",
+        "İ",
+        "ß",
+        "ﬁ",
+        "\u00a0",
+        "\u0085",
+        "\u2028",
+        "😀",
+        "e\u0301",
+        "\ufeff",
+        "K",
+    ),
     # YAML's own signs
-    *("*a", "&a x", "*", "&", "!", "!!", "%", "@", "`", "|", ">", "|-", ">+2", "- x", "? x", "[", "{", "[]", "{}", "{a: b}"),
+    *(
+        "*a",
+        "&a x",
+        "*",
+        "&",
+        "!",
+        "!!",
+        "%",
+        "@",
+        "`",
+        "|",
+        ">",
+        "|-",
+        ">+2",
+        "- x",
+        "? x",
+        "[",
+        "{",
+        "[]",
+        "{}",
+        "{a: b}",
+    ),
     *("[a, b]", "{image: python:3.13}", "{a:b}", "#", "x # y", ": ", "a: b", "'", '"', "---", "...", "\t", "&a [*a]"),
     # names
-    *("a--b", "A", "-", ".", "..", "../x", "/etc/passwd", "a/b", ".git", "a\\b", "a b", "CON", "team", "default", "a" * 63),
-    *("a" * 64, "a" * 253, "a" * 300, "x" * MAX_LONG, "a.b", "kai.scheduler/queue", "x/y/z", "%s", "{0}", "${X}", "$(id)"),
-    *("33%", "0%", "101%", "1e3%", "5Gi", "5GiB", "0.5", "500m", "1k", "-1Gi", "1Ei", "10s", "0s", "99999h", "HIGH", "Gang"),
+    *(
+        "a--b",
+        "A",
+        "-",
+        ".",
+        "..",
+        "../x",
+        "/etc/passwd",
+        "a/b",
+        ".git",
+        "a\\b",
+        "a b",
+        "CON",
+        "team",
+        "default",
+        "a" * 63,
+    ),
+    *(
+        "a" * 64,
+        "a" * 253,
+        "a" * 300,
+        "x" * MAX_LONG,
+        "a.b",
+        "kai.scheduler/queue",
+        "x/y/z",
+        "%s",
+        "{0}",
+        "${X}",
+        "$(id)",
+    ),
+    *(
+        "33%",
+        "0%",
+        "101%",
+        "1e3%",
+        "5Gi",
+        "5GiB",
+        "0.5",
+        "500m",
+        "1k",
+        "-1Gi",
+        "1Ei",
+        "10s",
+        "0s",
+        "99999h",
+        "HIGH",
+        "Gang",
+    ),
 )
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2, 3, 16, 64, 2**31 - 1, 2**31, 2**53 + 1, 2**63, 2**64, 10**18, 10**30, 0.5, 4.0, 1e300),
-    *("", " ", "a", "y", "010", "1e3", "\0", "\r", "\n", "\x1b[2J", "\u0085", "\u2028", "\ud800", "é", "a" * 300, "x" * MAX_LONG),
-    *("2024-01-01", "<<", "null", "1", "-1", "true", "a--b", "../x", "*", "33%", "0%", "=", "~", "0o17", "1_0", "😀", "---", "- a"),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        3,
+        16,
+        64,
+        2**31 - 1,
+        2**31,
+        2**53 + 1,
+        2**63,
+        2**64,
+        10**18,
+        10**30,
+        0.5,
+        4.0,
+        1e300,
+    ),
+    *(
+        "",
+        " ",
+        "a",
+        "y",
+        "010",
+        "1e3",
+        "\0",
+        "\r",
+        "\n",
+        "\x1b[2J",
+        "\u0085",
+        "\u2028",
+        "\ud800",
+        "é",
+        "a" * 300,
+        "x" * MAX_LONG,
+    ),
+    *(
+        "2024-01-01",
+        "<<",
+        "null",
+        "1",
+        "-1",
+        "true",
+        "a--b",
+        "../x",
+        "*",
+        "33%",
+        "0%",
+        "=",
+        "~",
+        "0o17",
+        "1_0",
+        "😀",
+        "---",
+        "- a",
+    ),
     *([], {}, [[]], [{}], [None], {"": "x"}, {"a": None}, {"<<": {"a": 1}}, {"y": 1}, {"1": 2}, [1, "1"], {"a": [1]}),
 )
 BLOCKS = (
-    *("|\n  a\n  b", "|-\n  ---\n  a", ">\n  a\n\n  b", "|2\n    a", "|+\n  a\n\n", ">-\n  a\n   b", '"a\n  b"', "'a\n\n  b'", "a\n  b"),
-    *("\n  a: 1\n  <<: {a: 2, b: 3}", "\n  a: &m {c: 1}\n  d: {<<: *m}", "\n  - 1\n  - [a, {b: c}]", "\n  ? a\n  : b", "|\n  a\r  b"),
-    *('"a\\\n  b"', "|\n  \u2028", "{a: 1, a: 2}", "{<<: [{a: 1}, {a: 2}]}", "&x 1", "\n  &y a: *x", "# c\n  a", "|\n  x\u0085  y", ">\n\n  a"),
+    *(
+        "|\n  a\n  b",
+        "|-\n  ---\n  a",
+        ">\n  a\n\n  b",
+        "|2\n    a",
+        "|+\n  a\n\n",
+        ">-\n  a\n   b",
+        '"a\n  b"',
+        "'a\n\n  b'",
+        "a\n  b",
+    ),
+    *(
+        "\n  a: 1\n  <<: {a: 2, b: 3}",
+        "\n  a: &m {c: 1}\n  d: {<<: *m}",
+        "\n  - 1\n  - [a, {b: c}]",
+        "\n  ? a\n  : b",
+        "|\n  a\r  b",
+    ),
+    *(
+        '"a\\\n  b"',
+        "|\n  \u2028",
+        "{a: 1, a: 2}",
+        "{<<: [{a: 1}, {a: 2}]}",
+        "&x 1",
+        "\n  &y a: *x",
+        "# c\n  a",
+        "|\n  x\u0085  y",
+        ">\n\n  a",
+    ),
 )
 KEYS = (
-    *("", "<<", "=", "y", "1", "null", "~", "a b", "a" * 64, "é", "metadata", "spec", "name", "labels", "kind", "namespace"),
-    *("apiVersion", "annotations", "status", "generateName", "\x1b[m", "a\nb", "---", "010", "on", "kai.scheduler/queue"),
+    *(
+        "",
+        "<<",
+        "=",
+        "y",
+        "1",
+        "null",
+        "~",
+        "a b",
+        "a" * 64,
+        "é",
+        "metadata",
+        "spec",
+        "name",
+        "labels",
+        "kind",
+        "namespace",
+    ),
+    *(
+        "apiVersion",
+        "annotations",
+        "status",
+        "generateName",
+        "\x1b[m",
+        "a\nb",
+        "---",
+        "010",
+        "on",
+        "kai.scheduler/queue",
+    ),
 )
 NAMES = (
-    *("a\nb.yaml", "\x1b[31m.yaml", "é.yaml", "a b.yaml", "#.yaml", "a: b.yaml", ".hidden.yaml", "a.json", "a.yml", "a.YAML"),
-    *("x" * 240 + ".yaml", "\u202e.yaml", "-rf.yaml", "%.yaml", "a\\b.yaml", "'.yaml", '".yaml', "kustomization.yaml", "\udcff.yaml"),
+    *(
+        "a\nb.yaml",
+        "\x1b[31m.yaml",
+        "é.yaml",
+        "a b.yaml",
+        "#.yaml",
+        "a: b.yaml",
+        ".hidden.yaml",
+        "a.json",
+        "a.yml",
+        "a.YAML",
+    ),
+    *(
+        "x" * 240 + ".yaml",
+        "\u202e.yaml",
+        "-rf.yaml",
+        "%.yaml",
+        "a\\b.yaml",
+        "'.yaml",
+        '".yaml',
+        "kustomization.yaml",
+        "\udcff.yaml",
+    ),
 )
-BYTES = (b"\0", b"\r", b"\n", b"\t", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xc2\x85", b"\xe2\x80\xa8", b"\x1b", b"\xed\xa0\x80")
-BYTES += (b"- ", b": ", b"#", b"'", b'"', b"---\n", b"...\n", b"{", b"}", b"[", b"]", b"&a ", b"*a", b"!!x ", b"%YAML 1.1\n---\n")
-BYTES += (b"\n<<: *a\n", b"| \n", b"\\", b"\r\n", b"{{", b"\xf0\x9f\x98\x80", b"? ", b"---x: y\n", b"--- # c\n", b"\x7f", b" ")
+BYTES: tuple[bytes, ...] = (
+    b"\0",
+    b"\r",
+    b"\n",
+    b"\t",
+    b"\xff",
+    b"\xfe\xff",
+    b"\xef\xbb\xbf",
+    b"\xc2\x85",
+    b"\xe2\x80\xa8",
+    b"\x1b",
+    b"\xed\xa0\x80",
+)
+BYTES += (
+    b"- ",
+    b": ",
+    b"#",
+    b"'",
+    b'"',
+    b"---\n",
+    b"...\n",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"&a ",
+    b"*a",
+    b"!!x ",
+    b"%YAML 1.1\n---\n",
+)
+BYTES += (
+    b"\n<<: *a\n",
+    b"| \n",
+    b"\\",
+    b"\r\n",
+    b"{{",
+    b"\xf0\x9f\x98\x80",
+    b"? ",
+    b"---x: y\n",
+    b"--- # c\n",
+    b"\x7f",
+    b" ",
+)
 
 _TOKEN = re.compile(r"[\w./-]+|\s+|.", re.DOTALL)
 _VALUE = re.compile(r"(?P<head>(?:[:\-] |[\[{,] ?))(?P<value>[^\s,\]}#][^\n,\]}#]*)")
@@ -117,7 +432,7 @@ def case(seed: int, number: int) -> Case:
 
 def _beside(
     random: Random, files: dict[str, bytes], base: dict[str, bytes], cluster: bytes
-) -> tuple[dict[str, bytes], dict[str, bytes], bytes]:
+) -> tuple[dict[str, bytes], bytes]:
     """What a command compares with, some of it damaged too."""
     base = dict(base or random.choice((files, random.choice(corpus.repositories()).files)))
     if random.random() < 0.6:
@@ -198,7 +513,9 @@ def _lines(random: Random, text: str) -> str:
             case 5:
                 lines[at : at + 1] = [lines[at][: random.randrange(len(lines[at]) + 1)], lines[at]]
             case _:
-                lines.insert(at, random.choice(random.choice(corpus.documents()).decode("utf-8", "replace").split("\n")))
+                lines.insert(
+                    at, random.choice(random.choice(corpus.documents()).decode("utf-8", "replace").split("\n"))
+                )
         lines = lines or [""]
     return "\n".join(lines)
 
@@ -208,11 +525,15 @@ def _scalars(random: Random, text: str) -> str:
     found = list(_VALUE.finditer(text))
     if not found:
         return text
-    for match in sorted(random.sample(found, min(len(found), random.choice((1, 1, 1, 2, 3)))), key=_start, reverse=True):
+    for match in sorted(
+        random.sample(found, min(len(found), random.choice((1, 1, 1, 2, 3)))), key=_start, reverse=True
+    ):
         old, new = match["value"], random.choice(SCALARS)
         match random.randrange(8):
             case 0:
-                new = random.choice((f'"{old}"', f"'{old}'", f"!!str {old}", f"! {old}", f"&a {old}", f"{old} # x", f"{old}\t"))
+                new = random.choice(
+                    (f'"{old}"', f"'{old}'", f"!!str {old}", f"! {old}", f"&a {old}", f"{old} # x", f"{old}\t")
+                )
             case 1:
                 new = random.choice(found)["value"]
             case 2:
@@ -228,7 +549,18 @@ def _keys(random: Random, text: str) -> str:
         return text
     match = random.choice(found)
     key, other = match["key"], random.choice(found)["key"]
-    choices = (f'"{key}"', f"'{key}'", f"!!str {key}", f"! {key}", f"&k {key}", f"? {key}\n", key.upper(), f"{key}s", key[:-1], f"{key} ")
+    choices = (
+        f'"{key}"',
+        f"'{key}'",
+        f"!!str {key}",
+        f"! {key}",
+        f"&k {key}",
+        f"? {key}\n",
+        key.upper(),
+        f"{key}s",
+        key[:-1],
+        f"{key} ",
+    )
     new = random.choice((other, random.choice(choices), random.choice(choices), random.choice(KEYS)))
     return text[: match.start("key")] + new + text[match.end("key") :]
 
@@ -244,7 +576,9 @@ def _merges(random: Random, text: str) -> str:
     at = random.randrange(anchor, len(lines))
     indent = re.match(r" *(?:- )?", lines[at])
     space = " " * (len(indent[0]) if indent else 0)
-    new = random.choice(("<<: *m", "<<: [*m, *m]", "'<<': *m", "x: *m", "<<: {name: y}", "<<: {queue: other, labels: {a: b}}"))
+    new = random.choice(
+        ("<<: *m", "<<: [*m, *m]", "'<<': *m", "x: *m", "<<: {name: y}", "<<: {queue: other, labels: {a: b}}")
+    )
     lines.insert(at + random.choice((0, 1)), space + new)
     return "\n".join(lines)
 
@@ -253,7 +587,11 @@ def _free(random: Random, text: str) -> str:
     """One more entry in a mapping, most often where anything may stand."""
     lines = text.split("\n")
     heads = [at for at, line in enumerate(lines) if line.rstrip().endswith(":")]
-    loose = [at for at in heads if lines[at].strip() in ("annotations:", "labels:", "environment:", "metadata:", "env:", "args:")]
+    loose = [
+        at
+        for at in heads
+        if lines[at].strip() in ("annotations:", "labels:", "environment:", "metadata:", "env:", "args:")
+    ]
     if not heads:
         return text
     at = random.choice(loose if loose and random.random() < 0.6 else heads)
@@ -293,11 +631,20 @@ def _style(random: Random, text: str) -> str:
         case 2:
             return "\ufeff" + text
         case 3:
-            return random.choice(("%YAML 1.1\n---\n", "%YAML 1.2\n---\n", "%TAG ! tag:x,2000:\n---\n", "---\n", "--- # c\n", "# c\n")) + text
+            return (
+                random.choice(
+                    ("%YAML 1.1\n---\n", "%YAML 1.2\n---\n", "%TAG ! tag:x,2000:\n---\n", "---\n", "--- # c\n", "# c\n")
+                )
+                + text
+            )
         case 4:
-            return text + random.choice(("...\n", "\n---\n", "--- ", "\n# end", "\x00", "\t", "---\n---\n", "...\n# x\n---\n{}\n"))
+            return text + random.choice(
+                ("...\n", "\n---\n", "--- ", "\n# end", "\x00", "\t", "---\n---\n", "...\n# x\n---\n{}\n")
+            )
         case 5:
-            return text.replace("\n", random.choice(("\n\n", "\u0085", "\u2028", " \n", " # c\n", "\t\n")), random.choice((1, 5, -1)))
+            return text.replace(
+                "\n", random.choice(("\n\n", "\u0085", "\u2028", " \n", " # c\n", "\t\n")), random.choice((1, 5, -1))
+            )
         case 6:
             return text.replace("  ", random.choice((" ", "   ", "\t", "    ")))
         case 7:
@@ -312,7 +659,13 @@ def _style(random: Random, text: str) -> str:
 def _dressed(random: Random, found: re.Match[str]) -> str:
     """An entry that says the same, most often."""
     lead, key, value = found.groups()
-    choices = (f"{key}: {value}", f'"{key}": {value}', f"{key}:   {value} # c", f"{key}:\n{' ' * len(lead)}  {value}", f"? {key}\n{' ' * len(lead)}: {value}")
+    choices = (
+        f"{key}: {value}",
+        f'"{key}": {value}',
+        f"{key}:   {value} # c",
+        f"{key}:\n{' ' * len(lead)}  {value}",
+        f"? {key}\n{' ' * len(lead)}: {value}",
+    )
     return lead + random.choice((choices[0], *choices))
 
 
@@ -336,7 +689,9 @@ def _data(random: Random, text: str, *, json_: bool = False) -> str:
             case 4 if isinstance(holder, dict):
                 holder[random.choice(KEYS)] = holder.pop(step)
             case 4 | 5:
-                holder[step] = random.choice(([value], {"a": value}, [value, value], str(value), {str(value)[:80]: value}))
+                holder[step] = random.choice(
+                    ([value], {"a": value}, [value, value], str(value), {str(value)[:80]: value})
+                )
             case 6:
                 taken, where = random.choice(list(_places(_other(random))) or [([None], 0)])
                 holder[step] = taken[where]

@@ -19,6 +19,7 @@ from kubectl_tas.emit.plan import layout
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES, RawFile
 from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.report import text as report
 
 PACKAGE = str(Path(emitted.__file__).parents[1])
@@ -236,7 +237,7 @@ def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, s
 def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failure]:
     """Whether everything that was judged is in what is emitted, as it was judged."""
     repository, manifest = session.fleet.repository, artifact.manifest
-    declared = (*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups)
+    declared: tuple[Declared[Any], ...] = (*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups)
     lacking = []
     for item in declared:
         same = (item.origin.path, item.spec.kind, item.spec.metadata.name)

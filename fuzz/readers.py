@@ -199,7 +199,8 @@ _FLOAT_11 = re.compile(r"[-+]?([0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
 _TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9]{1,2}(:[0-9]{2})?))?"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?"
+    r"([ \t]*(Z|[-+][0-9]{1,2}(:[0-9]{2})?))?"
 )
 
 
@@ -367,4 +368,4 @@ def same(left: Any, right: Any) -> bool:
         return left is right
     if isinstance(left, str) and type(left) is not str and isinstance(right, (int, float)):
         return same(core(left), right)  # a number that is kept as it was written
-    return left != left and right != right or bool(left == right)
+    return (left != left and right != right) or bool(left == right)
