@@ -17,6 +17,10 @@ from unittest import mock
 
 from fuzz.oracle import RAW, Failure, MemorySource, thrown
 from kubectl_tas.cli import main
+from kubectl_tas.diagnostics import Severity, in_order
+from kubectl_tas.load.repository import load_repository
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.resolver import resolve
 
 _NAME = re.compile(r"^\s*(?:- |\{)?\"?name\"?: *[\"']?([A-Za-z0-9][\w.-]*)", re.MULTILINE)
 _PARENT = re.compile(r"^\s*parent: *[\"']?([\w.-]+)", re.MULTILINE)
@@ -51,7 +55,7 @@ class Commands:
                 target.write_bytes(content)
         self.state.write_bytes(cluster)
         random = Random(zlib.crc32(b"".join(files.values())))
-        with mock.patch("kubectl_tas.load.git.GitSource", return_value=MemorySource(base)):
+        with mock.patch("kubectl_tas.cli.history._fleet_at", side_effect=lambda *_: _fleet(base)):  # without git
             self._validate_and_render()
             self._read(random, files)
             self._edit(random, files)
@@ -173,6 +177,13 @@ class Commands:
                 path = Path(folder, name)
                 found[path.relative_to(self.root).as_posix()] = path.read_bytes()
         return found
+
+
+def _fleet(files: Mapping[str, bytes]) -> tuple[Fleet, tuple[str, ...]]:
+    """The fleet of a revision, and the places there that could not be read."""
+    loaded = load_repository(MemorySource(files))
+    errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
+    return resolve(loaded.repository), tuple(str(item.location) for item in errors)
 
 
 def _is_manifest(content: bytes) -> bool:

@@ -46,7 +46,7 @@ def repositories() -> tuple[Repository, ...]:
     roots |= set((ROOT / "golden").rglob("input"))
     found = [_repository(path) for path in sorted(roots)]
     found += [_edit(path) for path in sorted((ROOT / "golden" / "edits").iterdir())]
-    small = [item for item in found if 0 < sum(map(len, item.files.values())) <= MAX_SEED and item.name not in COSTLY]
+    small = [item for item in found if 0 < size(item) <= MAX_SEED and item.name not in COSTLY]
     return tuple(small)
 
 
@@ -54,6 +54,11 @@ def repositories() -> tuple[Repository, ...]:
 def clean() -> tuple[Repository, ...]:
     """Those that are rendered."""
     return tuple(item for item in repositories() if "/fires/" not in item.name)
+
+
+def size(repository: Repository) -> int:
+    """Bytes of all files."""
+    return sum(map(len, repository.files.values()))
 
 
 @cache

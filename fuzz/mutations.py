@@ -411,7 +411,8 @@ CLEAN = 0.7
 def case(seed: int, number: int) -> Case:
     """The case of that number; the same for the same seed, whatever was asked for before."""
     random = Random(f"{seed}:{number}")
-    origin = random.choice(corpus.clean() if random.random() < CLEAN else corpus.repositories())
+    pool = corpus.clean() if random.random() < CLEAN else corpus.repositories()
+    origin = min(random.choices(pool, k=random.choice((1, 3))), key=corpus.size)  # small ones are tried more often
     files, base, cluster = dict(origin.files), dict(origin.base), origin.cluster
     commands = random.random() < COMMANDS
     steps = []
