@@ -11,6 +11,7 @@ import shutil
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from random import Random
 from unittest import mock
@@ -191,13 +192,9 @@ def _is_manifest(content: bytes) -> bool:
 
 
 def _lines_changed(old: bytes, new: bytes) -> int:
-    """Lines between what both begin with and what both end with."""
-    left, right = old.splitlines(), new.splitlines()
-    while left and right and left[0] == right[0]:
-        del left[0], right[0]
-    while left and right and left[-1] == right[-1]:
-        del left[-1], right[-1]
-    return max(len(left), len(right))
+    """Lines that one of them has and the other has not."""
+    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    return sum(max(a2 - a1, b2 - b1) for tag, a1, a2, b1, b2 in matcher.get_opcodes() if tag != "equal")
 
 
 def _named(files: Mapping[str, bytes]) -> list[str]:

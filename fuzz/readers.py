@@ -32,8 +32,8 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Timestamp:
-    """What YAML 1.1 takes a date for."""
+class Special:
+    """What YAML 1.1 takes for a date, a number to the base of 60, or a value of its own."""
 
     text: str
 
@@ -209,14 +209,16 @@ def old(text: str) -> object:
     for words in (_NULLS, _BOOLS_11):
         if text in words:
             return words[text]
+    if text in ("=", MERGE):
+        return Special(text)
     if text[0] not in "-+.0123456789":
         return text
     if _INT_11.fullmatch(text):
         return _signed(text.replace("_", ""))
     if _TIMESTAMP.fullmatch(text):
-        return Timestamp(text)
+        return Special(text)
     if _BASE_60.fullmatch(text):
-        return Timestamp(f"base 60: {text}")
+        return Special(f"base 60: {text}")
     return _float(text.replace("_", "")) if _FLOAT_11.fullmatch(text) else _special(text)
 
 
