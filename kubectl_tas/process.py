@@ -1,14 +1,41 @@
-"""The one place that starts other programs: git and kubectl."""
+"""The one place that starts other programs: git and kubectl. Neither may hang the tool or flood its memory."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
+import signal
 import subprocess
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
+from typing import IO
 
 from kubectl_tas.errors import TasError
+from kubectl_tas.files import MEBIBYTE
+
+_CHUNK = 64 * 1024
+_GRACE = 1.0
+"""Seconds that a program whose pipes are closed has to end, and pipes whose program has ended have to close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may take before it is ended."""
+
+    seconds: float = 300.0
+    """From its start to its end."""
+    out: int = 512 * MEBIBYTE
+    """Bytes that it may print to stdout."""
+    err: int = 64 * 1024
+    """Bytes of stderr that are kept; the rest is read and forgotten."""
+
+
+class LimitError(TasError):
+    """A program took more than it may, and was ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +48,112 @@ class Finished:
 
 
 def run(
-    command: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b"", without: Collection[str] = ()
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
 ) -> Finished:
-    """Runs a program to its end, without a shell and without these variables of the environment.
+    """Runs a program to its end, without a shell; in this process's environment where none is given.
 
-    Raises TasError where it cannot be started.
+    Raises LimitError where it takes more than ``limits``, and TasError where it cannot be started. In either case
+    nothing that it started goes on running.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in without}
+    allowed = limits or Limits()
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)
+        process = subprocess.Popen(
+            command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
+        )
     except OSError as error:
         hint = f"Install {command[0]}, or put it on the PATH."
         raise TasError(f"cannot run {command[0]}: {error.strerror}", hint=hint) from error
-    return Finished(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace").strip())
+    except ValueError as error:  # a NUL character or half a surrogate pair, of which no argument can be made
+        raise TasError(f"cannot run {shlex.join(command)!a}: {error}", hint="Correct the argument.") from error
+    parts = _serve(process, stdin, allowed)
+    try:
+        return _finished(process, command, parts, allowed)
+    except BaseException:
+        _kill(process)
+        process.wait()
+        for thread in parts.threads:  # what has left the group may hold a pipe for longer: its thread closes it then
+            thread.join(_GRACE)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What serves the pipes of a program meanwhile, so that neither side waits for the other."""
+
+    out: _Pipe
+    err: _Pipe
+    threads: tuple[Thread, ...]
+
+
+def _serve(process: subprocess.Popen[bytes], stdin: bytes, limits: Limits) -> _Parts:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = _Pipe(process.stdout, limits.out, stop=lambda: _kill(process)), _Pipe(process.stderr, limits.err)
+    threads = [Thread(target=part.read, daemon=True) for part in (out, err)]
+    threads.append(Thread(target=_feed, args=(process.stdin, stdin), daemon=True))
+    for thread in threads:
+        thread.start()
+    return _Parts(out, err, tuple(threads))
+
+
+def _finished(process: subprocess.Popen[bytes], command: Sequence[str], parts: _Parts, limits: Limits) -> Finished:
+    """Waits for a program, which is not asked for its exit code before its pipes are closed: until then its number
+    cannot belong to another, so that it can be ended by it. Raises LimitError.
+    """
+    end = time.monotonic() + limits.seconds
+    for thread in parts.threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    if parts.out.is_full:
+        size = limits.out / MEBIBYTE
+        raise LimitError(f"{shlex.join(command)} printed more than {size:g} MiB", hint="Look at what it prints.")
+    try:
+        if any(thread.is_alive() for thread in parts.threads):
+            raise subprocess.TimeoutExpired(command, limits.seconds)
+        code = process.wait(max(_GRACE, end - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        message = f"{shlex.join(command)} did not answer within {limits.seconds:g} s"
+        raise LimitError(message, hint="Run it by hand to see what it waits for.") from error
+    return Finished(code, bytes(parts.out.content), parts.err.content.decode("utf-8", "replace").strip())
+
+
+class _Pipe:
+    """Reads what a program prints, and keeps the first ``most`` bytes of it."""
+
+    def __init__(self, stream: IO[bytes], most: int, stop: Callable[[], None] | None = None) -> None:
+        self.content = bytearray()
+        self.is_full = False
+        self._stream, self._most, self._stop = stream, most, stop
+
+    def read(self) -> None:
+        """Reads to the end and closes the pipe. Where there is more than may be kept, calls ``stop`` or forgets it."""
+        with self._stream:
+            while part := os.read(self._stream.fileno(), _CHUNK):
+                room = self._most - len(self.content)
+                self.content += part[:room]
+                self.is_full = self.is_full or len(part) > room
+                if self.is_full and self._stop is not None:
+                    self._stop()
+                    return
+
+
+def _feed(stream: IO[bytes], content: bytes) -> None:
+    with contextlib.suppress(OSError):  # a program need not read what it is given
+        stream.write(content)
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program and all that it started."""
+    with contextlib.suppress(OSError):  # nothing of it is left
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # pragma: no cover - Windows has no groups of processes
+            process.kill()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN, at, cases
+from tests.support.golden import GOLDEN, at, case_input, cases
 from tests.support.kubectl import queue
 
 CASE = GOLDEN / "commands/admit"
@@ -48,13 +48,13 @@ def answer(root: Path, *arguments: str | Path, code: int = 0) -> dict[str, Any]:
 
 
 def test_text(job: Path, snapshot: Any) -> None:
-    result = kubectl_tas("admit", job / "workflow.yaml", "-C", CASE / "input")
+    result = kubectl_tas("admit", job / "workflow.yaml", "-C", case_input(CASE))
     assert (result.code, result.err) == (int(job.name in REJECTED), "")
     assert result.out == snapshot(extension_class=at(job / "output.txt"))
 
 
 def test_json(job: Path, snapshot: Any) -> None:
-    result = kubectl_tas("admit", job / "workflow.yaml", "-o", "json", "-C", CASE / "input")
+    result = kubectl_tas("admit", job / "workflow.yaml", "-o", "json", "-C", case_input(CASE))
     assert (result.code, result.err) == (int(job.name in REJECTED), "")
     assert result.out == snapshot(extension_class=at(job / "output.json"))
 
@@ -62,7 +62,7 @@ def test_json(job: Path, snapshot: Any) -> None:
 def test_validate_says_the_same(job: Path, tmp_path: Path) -> None:
     """A workflow that is merged is judged as it was before."""
     root = tmp_path / "repository"
-    shutil.copytree(CASE / "input", root)
+    shutil.copytree(case_input(CASE), root)
     shutil.copyfile(job / "workflow.yaml", root / "workflows/new.yaml")
     shown = json.loads(kubectl_tas("validate", "workflows/new.yaml", "-o", "json", "-C", root).out)["diagnostics"]
     answers = json.loads((job / "output.json").read_text())["workflows"]

@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_tas.cli import session
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN, at
+from tests.support.golden import GOLDEN, at, case_input
 from tests.support.process import call
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
@@ -142,7 +142,7 @@ class TestValidate:
 
 def test_json_report(snapshot: Any) -> None:
     case = GOLDEN / "commands/validate-json"
-    result = kubectl_tas("validate", "-C", case / "input", "-o", "json")
+    result = kubectl_tas("validate", "-C", case_input(case), "-o", "json")
     assert result.code == 1
     assert {"error", "warning", "info"} <= json.loads(result.out)["summary"].keys()
     assert result.out == snapshot(extension_class=at(case / "output.json"))

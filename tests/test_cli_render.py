@@ -123,7 +123,7 @@ class TestRemoving:
         assert kubectl_tas("render", "-C", rendered).out == ""
 
     def test_leftovers_of_a_killed_run(self, rendered: Path) -> None:
-        leftover = "manifests/queues/.osmo-pool.yaml.4711.kubectl-tas.tmp"
+        leftover = "manifests/queues/.0123456789abcdef.kubectl-tas.tmp"
         write(rendered, {leftover: MARK})
         assert kubectl_tas("check", "-C", rendered).code == 0
         assert kubectl_tas("render", "-C", rendered).out == f"removed {leftover}\n"
@@ -285,7 +285,7 @@ class TestCheck:
         result = kubectl_tas("check", "-C", rendered)
         assert result.code == 1
         assert result.err == "The manifests are not up to date. Run: kubectl tas render\n"
-        assert result.out == snapshot(extension_class=at(GOLDEN / "commands/check/output.diff"))
+        assert result.out == snapshot(extension_class=at(GOLDEN / "commands/check-diff/output.diff"))
         assert contents(rendered) == before
 
     def test_diff_is_a_patch(self, rendered: Path) -> None:

@@ -273,8 +273,8 @@ class TestCluster:
         result = kubectl_tas("topology", "usage", "-C", declare(repository), "--context", "prod")
         assert (result.code, result.out) == (0, "racks  default/chat\n")
         calls = (kubectl / "calls").read_text().splitlines()
-        assert calls[0] == "--context prod get podcliquesets.grove.io -A -o json"
-        assert all(call.startswith("--context prod get ") for call in calls)
+        assert calls[0] == "--context=prod --request-timeout=30s get podcliquesets.grove.io -A -o json"
+        assert all(call.startswith("--context=prod --request-timeout=30s get ") for call in calls)
 
     def test_topologies_under_both_names_are_read(self, repository: Path, kubectl: Path) -> None:
         """An update of Grove leaves the definition of the earlier name behind."""
@@ -314,7 +314,7 @@ class TestCluster:
         assert rules(root, "--base", "HEAD", "-n", "default") == []
         assert rules(root, "--base", "HEAD", "-n", "elsewhere") == ["set-reference-changed"]
         calls = (kubectl / "calls").read_text()
-        assert "get podcliquesets.grove.io -n elsewhere -o json" in calls
+        assert "get podcliquesets.grove.io --namespace=elsewhere -o json" in calls
         assert " -A " not in calls
         result = kubectl_tas("topology", "usage", "-C", root, "-n", "elsewhere")
         assert "The namespace elsewhere has no PodCliqueSets." in result.err

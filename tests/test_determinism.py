@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import pool, subpool, write
-from tests.support.golden import GOLDEN, ROOT
+from tests.support.golden import GOLDEN, ROOT, case_input
 from tests.support.rendered import files_below
 
 REVERSED = """\
@@ -55,8 +55,8 @@ COMMANDS = (["validate"], ["render"], ["render", "-o", "-", "--backend", "hgx"])
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with much of everything: several clusters, trees, warnings, and text beyond ASCII."""
     root = tmp_path_factory.mktemp("source") / "repository"
-    shutil.copytree(GOLDEN / "manifests/two-clusters/input", root)
-    shapes = GOLDEN / "manifests/tree-shapes/input"
+    shutil.copytree(case_input(GOLDEN / "manifests/two-clusters"), root)
+    shapes = case_input(GOLDEN / "manifests/tree-shapes")
     for path in files_below(shapes):
         text = path.read_text().replace("  resources:\n    gpu:", "  backend: hgx\n  resources:\n    gpu:")
         write(root, {f"{path.relative_to(shapes).parent}/shapes/{path.name}": text})

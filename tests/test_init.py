@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_tas.emit import write as emit_write
+from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write
 from tests.support.history import commit
 
@@ -119,13 +119,13 @@ class TestRefusals:
         assert (result.code, result.out) == (2, "")
 
     def test_full_disk(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def full(source: str, target: str) -> None:
+        def full(source: str, target: str, **folders: int) -> None:
             if target.endswith("train.yaml"):
                 raise OSError(28, "No space left on device", source, None, target)
-            real(source, target)
+            real(source, target, **folders)
 
         real = os.replace
-        monkeypatch.setattr(emit_write.os, "replace", full)
+        monkeypatch.setattr(disk.os, "replace", full)
         write(repository, {"notes.txt": "mine\n"})
         train = repository / "workflows/train.yaml"
         self.refused(repository, f"cannot write {train}: No space left on device; nothing was written\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,13 @@ def pod_group(name: str) -> Object:
     return {"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": metadata, "spec": spec}
 
 
+def declare(root: Path, *objects: Object) -> None:
+    write(root, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": yaml.safe_dump_all(objects)})
+
+
 def files(root: Path, *objects: Object) -> set[str]:
     """The files of what these objects become, without those of the pool."""
-    write(root, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": yaml.safe_dump_all(objects)})
+    declare(root, *objects)
     result = kubectl_tas("render", "-C", root)
     assert result.code == 0, result.err
     assert kubectl_tas("check", "-C", root).code == 0
@@ -53,3 +58,22 @@ def test_files_of_the_longest_names(repository: Path, make: object, made: int) -
 def test_a_name_that_fits_is_kept(repository: Path) -> None:
     name = "a" * (255 - len("deployment-.yaml"))
     assert files(repository, deployment(name)) == {f"deployment-{name}.yaml"}
+
+
+@pytest.mark.parametrize("make", [deployment, job, topology, pod_group], ids=lambda make: make.__name__)
+def test_one_character_more_is_refused(repository: Path, make: Callable[[str], Object]) -> None:
+    declare(repository, make("a" * 253))
+    assert kubectl_tas("validate", "-C", repository).code == 0
+    declare(repository, make("a" * 254))
+    result = kubectl_tas("validate", "-C", repository)
+    assert result.code == 1
+    assert result.out.endswith("1 error in 2 files.\n")
+
+
+def test_the_podgroup_of_the_longest_name_has_a_name_that_fits(repository: Path) -> None:
+    """The scheduler's own, which is previewed."""
+    declare(repository, job(f"{LONG}b"), job(f"{LONG}c"))
+    assert kubectl_tas("render", "-C", repository).code == 0
+    made = [yaml.safe_load(path.read_text())["metadata"]["name"] for path in repository.rglob("preview/*.yaml")]
+    assert [len(name) for name in made] == [253, 253]
+    assert len(set(made)) == 2

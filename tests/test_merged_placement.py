@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -94,3 +95,37 @@ def test_a_topology_of_its_own_loses_those_of_the_workload(repository: Path, lev
     diagnostics = json.loads(kubectl_tas("validate", "-o", "json", "-C", repository).out)["diagnostics"]
     messages = {entry["rule"]: entry["message"] for entry in diagnostics}
     assert messages["placement-overridden"].startswith('nothing keeps the pods within one "zone"')
+
+
+CAMPUS = {"topology": "campus"}
+"""A Topology that the repository does not have: its levels are taken as they are written."""
+
+
+class TestUndeclaredTopology:
+    @pytest.mark.parametrize("item", [job(OWNED), deployment("w", OWNED), deployment("w", GANG), job(), jax_job()])
+    @pytest.mark.parametrize(
+        ("root", "own"),
+        [
+            ({**CAMPUS, "required": "building", "preferred": "room"}, {}),
+            ({**CAMPUS, "required": "building"}, {"preferred": "room"}),
+            ({}, {**CAMPUS, "required": "building", "preferred": "room"}),
+            ({**CAMPUS, "required": "building"}, {"required": "building", "preferred": "room"}),
+        ],
+        ids=["workload", "both", "template", "twice"],
+    )
+    def test_required_and_preferred_levels_both_stand(
+        self, repository: Path, item: Object, root: dict[str, str], own: dict[str, str]
+    ) -> None:
+        found = constraint(repository, placed(copy.deepcopy(item), root, own))
+        assert found == {"requiredTopologyLevel": "building", "preferredTopologyLevel": "room"}
+        assert rules(repository) == {"workload-topology"}
+
+    def test_which_of_two_levels_is_finer_is_not_known(self, repository: Path) -> None:
+        item = placed(deployment("w", OWNED), {**CAMPUS, "required": "building"}, {"required": "room"})
+        assert constraint(repository, item) == {"requiredTopologyLevel": "room"}
+        assert rules(repository) == {"workload-topology", "placement-overridden"}
+
+
+def rules(root: Path) -> set[str]:
+    """The rules that ``validate`` finds broken."""
+    return {item["rule"] for item in json.loads(kubectl_tas("validate", "-o", "json", "-C", root).out)["diagnostics"]}

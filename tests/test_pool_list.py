@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN, at
+from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/pool-list"
 CLUSTER = CASE / "cluster.json"
@@ -85,13 +85,13 @@ FORMATS = [
 
 @pytest.mark.parametrize(("name", "arguments"), FORMATS, ids=[name for name, _ in FORMATS])
 def test_formats(name: str, arguments: tuple[str, ...], snapshot: Any) -> None:
-    result = kubectl_tas("pool", "list", *arguments, "--cluster-state", CLUSTER, "-C", CASE / "input")
+    result = kubectl_tas("pool", "list", *arguments, "--cluster-state", CLUSTER, "-C", case_input(CASE))
     assert (result.code, result.err) == (0, FROM_CLUSTER)
     assert result.out == snapshot(extension_class=at(CASE / name))
 
 
 def test_json_of_declared_usage_names_its_source() -> None:
-    listed = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", CASE / "input").out)
+    listed = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", case_input(CASE)).out)
     assert listed["usedFrom"] == "declared"
     assert {item["name"]: item["used"] for item in listed["pools"]} == {
         "lab": 0, "scratch": 0, "team": 0, "team--a": 8, "team--b": 0, "team--c": 0, "team--d": 0,

@@ -14,7 +14,7 @@ import yaml
 from kubectl_tas import kai
 from tests.support.cli import Result, kubectl_tas
 from tests.support.crds import server
-from tests.support.golden import GOLDEN, assert_files, cases
+from tests.support.golden import GOLDEN, assert_files, case_input, cases
 from tests.support.webhooks import refusals
 
 VERSIONS = tuple(f"{major}.{minor}" for major, minor in (row.since for row in kai.TABLE))
@@ -44,14 +44,19 @@ FACTS = {
     "0.15": Facts(KAI, 3, preemptibility=True, parents=True, skip_podgrouper=True, aliases=False),
     "0.17": Facts(KAI, 3, preemptibility=True, parents=True, skip_podgrouper=True, aliases=True),
 }
-FIRST = {"without-topology": "0.2", "without-subgroups": "0.9", "with-subgroups": "0.10", "handwritten": "0.17"}
+FIRST = {
+    "without-topology": "0.2",
+    "without-subgroups": "0.9",
+    "with-subgroups": "0.10",
+    "handwritten-podgroup": "0.17",
+}
 """The first release that takes each repository."""
 
 
 def repository(name: str, version: str, folder: Path) -> Path:
     """A copy of the repository ``name`` for clusters with KAI ``version``."""
     root = folder / f"{name}-{version}"
-    shutil.copytree(GOLDEN / "versions" / name / "input", root)
+    shutil.copytree(case_input(GOLDEN / "versions" / name), root)
     config = (root / "tas.yaml").read_text()
     assert config.count(WRITTEN) == 1
     (root / "tas.yaml").write_text(config.replace(WRITTEN, f'version: "{version}"'))

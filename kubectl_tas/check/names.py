@@ -79,6 +79,8 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _label("namespace", backend.namespace, config.at(*path, "namespace"))
         if not names.is_label(backend.name):
             yield _invalid("backend name", backend.name, config.at(*path, "name"))
+        elif len(backend.name) > names.MAX_NAME:  # a folder is called so
+            yield _long("backend name", backend.name, config.at(*path, "name"))
     if not names.is_label(fleet.config.queuePrefix):
         yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
     for priority, name in fleet.config.priorityClasses.model_dump().items():
@@ -106,10 +108,14 @@ def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
 
 def _subdomain(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
     if len(name) > names.MAX_NAME:
-        message = f"the {what} has {len(name)} characters, more than the {names.MAX_NAME} of a Kubernetes name"
-        yield Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
+        yield _long(what, name, place)
     elif not all(names.is_label(part) for part in name.split(".")):
         yield _invalid(what, name, place, dots=True)
+
+
+def _long(what: str, name: str, place: Location) -> Diagnostic:
+    message = f"the {what} has {len(name)} characters, more than the {names.MAX_NAME} of a Kubernetes name"
+    return Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
 
 
 def _invalid(what: str, name: str, place: Location, *, dots: bool = False) -> Diagnostic:

@@ -9,6 +9,7 @@ from typing import Any
 from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
+from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import REPLICA_TYPE
 from kubectl_tas.model.repository import Declared
@@ -168,15 +169,16 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
     for workflow in fleet.workflows:
         where = (workflow.pool.backend.name, workflow.pool.backend.namespace)
         for group in workflow.groups:
-            item = _Named(group.pod_group, workflow.declared, (*group.path, "name"))
-            yield ("PodGroup", *where, group.pod_group), (workflow.name, group.name), item
+            gang = gang_of_group(fleet, workflow, group)
+            item = _Named(gang.name, workflow.declared, (*group.path, "name"))
+            yield ("PodGroup", *where, gang.name), (workflow.name, group.name), item
             for task in group.tasks:
-                item = _Named(task.pod, workflow.declared, (*task.path, "name"))
-                yield ("Pod", *where, task.pod), (workflow.name, group.name, task.name), item
+                item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
+                yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
     for clique_set in (item for item in fleet.pod_clique_sets if item.backend and item.is_previewed):
-        for gang in clique_set.gang_names:
+        for name in clique_set.gang_names:
             where = (clique_set.backend.name if clique_set.backend else "", clique_set.namespace)
-            yield ("PodGang", *where, gang), clique_set.name, _Named(gang, clique_set.declared)
+            yield ("PodGang", *where, name), clique_set.name, _Named(name, clique_set.declared)
         yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
         if workload.is_owned:

@@ -13,6 +13,7 @@ import click
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
 from kubectl_tas.cli.session import find_root, output_option, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def admit(
     state = read_cluster(cluster) if live or any(cluster.values()) else None
     answers = [_answer(session.fleet, workflow, found, used, state) for workflow in found]
     if output == "json":
-        click.echo(json.dump({"version": 1, "workflows": [_data(*answer) for answer in answers]}), nl=False)
+        hand_over(json.dump({"version": 1, "workflows": [_data(*answer) for answer in answers]}))
     else:
-        click.echo("\n".join(_text(*answer) for answer in answers), nl=False)
+        show("\n".join(_text(*answer) for answer in answers))
     code = tell_errors(session)
     return 1 if any(verdict.outcome == "rejected" for _, verdict, _ in answers) else code
 
@@ -83,18 +84,24 @@ def _answer(
     """
     from kubectl_tas.gangs.admission import Admission
     from kubectl_tas.gangs.admission import admit as judge
+    from kubectl_tas.live.cluster import what_is_unknown
 
     admission = Admission(fleet)
+    held: dict[str, int | None]
     if state is None:
         held = {**admission.declared, workflow.queue: admission.others(workflow)}
     else:
-        held = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
+        held = {queue: usage.used for queue, usage in state.queues.items()}
     if used is not None:
         held[workflow.queue] = used
-    elif workflow.queue not in held and (workflow.subpool is None or workflow.subpool.state == "ACTIVE"):
-        hint = "Name the right cluster, or pass --used N."
-        raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
-    rest, told = held.get(workflow.queue, 0), used is not None or state is not None
+    elif workflow.subpool is None or workflow.subpool.state == "ACTIVE":
+        if workflow.queue not in held:
+            hint = "Name the right cluster, or pass --used N."
+            raise TasError(f"the cluster has no queue {workflow.queue}", hint=hint)
+        if state is not None and held[workflow.queue] is None:
+            message = what_is_unknown(workflow.queue, state.queues[workflow.queue])
+            raise TasError(message, hint="Look at it with kubectl, or pass --used N.")
+    rest, told = held.get(workflow.queue) or 0, used is not None or state is not None
     gang = (workflow.queue, workflow.priority, workflow.gang)
     new = sum(item.gpus for item in sent if (item.queue, item.priority, item.gang) == gang)
     verdict = judge(workflow, admission.request(workflow), rest, held, new if told and workflow.gang else None)
@@ -156,16 +163,16 @@ def _with_file(
     from kubectl_tas.load.source import FolderSource, OverlaySource
     from kubectl_tas.report import text
 
-    root = find_root(directory)
+    root, content = find_root(directory), _content(file, pool, priority)
     path, is_inside = _path(root, file)
-    source = OverlaySource(FolderSource(root), {path: _content(file, pool, priority)})
+    source = OverlaySource(FolderSource(root), {path: content})
     session = check_source(root, source, None if is_inside else partial(_updated, path))
     expected = _VERDICTS if is_inside else _VERDICTS | _AGAIN
     own = tuple(d for d in session.diagnostics if d.location is not None and d.location.path == path)
     refused = tuple(d for d in own if d.rule.code not in expected)
     if has_errors(refused):
         colour = wants_colour(sys.stderr)
-        click.echo(text.blocks(refused, colour=colour), nl=False, err=True, color=colour)
+        show(text.blocks(refused, colour=colour), stream=sys.stderr, colour=colour)
         return session, []
     found = [item for item in session.fleet.submissions if item.declared.origin.path == path]
     repository = session.fleet.repository
@@ -204,18 +211,17 @@ def _path(root: Path, file: str) -> tuple[str, bool]:
 
 def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     """The file, with another pool and priority where they are given."""
+    from kubectl_tas.files import read_plain
     from kubectl_tas.load.document import parse
     from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
+    from kubectl_tas.load.source import MAX_BYTES
     from kubectl_tas.load.splice import set_value
     from kubectl_tas.load.text import decode
     from kubectl_tas.model.grove import PodCliqueSet
     from kubectl_tas.model.labels import OWN_PREFIX
     from kubectl_tas.model.workload import WORKLOADS
 
-    try:
-        content = Path(file).read_bytes()
-    except OSError as error:
-        raise TasError(f"cannot read {file}: {error.strerror}", hint="Name a workflow file.") from error
+    content = read_plain(file, MAX_BYTES, hint="Name a workflow file.")
     text, problem = decode(file, content)
     if problem is not None or (pool is None and priority is None):
         return content

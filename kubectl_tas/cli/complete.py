@@ -6,19 +6,24 @@ Prints one choice a line, then ``:4``, by which kubectl's shells do not offer fi
 from __future__ import annotations
 
 import os
+import re
 import sys
 
-import click
 from click.shell_completion import ShellComplete
 
 from kubectl_tas.cli.main import cli, prepare_streams
+from kubectl_tas.cli.terminal import say
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_./@%+=-]*")
+"""What is offered: a name that is anything else is wrong, and a shell may take it for more than a word."""
 
 
 def choices(words: list[str]) -> list[str]:
     """What can stand in place of the last of ``words``."""
     *before, start = words or [""]
     completer = ShellComplete(cli, {}, "kubectl tas", "_KUBECTL_TAS_COMPLETE")
-    return [item.value for item in completer.get_completions(before, start) if item.type == "plain"]
+    found = (item.value for item in completer.get_completions(before, start) if item.type == "plain")
+    return [choice for choice in found if _PLAIN.fullmatch(choice)]
 
 
 def main() -> None:
@@ -30,4 +35,6 @@ def main() -> None:
         if os.environ.get("KUBECTL_TAS_DEBUG"):
             raise
         found = []
-    click.echo("".join(f"{choice}\n" for choice in found) + ":4")
+    for choice in found:
+        say(choice)
+    say(":4")

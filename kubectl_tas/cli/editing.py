@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubectl_tas.cli.session import Session, find_root, open_session, repository_option
+from kubectl_tas.cli.terminal import say, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,14 +55,14 @@ def edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool
             return _show(files)
         write(root, files)
         for edit in edits:
-            click.echo(f"{edit.summary} ({edit.path})")
+            say(f"{edit.summary} ({edit.path})")
         return _render(root) if render_after and edits else 0
 
 
 def _show(files: Sequence[FileEdit]) -> int:
     from kubectl_tas.report.diff import unified
 
-    click.echo(unified(file.difference for file in files), nl=False)
+    show(unified(file.difference for file in files))
     return 0
 
 
@@ -86,7 +87,7 @@ def _refused(session: Session, files: Sequence[FileEdit]) -> bool:
     new = tuple(d for d in after.diagnostics if d.severity is Severity.ERROR and _identity(d) not in known)
     if new:
         _print(new)
-        click.echo("Nothing was written: the repository would have these errors.", err=True)
+        say("Nothing was written: the repository would have these errors.", err=True)
     return bool(new)
 
 
@@ -101,4 +102,4 @@ def _print(diagnostics: tuple[Diagnostic, ...]) -> None:
     from kubectl_tas.report import text
 
     colour = wants_colour(sys.stderr)
-    click.echo(text.blocks(diagnostics, colour=colour), nl=False, err=True, color=colour)
+    show(text.blocks(diagnostics, colour=colour), stream=sys.stderr, colour=colour)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from kubectl_tas.cli.session import Session
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from kubectl_tas.live.grove import GroveState
     from kubectl_tas.resolve.fleet import Fleet
 
@@ -78,21 +83,42 @@ def _must_be_readable(options: Mapping[str, str | None]) -> None:
 def _fleet_at(session: Session, base: str) -> tuple[Fleet, tuple[str, ...]]:
     """The fleet at a revision, and the places there that could not be read."""
     from kubectl_tas.diagnostics import Severity, in_order
-    from kubectl_tas.load.git import GitSource
     from kubectl_tas.load.repository import load_repository
+    from kubectl_tas.load.revision import checked_out
     from kubectl_tas.resolve.fleet import resolve
 
-    loaded = load_repository(GitSource(session.root, base))
+    with _tidied_when_ended(), checked_out(session.root, base) as source:
+        loaded = load_repository(source)
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
     return resolve(loaded.repository), tuple(str(item.location) for item in errors)
 
 
+@contextmanager
+def _tidied_when_ended() -> Iterator[None]:
+    """While this lasts, a signal that ends the program lets it remove its temporary folder first."""
+    signals = [number for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread may ask for signals
+    ours = [number for number in signals if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
 def _queues(cluster: Mapping[str, str | None], before: Fleet, after: Fleet) -> dict[str, bool]:
-    """Whether anything runs in each queue of the cluster; nothing where there is no reason to ask."""
+    """Whether anything runs in each queue of the cluster, as far as it says so; nothing without a reason to ask."""
     from kubectl_tas.cli.cluster import read_cluster
 
     topologies = before.repository.topologies or before.repository.operators
     work = after.workflows or after.workloads or after.pod_groups
     if not before.repository.subpools and not (topologies and work):
         return {}
-    return {name: usage.in_use for name, usage in read_cluster(cluster).queues.items()}
+    known = {name: usage.in_use for name, usage in read_cluster(cluster).queues.items()}
+    return {name: in_use for name, in_use in known.items() if in_use is not None}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -9,6 +11,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kubectl_tas.cli.session import group_directory
+from kubectl_tas.cli.terminal import say
 from kubectl_tas.errors import TasError
 
 
@@ -32,9 +35,9 @@ def init(target: str) -> None:
         raise TasError(message, hint="Choose an empty folder.")
     _copy(files, root)
     for name in files:
-        click.echo(f"wrote {(root / name).as_posix()}")
+        say(f"wrote {(root / name).as_posix()}")
     where = "" if root == Path() else f" -C {shlex.quote(str(root))}"
-    click.echo(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
+    say(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
 
 
 def _visible(name: str) -> str:
@@ -55,17 +58,25 @@ def _taken(root: Path, names: Iterable[str]) -> list[str]:
 
 def _copy(files: dict[str, Path], root: Path) -> None:
     """Writes every file, or none: those that came before a failure are removed again."""
-    from kubectl_tas.emit.write import replace
+    from kubectl_tas.emit.disk import Disk
 
-    written: list[Path] = []
-    for name, source in files.items():
-        path = root / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace(str(path), source.read_text(encoding="utf-8"))
-        except OSError as error:
-            for earlier in written:
-                earlier.unlink()
-            message = f"cannot write {path}: {error.strerror}; nothing was written"
-            raise TasError(message, hint="Check permissions and free space.") from error
-        written.append(path)
+    contents = {name: source.read_bytes() for name, source in files.items()}
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failed(root, error) from error
+    with Disk(root) as disk:
+        for count, (name, content) in enumerate(contents.items()):
+            try:
+                if disk.status(name) is not None:
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                disk.replace(name, content)
+            except OSError as error:
+                for earlier in list(contents)[:count]:
+                    disk.remove(earlier)
+                raise _failed(root / name, error) from error
+
+
+def _failed(path: Path, error: OSError) -> TasError:
+    message = f"cannot write {path}: {error.strerror}; nothing was written"
+    return TasError(message, hint="Check permissions and free space.")

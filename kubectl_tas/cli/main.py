@@ -5,6 +5,7 @@ Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
+from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.errors import TasError
 
 COMMANDS = {
@@ -80,10 +82,9 @@ def run(arguments: list[str], program: str) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _refuse(error)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        say("interrupted", err=True)
         return INTERRUPTED
     except TasError as error:
         return _fail(error.message, error.hint)
@@ -100,11 +101,20 @@ def run(arguments: list[str], program: str) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _refuse(error: click.ClickException) -> int:
+    """Says what is wrong with the command line, as click does, and returns the exit code for it."""
+    told = io.StringIO()
+    error.show(told)
+    show(told.getvalue().partition("Error: ")[0], stream=sys.stderr)
+    say(f"Error: {error.format_message()}", err=True)
+    return error.exit_code
+
+
 def _fail(message: str, hint: str = "") -> int:
     """Says what the tool could not do, and returns the exit code for it."""
-    click.echo(f"error: {message}", err=True)
+    say(f"error: {message}", err=True)
     if hint:
-        click.echo(f"  = help: {hint}", err=True)
+        say(f"  = help: {hint}", err=True)
     return 3
 
 

@@ -9,6 +9,7 @@ import click
 from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet, pool_names
 from kubectl_tas.cli.session import Session, open_session, output_option, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, say, show
 
 if TYPE_CHECKING:
     from kubectl_tas.live.cluster import ClusterState
@@ -48,14 +49,14 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
     rows = _rows(session, state, archived=archived)
     source = DECLARED if state is None else CLUSTER
     if output == "json":
-        click.echo(json.dump(pools.data(rows, source)), nl=False)
+        hand_over(json.dump(pools.data(rows, source)))
     elif output == "yaml":
-        click.echo(yaml.dump(pools.data(rows, source)), nl=False)
+        hand_over(yaml.dump(pools.data(rows, source)))
     elif output == "csv":
-        click.echo(pools.comma_separated(rows), nl=False)
+        hand_over(pools.comma_separated(rows))
     else:
-        click.echo(pools.render(rows, wide=output == "wide"), nl=False)
-    click.echo(f"Used: {SOURCES[source]}.", err=True)
+        show(pools.render(rows, wide=output == "wide"))
+    say(f"Used: {SOURCES[source]}.", err=True)
     return tell_errors(session)
 
 
@@ -69,7 +70,7 @@ def describe(name: str, directory: str | None) -> int:
     session = open_session(directory)
     found = _find(session, name)
     subpool = next((item for item in found.subpools if item.canonical == name), None)
-    click.echo(page(session.fleet, found, subpool), nl=False)
+    show(page(session.fleet, found, subpool))
     return tell_errors(session)
 
 
@@ -85,12 +86,12 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
     found = _find(session, name)
     if output == "json":
         keys = [{"key": level.key, "label": level.label} for level in found.levels]
-        click.echo(json.dump({"version": 1, "pool": found.name, "topologyKeys": keys}), nl=False)
+        hand_over(json.dump({"version": 1, "pool": found.name, "topologyKeys": keys}))
     elif found.levels:
         rows = [(level.key, level.label) for level in found.levels]
-        click.echo(table.render(("KEY", "LABEL"), rows), nl=False)
+        show(table.render(("KEY", "LABEL"), rows))
     else:
-        click.echo(f"Pool {found.name} has no topology keys.", err=True)
+        say(f"Pool {found.name} has no topology keys.", err=True)
     return tell_errors(session)
 
 
@@ -102,7 +103,7 @@ def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> li
     fleet = session.fleet
     used: dict[str, int | None] = dict(Admission(fleet).declared)
     if state is not None:
-        found = {queue: usage.non_preemptible for queue, usage in state.queues.items()}
+        found = {queue: usage.used for queue, usage in state.queues.items()}
         used = {queue: found.get(queue) for backend in fleet.backends for queue in fleet.leaf_queues(backend)}
     return [
         Row(
@@ -125,7 +126,7 @@ def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> li
 
 def _running(state: ClusterState | None, queue: str | None) -> int | None:
     usage = state.queues.get(queue) if state is not None and queue is not None else None
-    return usage.workflows if usage is not None else None
+    return usage.workflows if usage is not None and not usage.doubt else None
 
 
 def _find(session: Session, name: str) -> FleetPool:

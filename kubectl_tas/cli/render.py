@@ -10,6 +10,7 @@ import click
 from kubectl_tas.cli.completion import backend_names, from_fleet
 from kubectl_tas.cli.progress import Progress
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, report, repository_option
+from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ guard_option = click.option(
     help="With -o -: the backend to print, where there are several.",
     shell_complete=from_fleet(backend_names),
 )
-@click.option("--allow-empty", is_flag=True, help="Render a repository that declares nothing.")
+@click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
@@ -49,7 +50,8 @@ def render(
     """Write the manifests of the whole repository.
 
     Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
-    more are removed; files that kubectl-tas did not write are left alone.
+    more are removed; files that kubectl-tas did not write are left alone. Manifests of a folder that is
+    not there are removed only with --allow-empty.
     """
     if backend is not None and output is None:
         raise click.UsageError("--backend goes with -o -")
@@ -64,18 +66,21 @@ def render(
     if output == "-":
         from kubectl_tas.emit import text
 
-        click.echo(text.stream(_of_backend(session, artifacts, backend)), nl=False)
+        hand_over(text.stream(_of_backend(session, artifacts, backend)))
         return 0
     from kubectl_tas.emit.write import apply_plan
 
     plan = _plan(session, artifacts)
+    lost = _lost(session, plan)
+    if lost and not allow_empty:
+        raise TasError(lost, hint="Bring it back, or pass --allow-empty to remove them.")
     with Progress("Writing") as progress:
         apply_plan(plan, session.root, progress.tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
     written = sum(change.after is not None for change in plan.changes)
     removed = len(plan.changes) - written
     counts = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
-    click.echo(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
+    say(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
     return 1 if fail_on_change and plan.changes else 0
 
 
@@ -96,8 +101,11 @@ def check(guard: bool, directory: str | None) -> int:
     plan = _plan(session, session.artifacts())
     diff = unified(plan.differences)
     if diff:
-        click.echo(diff, nl=False)
-        click.echo("The manifests are not up to date. Run: kubectl tas render", err=True)
+        show(diff)
+        say("The manifests are not up to date. Run: kubectl tas render", err=True)
+        lost = _lost(session, plan)
+        if lost:
+            say(f"But {lost}; render does that only with --allow-empty.", err=True)
     return 1 if diff else 0
 
 
@@ -109,6 +117,20 @@ def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
             hint="Run `kubectl tas init`, name the repository with -C, or pass --allow-empty to remove all manifests.",
         )
     return artifacts
+
+
+def _lost(session: Session, plan: Plan) -> str:
+    """What is missing although manifests that would be removed came from it; '' where nothing is."""
+    from kubectl_tas.emit.plan import bereft
+    from kubectl_tas.load.source import CONFIG_FILE
+
+    repository = session.fleet.repository
+    absent = (*repository.absent, *((CONFIG_FILE,) if repository.config is None else ()))
+    counts = bereft(plan, absent)
+    if not counts:
+        return ""
+    names = " and ".join(counts)
+    return f"{names} {'are' if len(counts) > 1 else 'is'} not there, and manifests from there would be removed"
 
 
 def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
@@ -124,15 +146,15 @@ def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | N
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
     from kubectl_tas.emit.plan import layout, plan
 
-    output = session.fleet.config.output
+    config = session.fleet.config
     with Progress("Rendering") as progress:
-        files = layout(artifacts, output, session.fleet.settings, progress.tick)
-    return plan(files, session.root, output)
+        files = layout(artifacts, config.output, session.fleet.settings, progress.tick)
+    return plan(files, session.root, config.output, config.sources)
 
 
 def _list_changes(plan: Plan, *, limit: int | None) -> None:
     shown = plan.changes if limit is None else plan.changes[:limit]
     for change in shown:
-        click.echo(f"{'removed' if change.after is None else 'wrote'} {change.path}")
+        say(f"{'removed' if change.after is None else 'wrote'} {change.path}")
     if len(shown) < len(plan.changes):
-        click.echo(f"... and {len(plan.changes) - len(shown)} more")
+        say(f"... and {len(plan.changes) - len(shown)} more")

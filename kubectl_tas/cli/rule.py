@@ -10,6 +10,7 @@ import click
 
 import kubectl_tas
 from kubectl_tas.cli.completion import rule_codes
+from kubectl_tas.cli.terminal import show
 from kubectl_tas.diagnostics import Rule
 
 ROOMS = ("load", "gangs", "check", "compare", "edit")
@@ -37,10 +38,10 @@ def rule(code: str | None) -> None:
         from kubectl_tas.report import table
 
         rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
-        click.echo(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows), nl=False)
+        show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
         return
     if code not in rules:
         raise click.UsageError(f'no rule "{code}"; `kubectl tas rule` lists them')
     from kubectl_tas.report.rules import page
 
-    click.echo(page(rules[code]), nl=False)
+    show(page(rules[code]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kubectl_tas.cli.completion import schema_names
+from kubectl_tas.cli.terminal import hand_over, show
 
 
 @click.command()
@@ -15,8 +16,8 @@ def schema(kind: str | None) -> None:
 
     names = schema_names("")
     if kind is None:
-        click.echo("\n".join(names))
+        show("".join(f"{name}\n" for name in names))
         return
     if kind.lower() not in names:
         raise click.UsageError(f'no schema for "{kind}"; there is {", ".join(names)}')
-    click.echo(read_resource(f"schemas/{kind.lower()}.json"), nl=False)
+    hand_over(read_resource(f"schemas/{kind.lower()}.json"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def report(session: Session, *, stream: TextIO | None = None) -> None:
 
     out = stream or sys.stdout
     colour = wants_colour(out)
-    click.echo(text.render(session.diagnostics, session.files, colour=colour), nl=False, file=out, color=colour)
+    show(text.render(session.diagnostics, session.files, colour=colour), stream=out, colour=colour)
 
 
 def refuse_errors(session: Session) -> bool:
@@ -156,7 +157,7 @@ def tell_errors(session: Session) -> int:
     from kubectl_tas.report.text import plural
 
     number = sum(diagnostic.severity.value == "error" for diagnostic in session.diagnostics)
-    click.echo(f"This repository has {plural(number, 'error')}; run: kubectl tas validate", err=True)
+    say(f"This repository has {plural(number, 'error')}; run: kubectl tas validate", err=True)
     return 1
 
 

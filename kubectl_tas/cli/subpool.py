@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from kubectl_tas.cli.cluster import cluster_options, read_cluster
 from kubectl_tas.cli.completion import from_fleet
 from kubectl_tas.cli.editing import edit, edit_options
 from kubectl_tas.cli.session import open_session, output_option, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.errors import TasError
 
 if TYPE_CHECKING:
@@ -136,6 +137,12 @@ def delete(
     from kubectl_tas.diagnostics import Diagnostic
     from kubectl_tas.edit import subpools
 
+    def active(fleet: Fleet) -> list[FleetSubpool]:
+        found = subpools.find(fleet, parent, name)
+        return [] if isinstance(found, Diagnostic) or found.state != "ACTIVE" else [found]
+
+    state = _ask(cluster, directory, active) if used is None else None
+
     def plan(fleet: Fleet) -> Edit | Diagnostic:
         found = subpools.find(fleet, parent, name)
         if isinstance(found, Diagnostic):
@@ -144,8 +151,7 @@ def delete(
             return subpools.delete(fleet, parent, name, in_use=True)
         if used is not None:
             return subpools.delete(fleet, parent, name, in_use=used > 0)
-        usage = _ask(cluster, [found]).queues[found.queue]
-        return subpools.delete(fleet, parent, name, in_use=usage.in_use)
+        return subpools.delete(fleet, parent, name, in_use=_in_use(state, found))
 
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
@@ -167,22 +173,21 @@ def drain(
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
 
-    def plan(fleet: Fleet) -> Sequence[Edit]:
-        waiting = subpools.draining(fleet)
-        if not waiting:
-            return ()
-        if used is not None:
-            return subpools.drain(fleet, {item.queue: used > 0 for item in waiting})
-        return subpools.drain(fleet, {queue: usage.in_use for queue, usage in _ask(cluster, waiting).queues.items()})
-
     while True:
+        state = _ask(cluster, directory, subpools.draining) if used is None else None
+        known = {name: usage.in_use for name, usage in state.queues.items()} if state else {}
+
+        def plan(fleet: Fleet, known: dict[str, bool | None] = known) -> Sequence[Edit]:
+            told = {item.queue: used > 0 for item in subpools.draining(fleet)} if used is not None else known
+            return subpools.drain(fleet, told)
+
         code = edit(directory, plan, dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
         fleet = open_session(directory).fleet
         left = subpools.draining(fleet)
         for item in left:
-            click.echo(f"{item.canonical}: still DELETING", err=True)
+            say(f"{item.canonical}: still DELETING{_doubt(state, item)}", err=True)
         if not watch or not left:
             return code
         time.sleep(_seconds(fleet.config.drainInterval))
@@ -202,15 +207,15 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
         raise click.UsageError(f'no pool "{parent}"; there is {", ".join(_parents(session.fleet)) or "none"}')
     found = [item for pool in pools for item in pool.subpools]
     if output == "json":
-        click.echo(json.dump({"version": 1, "subpools": [_data(item) for item in found]}), nl=False)
+        hand_over(json.dump({"version": 1, "subpools": [_data(item) for item in found]}))
     elif found:
         rows = [
             (item.pool, item.name, item.state, str(item.declared.spec.spec.quota), str(item.quota), _file(item))
             for item in found
         ]
-        click.echo(table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows), nl=False)
+        show(table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows))
     else:
-        click.echo("There are no subpools.", err=True)
+        say("There are no subpools.", err=True)
     return tell_errors(session)
 
 
@@ -230,17 +235,48 @@ def _file(item: FleetSubpool) -> str:
     return item.declared.origin.path
 
 
-def _ask(cluster: dict[str, str | None], subpools: Sequence[FleetSubpool]) -> ClusterState:
-    """The state of the cluster, which has the queue of at least one of ``subpools``."""
+def _ask(
+    cluster: dict[str, str | None], directory: str | None, choose: Callable[[Fleet], Sequence[FleetSubpool]]
+) -> ClusterState | None:
+    """The state of the cluster, which has the queue of at least one of the subpools that are chosen; None for none.
+
+    It is asked before any lock is taken: a cluster may take long to answer.
+    """
+    chosen = choose(open_session(directory).fleet)
+    if not chosen:
+        return None
     try:
         state = read_cluster(cluster)
     except TasError as error:
-        raise TasError(f"cannot tell whether anything runs there: {error.message}", hint=_OTHERWISE) from error
-    queues = [item.queue for item in subpools]
+        raise _untold(error.message) from error
+    queues = [item.queue for item in chosen]
     if not any(queue in state.queues for queue in queues):
-        message = f"cannot tell whether anything runs there: the cluster has no queue {' or '.join(queues)}"
-        raise TasError(message, hint=f"Name the right cluster with --context. {_OTHERWISE}")
+        raise _untold(f"the cluster has no queue {' or '.join(queues)}", "Name the right cluster with --context. ")
     return state
+
+
+def _in_use(state: ClusterState | None, item: FleetSubpool) -> bool:
+    """Whether anything runs in a subpool. Raises TasError where the cluster has not said so."""
+    from kubectl_tas.live.cluster import what_is_unknown
+
+    usage = state.queues.get(item.queue) if state else None
+    if usage is None:
+        raise _untold("the subpool was changed while the cluster was asked", "Run again. ")
+    if usage.in_use is None:
+        raise _untold(what_is_unknown(item.queue, usage))
+    return usage.in_use
+
+
+def _doubt(state: ClusterState | None, item: FleetSubpool) -> str:
+    """What is to be added about a subpool of which the cluster does not say what it holds."""
+    usage = state.queues.get(item.queue) if state else None
+    if usage is None or usage.in_use is not None:
+        return ""
+    return f"; nobody knows whether anything runs there: {usage.doubt}. Where nothing does, pass --used 0"
+
+
+def _untold(reason: str, hint: str = "") -> TasError:
+    return TasError(f"cannot tell whether anything runs there: {reason}", hint=f"{hint}{_OTHERWISE}")
 
 
 _OTHERWISE = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."

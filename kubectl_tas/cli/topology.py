@@ -9,6 +9,7 @@ import click
 from kubectl_tas.cli.cluster import cluster_options
 from kubectl_tas.cli.completion import from_fleet, topology_names
 from kubectl_tas.cli.session import open_session, output_option, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, say, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ def list_topologies(output: str, directory: str | None) -> int:
     session = open_session(directory)
     found = _topologies(session.fleet)
     if output == "json":
-        click.echo(json.dump({"version": 1, "topologies": found}), nl=False)
+        hand_over(json.dump({"version": 1, "topologies": found}))
     elif found:
         rows = [
             (
@@ -46,9 +47,9 @@ def list_topologies(output: str, directory: str | None) -> int:
             )
             for item in found
         ]
-        click.echo(table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows), nl=False)
+        show(table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows))
     else:
-        click.echo("This repository has no topologies.", err=True)
+        say("This repository has no topologies.", err=True)
     return tell_errors(session)
 
 
@@ -80,7 +81,7 @@ def describe(name: str, directory: str | None) -> int:
     if found is None:
         known = ", ".join(topology_names(session.fleet)) or "none"
         raise click.UsageError(f'no topology "{name}"; there is {known}')
-    click.echo(page(session.fleet, found), nl=False)
+    show(page(session.fleet, found))
     return tell_errors(session)
 
 
@@ -116,14 +117,14 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
         differences = [Difference(d.name, d.declared, d.live) for d in drifts(session.fleet, state)]
     if output == "json":
         source = "repository" if state is None else "cluster"
-        click.echo(json.dump(usage.data(uses, source, differences)), nl=False)
+        hand_over(json.dump(usage.data(uses, source, differences)))
     elif not uses:
         namespace = f"The namespace {state.namespace}" if state and state.namespace else "The cluster"
-        click.echo(f"{'This repository' if state is None else namespace} has no PodCliqueSets.", err=True)
+        say(f"{'This repository' if state is None else namespace} has no PodCliqueSets.", err=True)
     else:
-        click.echo(usage.render_conditions(uses) if check else usage.render(uses), nl=False)
+        show(usage.render_conditions(uses) if check else usage.render(uses))
     if check and differences and output != "json":
-        click.echo("\n" + usage.render_differences(differences), nl=False)
+        show("\n" + usage.render_differences(differences))
     unavailable = any(use.status in ("True", "Unknown") for use in uses)
     failed = tell_errors(session)
     return 1 if failed or (check and (unavailable or differences)) else 0

@@ -10,6 +10,7 @@ import click
 
 from kubectl_tas.cli.cluster import cluster_options
 from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option
+from kubectl_tas.cli.terminal import hand_over
 
 if TYPE_CHECKING:
     from kubectl_tas.diagnostics import Diagnostic
@@ -52,7 +53,7 @@ def validate(
     if output == "json":
         from kubectl_tas.report import json
 
-        click.echo(json.render(session.diagnostics, session.files), nl=False)
+        hand_over(json.render(session.diagnostics, session.files))
     else:
         report(session)
     return 1 if session.failed(strict=strict) else 0

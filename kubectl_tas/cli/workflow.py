@@ -10,6 +10,7 @@ import click
 
 from kubectl_tas.cli.completion import from_fleet, workflow_names
 from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option, tell_errors
+from kubectl_tas.cli.terminal import hand_over, show
 
 if TYPE_CHECKING:
     from kubectl_tas.resolve.fleet import Fleet
@@ -43,10 +44,12 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
         return 1
     found = _found(session.fleet, paths, workflow)
     if pod_index is not None:
-        click.echo(_seats(found, pod_index, output), nl=False)
-        return tell_errors(session)
-    draw = json.render if output == "json" else tree.render
-    click.echo(draw([picture(session.fleet, item) for item in found]), nl=False)
+        text = _seats(found, pod_index, output)
+    else:
+        draw = json.render if output == "json" else tree.render
+        text = draw([picture(session.fleet, item) for item in found])
+    tell = hand_over if output == "json" else show
+    tell(text)
     return tell_errors(session)
 
 

@@ -1,6 +1,6 @@
 """Two fleets in, an earlier one and what follows it; the changes that must not be made out.
 
-What Grove guards by webhooks and finalizers, and the life of subpools.
+What Grove guards by webhooks and finalizers, the life of subpools, and the values of PriorityClasses.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
+from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
@@ -40,6 +41,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_constraints,
     changed_references,
     changed_subpools,
+    changed_classes,
     _unread,
 )
 """In the order in which they run."""

@@ -10,15 +10,14 @@ from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.podgangs import preview_pod_gangs
 from kubectl_tas.compile.podgroups import (
     compile_owned,
-    compile_pod_groups,
     pass_pod_groups,
     preview_pod_groups,
     preview_set_pod_groups,
 )
-from kubectl_tas.compile.pods import compile_pods
 from kubectl_tas.compile.priorityclasses import compile_priority_classes
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
+from kubectl_tas.compile.workflows import compile_workflows
 from kubectl_tas.compile.workloads import compile_sets, compile_workloads
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve import names
@@ -29,10 +28,9 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_topologies,
     compile_queues,
     compile_guards,
-    compile_pod_groups,
+    compile_workflows,
     pass_pod_groups,
     compile_owned,
-    compile_pods,
     compile_workloads,
     compile_sets,
     preview_pod_groups,

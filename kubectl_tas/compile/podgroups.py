@@ -1,15 +1,14 @@
-"""PodGroups: of workflows, of workloads that own one, those written by hand, and previews of those that KAI makes."""
+"""PodGroups: the one writer of them, those of workloads that own one, those written by hand, and previews."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from kubectl_tas.compile.metadata import POOL, QUEUE, WORKFLOW, metadata
+from kubectl_tas.compile.metadata import POOL, QUEUE, metadata
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
-from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
@@ -20,7 +19,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
 WORKFLOWS, WORKLOADS, PREVIEW = "workflows", "workloads", "preview"
@@ -31,25 +29,6 @@ PODS = "pods.kubectl-tas/"
 """Prefix of the annotations that say which indices a SubGroup has."""
 INDEX = "index.kubectl-tas/"
 """Prefix of the annotations that say which label holds the indices of a replica type."""
-
-
-def compile_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """The PodGroups of all workflows whose scheduler is KAI."""
-    for workflow in fleet.workflows:
-        backend = workflow.pool.backend
-        for group in workflow.groups if backend.is_kai else ():
-            manifest = PodGroup(
-                metadata=metadata(
-                    fleet,
-                    group.pod_group,
-                    Phase.POD_GROUP,
-                    namespace=backend.namespace,
-                    labels=workflow_labels(workflow),
-                ),
-                spec=pod_group_spec(fleet, workflow, gang_of_group(workflow, group), is_owned=True),
-            )
-            folder, file = workflow_folder(workflow), f"podgroup-{group.pod_group}.yaml"
-            yield Artifact(backend.name, Phase.POD_GROUP, folder, file, manifest, workflow.declared.origin.path)
 
 
 def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -195,21 +174,6 @@ def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
         requiredTopologyLevel=constraint.required.label if constraint.required else None,
         preferredTopologyLevel=constraint.preferred.label if constraint.preferred else None,
     )
-
-
-def workflow_labels(workflow: FleetWorkflow) -> dict[str, str]:
-    """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue."""
-    labels = {
-        **workflow.declared.spec.workflow.labels,
-        POOL: workflow.target,
-        WORKFLOW: names.shorten(workflow.name),
-    }
-    return {**labels, QUEUE: workflow.queue} if workflow.pool.backend.is_kai else labels
-
-
-def workflow_folder(workflow: FleetWorkflow) -> str:
-    """The folder of all that a workflow becomes."""
-    return f"{WORKFLOWS}/{names.shorten(workflow.name)}"
 
 
 def note(workload: FleetWorkload, *, divided: bool) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.manifest import PriorityClass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 _DESCRIPTIONS = {
     "HIGH": "OSMO priority HIGH: stays within its quota and is not preempted.",
     "NORMAL": "OSMO priority NORMAL: stays within its quota and is not preempted.",
@@ -24,7 +24,7 @@ def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
         for priority, name in fleet.config.priorityClasses.model_dump().items():
             manifest = PriorityClass(
                 metadata=metadata(fleet, name, Phase.PRIORITY_CLASS),
-                value=VALUES[priority],
+                value=PRIORITY_VALUES[priority],
                 description=_DESCRIPTIONS[priority],
             )
             file = names.file(name)

@@ -43,7 +43,7 @@ def picture(fleet: Fleet, item: Submission) -> Picture:
     """The picture of one submission."""
     match item:
         case FleetWorkflow():
-            topology, gangs = _pool_topology(item), tuple(gang_of_group(item, group) for group in item.groups)
+            topology, gangs = _pool_topology(item), tuple(gang_of_group(fleet, item, group) for group in item.groups)
             facts: Facts = ()
         case FleetWorkload():
             gang = gang_of(fleet, item)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubectl_tas.draw.picture import Picture
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.report import table
+from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
 
 
@@ -28,7 +29,7 @@ def _picture(picture: Picture) -> str:
         ("Topology", picture.topology or "none"),
         *picture.facts,
     ]
-    trees = ["\n".join([_title(gang, gang), *_below(gang, gang, "")]) + "\n" for gang in picture.gangs]
+    trees = ["\n".join(map(printable, [_title(gang, gang), *_below(gang, gang, "")])) + "\n" for gang in picture.gangs]
     return "\n".join([table.pairs(facts), *trees])
 
 

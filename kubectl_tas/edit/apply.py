@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from kubectl_tas.edit.subpools import Edit, NewFile, SetValues
-from kubectl_tas.emit.write import remove_leftovers, replace_durably
+from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import inside
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.splice import set_value
 from kubectl_tas.load.text import decode
@@ -36,21 +38,22 @@ class FileEdit:
 def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
     """The files that ``edits`` change, as they are and as they would be, sorted by path.
 
-    Raises TasError where a file cannot be edited or does not say any more what the edits were planned on, and
-    where a new one exists already.
+    Raises TasError where a file cannot be edited or does not say any more what the edits were planned on, where
+    a new one exists already, and where a link leads out of the repository.
     """
     files: dict[str, FileEdit] = {}
-    for edit in edits:
-        known = files.get(edit.path)
-        before = known.before if known else _read(root / edit.path)
-        if isinstance(edit, NewFile):
-            if before is not None:
-                raise TasError(f"{edit.path} already exists", hint="Rename it, or write the subpool into it.")
-            after = edit.text
-        else:
-            _check_unchanged(edit, before or b"")
-            after = _edited(edit, (known.after if known else before or b"").decode("utf-8"))
-        files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8"))
+    with Disk(root.resolve()) as disk:
+        for edit in edits:
+            known = files.get(edit.path)
+            before = known.before if known else _read(disk, root, edit.path)
+            if isinstance(edit, NewFile):
+                if before is not None or os.path.lexists(root / edit.path):
+                    raise TasError(f"{edit.path} already exists", hint="Rename it, or write the subpool into it.")
+                after = edit.text
+            else:
+                _check_unchanged(edit, before or b"")
+                after = _edited(edit, (known.after if known else before or b"").decode("utf-8"))
+            files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8"))
     return tuple(files[path] for path in sorted(files))
 
 
@@ -74,17 +77,25 @@ def _changed(path: str) -> TasError:
 
 
 def write(root: Path, files: Sequence[FileEdit]) -> None:
-    """Writes what is new. Raises TasError where a file is no longer what it was when it was read."""
-    for file in files:
-        if _read(root / file.path) != file.before:
-            raise _changed(file.path)
-        target = Path(os.path.realpath(root / file.path))
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            remove_leftovers(target.parent)
-            replace_durably(target, file.after)
-        except OSError as error:
-            raise TasError(f"cannot write {file.path}: {error.strerror}", hint="Check permissions.") from error
+    """Writes what is new; a file keeps its mode, and a link within the repository stays a link.
+
+    Raises TasError where a file is no longer what it was when it was read, and where it cannot be written.
+    """
+    with Disk(root.resolve()) as disk:
+        for file in files:
+            if _read(disk, root, file.path) != file.before:
+                raise _changed(file.path)
+            _replace(disk, file, inside(root, file.path))
+
+
+def _replace(disk: Disk, file: FileEdit, real: str) -> None:
+    """Writes a file that really lies at ``real``."""
+    try:
+        status = disk.status(real)
+        disk.remove_leftovers(real.rpartition("/")[0])
+        disk.replace(real, file.after, mode=stat.S_IMODE(status.st_mode) if status else None, durable=True)
+    except OSError as error:
+        raise TasError(f"cannot write {file.path}: {error.strerror}", hint="Check permissions.") from error
 
 
 @contextmanager
@@ -103,11 +114,9 @@ def lock(root: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _read(path: Path) -> bytes | None:
+def _read(disk: Disk, root: Path, path: str) -> bytes | None:
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
+        return disk.read(inside(root, path))
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:  # a name that is too long for a queue too, which is what is said then
             return None

@@ -113,9 +113,10 @@ def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit 
     return _transition(subpool, "ACTIVE", quota)
 
 
-def drain(fleet: Fleet, in_use: Mapping[str, bool]) -> tuple[SetValues, ...]:
-    """ARCHIVED for every DELETING subpool in whose queue nothing runs; ``in_use`` is by queue."""
-    return tuple(_transition(subpool, "ARCHIVED") for subpool in draining(fleet) if not in_use.get(subpool.queue, True))
+def drain(fleet: Fleet, in_use: Mapping[str, bool | None]) -> tuple[SetValues, ...]:
+    """ARCHIVED for every DELETING subpool in whose queue nothing runs; ``in_use`` is by queue, None: not known."""
+    idle = (subpool for subpool in draining(fleet) if in_use.get(subpool.queue) is False)
+    return tuple(_transition(subpool, "ARCHIVED") for subpool in idle)
 
 
 def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from kubectl_tas.emit import text
+from kubectl_tas.emit.disk import Disk, is_leftover
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import real_output
 from kubectl_tas.model.artifact import Artifact
 
 KUSTOMIZATION = "kustomization.yaml"
-TEMPORARY = ".kubectl-tas.tmp"
-"""Ending of a file that is being written; one that is found was left by a process that was killed."""
 
 Tick = Callable[[int, int], None]
 """Told how many of how many steps are done."""
@@ -40,11 +40,19 @@ class Plan:
     """Sorted by path."""
     unchanged: int
     """Files that are as they should be."""
+    output: str
+    """The output folder, with which all paths begin."""
+    real: str
+    """Where that really lies, once links are followed."""
+
+    def locate(self, change: Change) -> str:
+        """Where a file really lies, relative to what the root really is."""
+        return self.real + change.path.removeprefix(self.output)
 
     @property
     def differences(self) -> tuple[tuple[str, str | None, str | None], ...]:
         """The path, and the texts before and after, of all but what a killed process left."""
-        changes = (change for change in self.changes if not change.path.endswith(TEMPORARY))
+        changes = (change for change in self.changes if not is_leftover(change.path))
         return tuple((change.path, change.before, change.after) for change in changes)
 
 
@@ -69,51 +77,70 @@ def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick
     return files
 
 
-def plan(files: dict[str, str], root: Path, output: str) -> Plan:
+def plan(files: dict[str, str], root: Path, output: str, sources: Sequence[str]) -> Plan:
     """Compares ``files`` with what lies below ``output``.
 
-    What the tool did not write there is left alone; where it stands in the way, or the output folder leads out
-    of the repository, TasError is raised.
+    What the tool did not write there is left alone; where it stands in the way, or the output folder is one that
+    must not be written to, because it leads out of the repository or to one of ``sources``, TasError is raised.
     """
-    _check_output(root, output)
-    present = _Present(root, output)
-    present.refuse_obstacles(files)
-    changes: list[Change] = []
-    unchanged = 0
-    for path, after in files.items():
-        before = _read(f"{root}/{path}") if path in present.files else None
-        if before == after:
-            unchanged += 1
-            continue
-        if before is not None and not before.startswith(text.MARK):
-            raise _in_the_way(path)
-        changes.append(Change(path, before, after))
-    for path in present.files - files.keys():
-        before = _read(f"{root}/{path}") if path.endswith(".yaml") else ""
-        if path.endswith(TEMPORARY) or before.startswith(text.MARK):
-            changes.append(Change(path, before, None))
-    return Plan(tuple(sorted(changes, key=lambda change: change.path)), unchanged)
+    real = real_output(root, output, sources)
+    with Disk(root.resolve()) as disk:
+        present = _Present(disk, output, real)
+        present.refuse_obstacles(files)
+        changes: list[Change] = []
+        unchanged = 0
+        for path, after in files.items():
+            before = present.read(path) if path in present.files else None
+            if before == after:
+                unchanged += 1
+                continue
+            if before is not None and not before.startswith(text.MARK):
+                raise _in_the_way(path)
+            changes.append(Change(path, before, after))
+        for path in present.files - files.keys():
+            before = present.read(path) if path.endswith(".yaml") else ""
+            if is_leftover(path) or before.startswith(text.MARK):
+                changes.append(Change(path, before, None))
+    return Plan(tuple(sorted(changes, key=lambda change: change.path)), unchanged, output, real)
 
 
-def _check_output(root: Path, output: str) -> None:
-    real_root, real = os.path.realpath(root), os.path.realpath(root / output)
-    if not real.startswith(real_root + os.sep):
-        raise TasError(f"the output folder {output} leads out of the repository", hint="Remove the link.")
-    if (root / output).exists() and not (root / output).is_dir():
-        raise TasError(f"the output {output} is a file, not a folder", hint="Move it elsewhere.")
+def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
+    """Which of ``absent`` had a part in manifests that would be removed, and in how many.
+
+    ``absent`` are folders that should have been read but are not there, and the file of the settings where it is
+    not: without it, all that other folders held would go.
+    """
+    removed = [change for change in plan.changes if change.after is None]
+    counts = dict.fromkeys(absent, 0)
+    for change in removed:
+        sources = text.sources(change.before or "")
+        for folder in absent:
+            counts[folder] += any(source.startswith(f"{folder}/") for source in sources)
+    for change in plan.changes:
+        if change.path.endswith(f"/{KUSTOMIZATION}"):
+            counts |= {source: len(removed) for source in text.sources(change.before or "") if source in counts}
+    return {name: count for name, count in counts.items() if count}
 
 
 class _Present:
     """What lies below the output folder, relative to the root; links are not followed, hidden folders left out."""
 
-    def __init__(self, root: Path, output: str) -> None:
+    def __init__(self, disk: Disk, output: str, real: str) -> None:
         self.files: set[str] = set()
         """Plain files."""
         self._folders: set[str] = set()
         self._others: set[str] = set()
         """Links, pipes and the like: never ours."""
-        if (root / output).exists():
-            self._scan(root, output)
+        self._disk = disk
+        self._output, self._real = output, real
+        try:
+            status = disk.status(real)
+        except OSError as error:
+            raise _unreadable(f"the folder {output}", error) from error
+        if status is not None and not stat.S_ISDIR(status.st_mode):
+            raise TasError(f"the output {output} is a file, not a folder", hint="Move it elsewhere.")
+        if status is not None:
+            self._scan(output)
 
     def refuse_obstacles(self, wanted: Iterable[str]) -> None:
         """Raises TasError where a file is wanted but no file stands, or a folder is needed but none stands."""
@@ -129,13 +156,24 @@ class _Present:
         for path in sorted(needed & (self.files | self._others)):
             raise _in_the_way(path)
 
-    def _scan(self, root: Path, folder: str) -> None:
+    def read(self, path: str) -> str:
+        """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
         try:
-            with os.scandir(root / folder) as entries:
-                listed = list(entries)
+            content = self._disk.read(self._locate(path))
         except OSError as error:
-            message = f"cannot read the folder {folder}: {error.strerror}"
-            raise TasError(message, hint="Check its permissions.") from error
+            raise _unreadable(path, error) from error
+        if content is None:
+            raise TasError(f"{path} vanished while it was read", hint="Run again.")
+        return content.decode("utf-8", "surrogateescape")
+
+    def _locate(self, path: str) -> str:
+        return self._real + path.removeprefix(self._output)
+
+    def _scan(self, folder: str) -> None:
+        try:
+            listed = self._disk.entries(self._locate(folder))
+        except OSError as error:
+            raise _unreadable(f"the folder {folder}", error) from error
         for entry in listed:
             path = f"{folder}/{entry.name}"
             if entry.is_file(follow_symlinks=False):
@@ -144,7 +182,7 @@ class _Present:
                 self._others.add(path)
             elif not entry.name.startswith("."):
                 self._folders.add(path)
-                self._scan(root, path)
+                self._scan(path)
 
 
 def _in_the_way(path: str) -> TasError:
@@ -154,10 +192,5 @@ def _in_the_way(path: str) -> TasError:
     )
 
 
-def _read(path: str) -> str:
-    """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:  # noqa: PTH123
-            return file.read()
-    except OSError as error:
-        raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
+def _unreadable(what: str, error: OSError) -> TasError:
+    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")

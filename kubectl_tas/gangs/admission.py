@@ -151,10 +151,10 @@ def _least(clique: FleetClique) -> int:
 
 
 def admit(
-    workflow: Submission, request: Request, used: int, elsewhere: Mapping[str, int], new: int | None = None
+    workflow: Submission, request: Request, used: int, elsewhere: Mapping[str, int | None], new: int | None = None
 ) -> Verdict:
     """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota;
-    ``elsewhere`` is what is used in other queues, for those that are suggested.
+    ``elsewhere`` is what is used in other queues, for those that are suggested; None: not known.
 
     A gang of several workloads is one PodGroup, so each of them is answered for all. Of a gang that may run in part
     ``new`` is what comes to the GPUs used, which the rest of it is in; without it, all that the gang asks.
@@ -198,13 +198,13 @@ def admit(
     return Verdict("admitted", None, f"{used} used + {coming} asked{by} <= {quota} GPUs of {target}", together, 0)
 
 
-def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, int]) -> str:
+def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None]) -> str:
     """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
     open_ = [subpool.canonical for subpool in workflow.pool.subpools if subpool.state == "ACTIVE"]
     return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
 
 
-def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, int]) -> str:
+def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None]) -> str:
     return _ways(workflow, request, elsewhere, *([_less(workflow, workflow.quota)] if workflow.quota > 0 else []))
 
 
@@ -212,7 +212,7 @@ def _less(workflow: Submission, most: int) -> str:
     return f"let the gang ask for {most} or less" if workflow.gang else f"ask for {most} or less"
 
 
-def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, int], *first: str) -> str:
+def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None], *first: str) -> str:
     """What would help: ``first``, LOW priority, or a queue with room; a gang has one priority and one queue."""
     roomy, whole = _roomy(workflow, request, elsewhere), " for all of the gang" if workflow.gang else ""
     ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
@@ -229,12 +229,13 @@ def _either(names: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, int]) -> list[str]:
+def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None]) -> list[str]:
     """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow and its gang ask for;
     those with the most come first.
     """
     pool, asked = workflow.pool, request.gpus
     places = [(item.canonical, item.queue, item.quota) for item in pool.subpools if item.state == "ACTIVE"]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))
-    free = [(quota - elsewhere.get(queue, 0), name) for name, queue, quota in places if queue != workflow.queue]
+    others = [(name, quota, elsewhere.get(queue, 0)) for name, queue, quota in places if queue != workflow.queue]
+    free = [(quota - used, name) for name, quota, used in others if used is not None]
     return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= asked]

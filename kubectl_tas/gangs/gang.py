@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from kubectl_tas.resolve.topologies import Level
 
@@ -15,6 +16,10 @@ class Member:
     name: str
     """Of the task that it runs."""
     gpus: int
+    pod: str = ""
+    """Name of the Pod."""
+    spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The data of its ``PodSpec``."""
 
 
 @dataclass(frozen=True, slots=True)

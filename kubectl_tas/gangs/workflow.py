@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, SubGroup
-from kubectl_tas.resolve.names import digest, shorten
+from kubectl_tas.gangs.podspec import pod_spec
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.names import digest, pod, pod_group, shorten
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, Requirement
 
@@ -35,15 +37,55 @@ Placed = tuple[Member, Sequence[Requirement]]
 """A task, and its requirements from the coarsest level to the finest, one for a level at the most."""
 
 
-def gang_of_group(workflow: FleetWorkflow, group: FleetGroup) -> Gang:
-    """The gang of a group."""
-    topology = workflow.pool.topology
-    tasks = [(Member(task.name, task.resource.spec.gpu), task.resource.requirements) for task in group.tasks]
-    return build(group.pod_group, tasks, topology.name_on(workflow.pool.backend) if topology else None)
+def gang_of_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Gang:
+    """The gang of a group, named by a hash of all that is emitted of it and cannot change while it runs."""
+    backend, topology = workflow.pool.backend, workflow.pool.topology
+    priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
+    specs = [pod_spec(task.spec, task.resource.spec, backend.scheduler_name, priority_class) for task in group.tasks]
+    members = [
+        Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
+    ]
+    asked = [task.resource.requirements for task in group.tasks]
+    gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
+    places = {member.name: part.name for part in gang.leaves for member in part.members}
+    pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
+    content = {
+        "workflow": workflow.name,
+        "group": group.name,
+        "gang": _identity(workflow.queue, gang) if backend.is_kai else None,
+        "pods": pods,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return _named(gang, pod_group(workflow.name, group.name, text))
 
 
-def build(name: str, tasks: Sequence[Placed], topology: str | None) -> Gang:
-    """The gang of ``tasks``, all of them needed. Its SubGroups come in the order in which tasks first name them.
+def _identity(queue: str, gang: Gang) -> object:
+    """What makes a gang another one: its queue, its constraints and its SubGroups. The rest of a PodGroup may change
+    while it runs, such as what a newer release of KAI adds.
+    """
+    parts = [[part.name, part.parent, _labels(part.constraint)] for part in gang.parts]
+    return {"queue": queue, "constraint": _labels(gang.constraint), "subGroups": parts}
+
+
+def _labels(constraint: Constraint | None) -> object:
+    if constraint is None or constraint.topology is None:
+        return None
+    required, preferred = constraint.required, constraint.preferred
+    return [constraint.topology, required.label if required else None, preferred.label if preferred else None]
+
+
+def _named(gang: Gang, name: str) -> Gang:
+    """The gang with its name, and the names of its pods that follow from it."""
+
+    def named(members: tuple[Member, ...]) -> tuple[Member, ...]:
+        return tuple(replace(member, pod=pod(name, member.name)) for member in members)
+
+    parts = tuple(replace(part, members=named(part.members)) for part in gang.parts)
+    return replace(gang, name=name, members=named(gang.members), parts=parts)
+
+
+def build(tasks: Sequence[Placed], topology: str | None) -> Gang:
+    """The gang of ``tasks``, all of them needed, without a name; its SubGroups as tasks first name them.
 
     Expects that tasks which name one group at one level agree on whether it is required.
     """
@@ -81,7 +123,7 @@ def build(name: str, tasks: Sequence[Placed], topology: str | None) -> Gang:
             for path in order
         )
     return Gang(
-        name=name,
+        name="",
         pods=len(tasks),
         minimum=len(tasks),
         gpus=sum(member.gpus for member in members),

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.kai import GPU
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.kubectl import Access
+from kubectl_tas.live.kubectl import Access, shown, text_of
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 
-_QUANTITY = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?)([numkMGTPE]|[KMGTPE]i)?")
+_DIGITS = 30
+"""Digits of a number before its point, and behind it: more than any API server takes."""
+_NUMBER = rf"[0-9]{{1,{_DIGITS}}}\.?[0-9]{{0,{_DIGITS}}}|\.[0-9]{{1,{_DIGITS}}}"
+_QUANTITY = re.compile(rf"([-+]?(?:{_NUMBER})(?:[eE][-+]?[0-9]{{1,2}})?)([numkMGTPE]|[KMGTPE]i)?")
 _SUFFIXES = {
     **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", "k", *"MGTPE"), -3)},
     **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
@@ -35,11 +39,25 @@ class QueueUsage:
     """Of those, GPUs of work that cannot be preempted."""
     workflows: int
     """PodGroups with running pods."""
+    doubt: str = ""
+    """Why the numbers above do not tell what it holds; empty where they do."""
 
     @property
-    def in_use(self) -> bool:
-        """Whether anything runs there."""
-        return self.workflows > 0 or self.allocated > 0
+    def in_use(self) -> bool | None:
+        """Whether anything runs there; None where that is not known."""
+        if self.workflows > 0 or self.allocated > 0:
+            return True
+        return None if self.doubt else False
+
+    @property
+    def used(self) -> int | None:
+        """GPUs of work that cannot be preempted; None where that is not known."""
+        return None if self.doubt else self.non_preemptible
+
+
+def what_is_unknown(queue: str, usage: QueueUsage) -> str:
+    """The sentence about a queue whose usage is in doubt."""
+    return f"of the queue {queue} the cluster does not say what it holds: {usage.doubt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +95,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
         if kind in by_kind:
             by_kind[kind].append(item)
     try:
-        running: dict[str, int] = {}
-        for item in by_kind["PodGroup"]:
-            if _runs(item):
-                queue = str((item.get("spec") or {}).get("queue"))
-                running[queue] = running.get(queue, 0) + 1
-        queues = {
-            str(item["metadata"]["name"]): QueueUsage(
-                _gpus(item, "allocated"),
-                _gpus(item, "allocatedNonPreemptible"),
-                running.get(str(item["metadata"]["name"]), 0),
-            )
-            for item in by_kind["Queue"]
-        }
+        queues = _usage(by_kind["Queue"], by_kind["PodGroup"])
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
@@ -97,21 +103,56 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
     return ClusterState(queues)
 
 
-def _runs(pod_group: dict[str, Any]) -> bool:
-    """Whether pods of a PodGroup run: older releases count them, newer ones report what they hold."""
+def _usage(queues: Iterable[dict[str, Any]], pod_groups: Iterable[dict[str, Any]]) -> dict[str, QueueUsage]:
+    running: Counter[str] = Counter()
+    doubts: dict[str, str] = {}
+    for item in pod_groups:
+        queue, pods = str((item.get("spec") or {}).get("queue")), _running(item)
+        if pods < 0:
+            doubts[queue] = "one of its PodGroups says that fewer than no pods run"
+        running[queue] += pods > 0
+    found: dict[str, QueueUsage] = {}
+    for item in queues:
+        name = text_of(item["metadata"]["name"])
+        usage = _held(item, running[name], doubts.get(name, ""))
+        if found.setdefault(name, usage) != usage:
+            found[name] = replace(usage, doubt="it is there twice, with different numbers")
+    return found
+
+
+def _held(queue: dict[str, Any], running: int, doubt: str) -> QueueUsage:
+    """What a queue holds. KAI leaves out of a status what is empty; without one it may not have looked at the queue."""
+    status = queue.get("status")
+    if status is None:
+        return QueueUsage(0, 0, running, doubt or "it has no status")
+    allocated, non_preemptible = _gpus(status, "allocated"), _gpus(status, "allocatedNonPreemptible")
+    least = min(allocated, non_preemptible)
+    if least < 0:
+        doubt = doubt or f"it says that {least} GPUs are allocated"
+    return QueueUsage(allocated, non_preemptible, running, doubt)
+
+
+def _running(pod_group: dict[str, Any]) -> Decimal:
+    """More than 0 where pods of a PodGroup run, less where nobody knows.
+
+    Older releases count pods, newer ones report what they hold.
+    """
     status = pod_group.get("status") or {}
     held = (status.get("resourcesStatus") or {}).get("allocated") or {}
-    return _quantity(status.get("running") or 0) > 0 or any(_quantity(amount) > 0 for amount in held.values())
+    amounts = [_quantity(status.get("running") or 0), *(_quantity(amount) for amount in held.values())]
+    return max(amounts) if max(amounts) > 0 else min(amounts)
 
 
-def _gpus(queue: dict[str, Any], field: str) -> int:
-    amounts = (queue.get("status") or {}).get(field) or {}
-    return math.ceil(_quantity(amounts.get(GPU, 0)))
+def _gpus(status: dict[str, Any], field: str) -> int:
+    """GPUs, rounded away from 0."""
+    amount = _quantity((status.get(field) or {}).get(GPU, 0))
+    return math.ceil(amount) if amount > 0 else math.floor(amount)
 
 
-def _quantity(value: str | int | float) -> Decimal:
+def _quantity(value: object) -> Decimal:
     """A Kubernetes quantity as a number. Raises ValueError for anything else."""
-    found = _QUANTITY.fullmatch(str(value))
+    is_short = isinstance(value, int | float) and abs(value) < 10**_DIGITS
+    found = _QUANTITY.fullmatch(str(value)) if is_short or isinstance(value, str) else None
     if found is None:
-        raise ValueError(f"{value!r} is no quantity")
+        raise ValueError(f"{shown(value)} is no quantity")
     return Decimal(found[1]) * _SUFFIXES[found[2] or ""]

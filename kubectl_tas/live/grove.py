@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
-from kubectl_tas.live.kubectl import Access, NoSuchResourceError
+from kubectl_tas.live.kubectl import MAX_NAME, Access, NoSuchResourceError, shown, text_of
+from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
 
 SETS = "podcliquesets.grove.io"
@@ -46,8 +46,8 @@ class GroveState:
     """Sorted by namespace and name."""
     topologies: Mapping[str, Levels] | None
     """Sorted by name."""
-    pods: Mapping[SetKey, int] | None
-    """Pods that have a node, by set; sets without any are left out."""
+    pods: Mapping[SetKey, int | None] | None
+    """Pods that have a node, by set; sets without any are left out, and None stands for what is not known of one."""
     namespace: str | None = None
     """The only namespace whose sets are known; None: all of them."""
 
@@ -99,7 +99,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
     """Of a kind of which there is no object nothing is known."""
     sets: dict[SetKey, LiveSet] = {}
     topologies: dict[str, Levels] = {}
-    pods: Counter[SetKey] = Counter()
+    pods: dict[SetKey, int | None] = {}
     kinds = set()
     for item in objects:
         kind = str(item.get("kind"))
@@ -110,10 +110,13 @@ def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
                     sets[_key(item, item["metadata"]["name"])] = _live_set(item)
                 case "ClusterTopology" | "ClusterTopologyBinding":
                     levels = item["spec"]["levels"]
-                    topologies[str(item["metadata"]["name"])] = tuple((str(x["domain"]), str(x["key"])) for x in levels)
+                    name = text_of(item["metadata"]["name"])
+                    topologies[name] = tuple((text_of(x["domain"]), text_of(x["key"])) for x in levels)
                 case "PodClique":
                     owner = (item["metadata"].get("labels") or {}).get(PART_OF)
-                    pods[_key(item, owner)] += int((item.get("status") or {}).get("scheduledReplicas") or 0)
+                    if owner is not None:
+                        key = _key(item, owner)
+                        pods[key] = _sum(pods.get(key, 0), _scheduled(item))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             lacking = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             hint = "It must be what `kubectl get ... -o json` prints."
@@ -126,14 +129,29 @@ def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
 
 
 def _key(item: Mapping[str, Any], name: object) -> SetKey:
-    return str(item["metadata"].get("namespace") or "default"), str(name)
+    return text_of(item["metadata"].get("namespace") or "default"), text_of(name)
+
+
+def _scheduled(clique: Mapping[str, Any]) -> int | None:
+    """Pods of a PodClique that have a node; None where Grove has not said so yet. Raises ValueError."""
+    status = clique.get("status")
+    if status is None:
+        return None
+    number = status.get("scheduledReplicas") or 0
+    if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
+        raise ValueError(f"{shown(number)} is no number of pods")
+    return number
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
 
 
 def _called(item: Mapping[str, Any]) -> str:
     """Namespace and name, as far as there are any."""
     metadata = item.get("metadata")
     found = [metadata.get(field) for field in ("namespace", "name")] if isinstance(metadata, dict) else []
-    return "/".join(str(part) for part in found if part) or "without a name"
+    return "/".join(part for part in found if isinstance(part, str) and 0 < len(part) <= MAX_NAME) or "without a name"
 
 
 def _live_set(item: Mapping[str, Any]) -> LiveSet:
@@ -149,6 +167,6 @@ def _live_set(item: Mapping[str, Any]) -> LiveSet:
         if domain
     ]
     names = [template.get("clusterTopologyName"), *(constraint.get("topologyName") for constraint in constraints)]
-    named = next((str(name) for name in names if name), None)
+    named = next((text_of(name) for name in names if name), None)
     used = named or (DEFAULT_TOPOLOGY if asked else None)
-    return LiveSet(used, named is not None, tuple(dict.fromkeys(map(str, asked))))
+    return LiveSet(used, named is not None, tuple(dict.fromkeys(map(text_of, asked))))

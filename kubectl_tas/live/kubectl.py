@@ -6,12 +6,22 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.process import run
+from kubectl_tas.files import MEBIBYTE, read_plain
+from kubectl_tas.process import LimitError, Limits, run
 
+REQUEST_SECONDS = 30
+"""How long kubectl waits for one answer of the API server; a long list takes several."""
+LIMITS = Limits(seconds=60, out=256 * MEBIBYTE)
+"""What one call of kubectl may take."""
+MAX_STATE = 256 * MEBIBYTE
+"""Bytes of a file with the state of a cluster."""
+MAX_NAME = 317
+"""Characters of the longest name that is read: a label's key, with a domain of 253 before the slash."""
+MAX_REASON = 1000
+"""Characters of kubectl's own words that are passed on."""
 _GIVE = "Pass --cluster-state FILE with the JSON of `kubectl get`, or --context and --kubeconfig."
 
 
@@ -31,7 +41,7 @@ class Access:
     def flags(self) -> list[str]:
         """The flags for kubectl."""
         named = (("--context", self.context), ("--kubeconfig", self.kubeconfig))
-        return [part for flag, value in named if value for part in (flag, value)]
+        return [f"{flag}={value}" for flag, value in named if value]
 
 
 def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict[str, Any]]:
@@ -40,20 +50,20 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     Raises NoSuchResourceError where the cluster has no such kind, and TasError where it does not answer with them.
     """
     program = os.environ.get("KUBECTL_PATH") or "kubectl"
-    scope = (["-n", access.namespace] if access.namespace else ["-A"]) if namespaced else []
-    done = run([program, *access.flags(), "get", resource, *scope, "-o", "json"])
+    scope = ([f"--namespace={access.namespace}"] if access.namespace else ["-A"]) if namespaced else []
+    timeout = f"--request-timeout={REQUEST_SECONDS}s"
+    try:
+        done = run([program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"], limits=LIMITS)
+    except LimitError as error:
+        raise TasError(f"the cluster cannot be read: {error.message}", hint=_GIVE) from error
     if done.code != 0:
         raise _failure(resource, done.err)
     return list(parse(done.out, f"what kubectl printed for {resource}"))
 
 
 def read_file(path: str) -> list[dict[str, Any]]:
-    """The objects in a file: one JSON list or object, or several behind each other."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise TasError(f"cannot read {path}: {error.strerror}", hint="Name a file with JSON.") from error
-    return list(parse(content, path))
+    """The objects in a file: one JSON list or object, or several behind each other. Raises TasError."""
+    return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 
 def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
@@ -63,22 +73,54 @@ def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
         if not text:
             raise ValueError("it is empty")
         while place < len(text):
-            value, place = decoder.raw_decode(text, place)
+            value, place = _decoded(decoder, text, place)
             while text[place : place + 1].isspace():
                 place += 1
             items = value.get("items", [value]) if isinstance(value, dict) else value
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
                 raise ValueError("not a list of objects")
             yield from items
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"{what} is not JSON of Kubernetes objects: {error}", hint=hint) from error
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
+    """The value at ``place``, and where it ends. Raises ValueError."""
+    try:
+        return decoder.raw_decode(text, place)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # Python reads no whole number with more than some thousand digits
+        raise ValueError("it has a number with too many digits") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def text_of(value: object) -> str:
+    """A name, as an object of the cluster has it. Raises ValueError for what no API server takes for one."""
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_NAME:
+        raise ValueError(f"{shown(value)} is no name")
+    return value
+
+
+def shown(value: object) -> str:
+    """A value for a message: what is long or nested by its kind alone."""
+    if isinstance(value, bool | float) or value is None:
+        return repr(value)
+    if isinstance(value, str) and len(value) <= MAX_NAME:
+        return repr(value)
+    if isinstance(value, int) and abs(value) < 10**20:
+        return repr(value)
+    kinds = {str: "a long text", int: "a huge number", list: "a list", dict: "an object"}
+    return next(name for kind, name in kinds.items() if isinstance(value, kind))
 
 
 def _failure(resource: str, message: str) -> TasError:
     """kubectl's complaint in one plain sentence."""
     lowered = message.lower()
     last = message.strip().splitlines()[-1] if message.strip() else "it gave no reason"
+    last = last if len(last) <= MAX_REASON else f"{last[:MAX_REASON]}..."
     if "forbidden" in lowered:
         return TasError(f"the cluster forbids reading {resource}: {last}", hint=_GIVE)
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:

@@ -1,197 +1,252 @@
-"""Where files come from: one revision of a git repository. Neither the work tree nor the index is touched."""
+"""Asks git about the repository that a folder lies in, and follows nothing that the repository says.
+
+A pull request chooses the files of a checkout, and others may have written its configuration. So git runs in a
+repository of our own, a temporary folder that borrows the objects and the names of commits of the real one as data:
+no configuration, hook, filter, attribute, alias, credential helper or promisor remote of the checkout has a say.
+"""
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Iterator, Sequence
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kubectl_tas import process
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.source import (
-    CONFIG_FILE,
-    FILE_NOT_REGULAR,
-    FILE_OUTSIDE_REPOSITORY,
-    FILE_TOO_LARGE,
-    MAX_BYTES,
-    SUFFIXES,
-    RawFile,
-)
+from kubectl_tas.load.worktree import WorkTree, pointer
 
-_LINK, _SUBMODULE = "120000", "160000"
-_OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_INDEX_FILE")
-"""Variables that git sets for its hooks: paths relative to a folder that need not be the root."""
-_MAX_LINKS = 40
-"""Links that are followed one after another before a chain counts as a loop."""
+LINK, SUBMODULE = "120000", "160000"
+"""Modes of a symbolic link and of another repository's commit."""
+
+_SHARED = ("objects", "packed-refs", "shallow")
+"""What all work trees of a repository have in common; with ``_OWN`` where there is only one."""
+_OWN = ("refs", "logs", "reftable", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD")
+"""What a linked work tree has of its own, beside ``HEAD``."""
+_STORAGE = {"objectformat": ("sha1", "sha256"), "refstorage": ("files", "reftable")}
+"""Settings without which objects and names cannot be read, with the values that git knows."""
+_HARMLESS = (
+    "compatobjectformat",
+    "noop",
+    "noop-v1",
+    "partialclone",
+    "preciousobjects",
+    "relativeworktrees",
+    "submodulepathconfig",
+    "worktreeconfig",
+)
+"""Extensions that change nothing for somebody who only reads objects that are there."""
+_SETTINGS = r"^(core\.(repositoryformatversion|worktree)|extensions\..*|remote\..*\.promisor)$"
+_OPTIONS = ("--no-pager", "--no-replace-objects", "--literal-pathspecs", "-c", "safe.bareRepository=explicit")
+_AT_ONCE = 16 * 1024 * 1024
+"""Bytes of contents that one call of git is asked for."""
+_AMBIGUOUS = re.compile(r"refname '(.*)' is ambiguous")
+_FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
+_UNKNOWN = "fatal: Needed a single revision"
 
 
 @dataclass(frozen=True, slots=True)
-class _Blob:
-    """A file of a revision."""
+class Entry:
+    """A file, a link or a submodule of a commit."""
 
     mode: str
     name: str
     """Its object name."""
 
 
-class GitSource:
-    """The files below ``root`` as they were at ``revision``.
+class Git:
+    """The objects and names of one repository, read through a repository of our own in ``folder``.
 
-    Raises TasError where git is missing, ``root`` is in no git repository, or ``revision`` is unknown.
+    Raises TasError where git is missing or cannot read the repository.
     """
 
-    def __init__(self, root: Path, revision: str) -> None:
-        self.root = root
-        self.commit = self._commit(revision)
-        """Full name of the commit."""
-        self._blobs = self._tree()
-        self._contents: dict[str, bytes] = {}
-        self._folders = {str(parent) for path in self._blobs for parent in Path(path).parents}
+    def __init__(self, tree: WorkTree, folder: Path) -> None:
+        self.tree = tree
+        self._folder = folder
+        self._variables = {
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_DIR": str(folder / "git"),
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "HOME": str(folder),  # where git looks before 2.32, which does not know GIT_CONFIG_GLOBAL
+            "LC_ALL": "C",
+            "XDG_CONFIG_HOME": str(folder),
+        }
+        self._borrow()
+        settings = self._settings()
+        self._is_partial = any(key.startswith("remote.") for key in settings)
+        (folder / "common" / "config").write_text(_own_config(tree, settings), encoding="utf-8")
 
-    def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
-        return self._read(CONFIG_FILE) if CONFIG_FILE in self._blobs else None
+    def find(self, revision: str) -> str | None:
+        """The full name of a commit; None where ``revision`` names none. Raises TasError where it names two."""
+        found = self._named(revision)
+        return _line(found) if _is_name(found) else None
 
-    def has_folder(self, folder: str) -> bool:
-        """Whether ``folder``, relative to the root, exists."""
-        path = self._resolved(folder)
-        return path is not None and path in self._folders
-
-    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
-        wanted: dict[str, None] = {}
-        for folder in folders:
-            for path in self._walk(posixpath.normpath(folder), exclude=exclude, above=()):
-                if path != CONFIG_FILE:
-                    wanted[path] = None
-        self._fetch(wanted)
-        return tuple(self._read(path) for path in sorted(wanted))
-
-    def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[str]:
-        """Paths below ``folder``, through links to folders too."""
-        real = self._resolved(folder)
-        if real is None or real in above or real not in self._folders:
-            return
-        prefix = "" if real == "." else f"{real}/"
-        for path in self._blobs:
-            if not path.startswith(prefix):
-                continue
-            below = path.removeprefix(prefix)
-            shown = below if folder == "." else f"{folder}/{below}"
-            hidden = any(part.startswith(".") for part in below.split("/"))
-            if hidden or shown == exclude or shown.startswith(f"{exclude}/"):
-                continue
-            target = self._resolved(shown) if self._blobs[path].mode == _LINK else None
-            if target is not None and target in self._folders:
-                yield from self._walk(shown, exclude=exclude, above=(*above, real))
-            elif shown.endswith(SUFFIXES):
-                yield shown
-
-    def _read(self, path: str) -> RawFile:
-        real = self._resolved(path)
-        if real is None:
-            message, hint = "this symbolic link leads out of the repository", "Copy what it points at."
-            return self._problem(path, FILE_OUTSIDE_REPOSITORY, message, hint)
-        blob = self._blobs.get(real)
-        if blob is None or blob.mode in (_LINK, _SUBMODULE):
-            return self._problem(path, FILE_NOT_REGULAR, "not a plain file", "Replace it by a plain file.")
-        content = self._content(blob)
-        if len(content) > MAX_BYTES:
-            size = len(content) / (1024 * 1024)
-            message = f"the file has {size:.0f} MiB; at most 4 MiB are read"
-            return self._problem(path, FILE_TOO_LARGE, message, "Split the file.")
-        return RawFile(path, content)
-
-    @staticmethod
-    def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
-        return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
-
-    def _resolved(self, path: str) -> str | None:
-        """Where ``path`` leads once links are followed; None where that is outside of the root."""
-        path = posixpath.normpath(path)
-        for _ in range(_MAX_LINKS):
-            link = self._link_in(path)
-            if link is None:
-                return path
-            target = self._content(self._blobs[link]).decode("utf-8", "surrogateescape")
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(link), target, path[len(link) + 1 :]))
-            if path.startswith(("/", "../")) or path == "..":
-                return None
-        return path
-
-    def _link_in(self, path: str) -> str | None:
-        """The first part of ``path`` that is a link."""
-        parts = path.split("/")
-        heads = ("/".join(parts[: number + 1]) for number in range(len(parts)))
-        return next((head for head in heads if head in self._blobs and self._blobs[head].mode == _LINK), None)
-
-    def _fetch(self, paths: Sequence[str] | dict[str, None]) -> None:
-        """Reads all these files with one call of git."""
-        real = (self._resolved(path) for path in paths)
-        blobs = [self._blobs[path] for path in real if path is not None and path in self._blobs]
-        names = [blob.name for blob in blobs if blob.mode != _SUBMODULE and blob.name not in self._contents]
-        if not names:
-            return
-        out = self._git("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode()).out
-        at = 0
-        for name in names:
-            end = out.index(b"\n", at)
-            _, kind, size = out[at:end].decode().split(" ") if out[at:end].count(b" ") == 2 else ("", "", "0")
-            if kind != "blob":
-                raise TasError(
-                    f"git lacks the content of {name}",
-                    hint="The clone is partial; fetch the whole history with: git fetch --refetch",
-                )
-            self._contents[name] = out[end + 1 : end + 1 + int(size)]
-            at = end + 1 + int(size) + 1
-
-    def _content(self, blob: _Blob) -> bytes:
-        if blob.name not in self._contents:
-            self._contents[blob.name] = self._git("cat-file", "blob", blob.name).out
-        return self._contents[blob.name]
-
-    def _tree(self) -> dict[str, _Blob]:
-        """Every file below the root, by path relative to it, sorted."""
-        prefix = _line(self._git("rev-parse", "--show-prefix"))
-        out = self._git("ls-tree", "-r", "-z", "--full-tree", self.commit, "--", prefix or ".").out
-        blobs: dict[str, _Blob] = {}
-        for entry in out.split(b"\0"):
-            if entry:
-                head, _, path = entry.decode("utf-8", "surrogateescape").partition("\t")
-                mode, _, name = head.split()
-                blobs[path.removeprefix(prefix)] = _Blob(mode, name)
-        return dict(sorted(blobs.items()))
-
-    def _commit(self, revision: str) -> str:
-        inside = self._run("rev-parse", "--is-inside-work-tree")
-        if inside.code:
-            reason = inside.err.splitlines()[0] if inside.err else "git fails"
-            raise TasError(f"{self.root} is in no git repository that can be read: {reason}")
-        found = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        if found.code == 0:
+    def commit(self, revision: str) -> str:
+        """The full name of a commit. Raises TasError where ``revision`` does not name exactly one."""
+        if not revision.isprintable():
+            raise TasError(
+                "git is asked for a revision with characters that cannot be printed",
+                hint="Name the commit by its full name.",
+            )
+        found = self._named(revision)
+        if _is_name(found):
             return _line(found)
-        shallow = _line(self._run("rev-parse", "--is-shallow-repository")) == "true"
+        err = found.err.splitlines()
+        reason = f": {err[-1].removeprefix('fatal: ')}" if err and err[-1] != _UNKNOWN else ""
+        shallow = self.tree.common / "shallow"
         hint = (
             "This clone is shallow, so the revision may only be missing here. Fetch it with: git fetch --unshallow"
-            if shallow
+            if shallow.is_file() and shallow.stat().st_size
             else "Name a commit, a branch or a tag. A branch of the remote is written origin/NAME."
         )
-        raise TasError(f'git knows no revision "{revision}"', hint=hint)
+        raise TasError(f'git knows no revision "{revision}"{reason}', hint=hint)
 
-    def _git(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
+    def _named(self, revision: str) -> process.Finished:
+        found = self._run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+        # Whoever may name a branch or a tag must not choose what the name of another one means.
+        if any(not _FULL_NAME.fullmatch(name) for name in _AMBIGUOUS.findall(found.err)):
+            hint = (
+                "Write refs/heads/NAME for a branch, refs/remotes/origin/NAME for one of the remote, "
+                "refs/tags/NAME for a tag."
+            )
+            raise TasError(f'the revision "{revision}" means more than one thing in {self.tree.top}', hint=hint)
+        return found
+
+    def entries(self, commit: str, folder: str = "") -> dict[str, Entry]:
+        """All that lies below ``folder`` in a commit, by its path from the top of the work tree."""
+        if not folder:
+            return self._listed("-r", commit)
+        found = self._listed("-r", commit, "--", f"{folder}/")
+        return {path: entry for path, entry in found.items() if path != folder}  # a link is listed, too
+
+    def entry(self, commit: str, path: str) -> Entry | None:
+        """What stands at ``path`` in a commit, a folder too."""
+        return self._listed(commit, "--", path).get(path)
+
+    def sizes(self, names: Collection[str]) -> dict[str, int]:
+        """The bytes of each of these contents. Raises TasError where one is missing."""
+        if not names:
+            return {}
+        lines = self._ask("cat-file", "--batch-check", stdin=_lines(names)).out.decode().splitlines()
+        found = dict(zip(names, (line.split(" ") for line in lines), strict=True))
+        for name, answer in found.items():
+            if answer[1:2] != ["blob"]:
+                raise self._lacks(name)
+        return {name: int(answer[2]) for name, answer in found.items()}
+
+    def contents(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
+        """These contents, which have these sizes, in turn; a few of them are in memory at a time."""
+        names: list[str] = []
+        total = 0
+        for name, size in sizes.items():
+            if names and total + size > _AT_ONCE:
+                yield from self._batch(names, sizes)
+                names, total = [], 0
+            names.append(name)
+            total += size
+        if names:
+            yield from self._batch(names, sizes)
+
+    def _batch(self, names: list[str], sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
+        out = self._ask("cat-file", "--batch", stdin=_lines(names)).out
+        at = 0
+        for name in names:
+            start = out.find(b"\n", at) + 1
+            if out[at:start] != f"{name} blob {sizes[name]}\n".encode():
+                raise self._lacks(name)
+            yield name, out[start : start + sizes[name]]
+            at = start + sizes[name] + 1
+
+    def _lacks(self, name: str) -> TasError:
+        return TasError(f"git lacks the content of {name}", hint=self._hint_of_what_is_missing())
+
+    def _hint_of_what_is_missing(self) -> str:
+        if self._is_partial:
+            return "The clone is partial; fetch what it lacks with: git fetch --refetch --no-filter"
+        return "The clone is damaged; see what it lacks with: git fsck"
+
+    def _listed(self, *arguments: str) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
+        for line in os.fsdecode(self._ask("ls-tree", "-z", "--full-tree", *arguments).out).split("\0")[:-1]:
+            head, _, path = line.partition("\t")
+            mode, _, name = head.split(" ")
+            found[path] = Entry(mode, name)
+        return found
+
+    def _borrow(self) -> None:
+        """Links to the data of the real repository. A link to ``HEAD`` would count as a name, so that is copied."""
+        tree, git, common = self.tree, self._folder / "git", self._folder / "common"
+        common.mkdir()
+        if tree.git == tree.common:
+            git.symlink_to("common")
+        else:
+            git.mkdir()
+            (git / "commondir").write_text("../common\n", encoding="utf-8")
+        for real, own, names in ((tree.common, common, (*_SHARED, *_OWN)), (tree.git, git, _OWN)):
+            for name in names:
+                if os.path.lexists(real / name) and not os.path.lexists(own / name):
+                    (own / name).symlink_to(real / name)
+            head = real / "HEAD"
+            text = f"ref: {head.readlink()}" if head.is_symlink() else pointer(head)
+            (own / "HEAD").write_bytes(os.fsencode(f"{text}\n"))
+
+    def _settings(self) -> dict[str, str]:
+        """The settings of the repository that say how it is stored, read as data: nothing else, and no includes."""
+        path = self.tree.common / "config"
+        found = self._run("config", "--file", str(path), "--no-includes", "-z", "--get-regexp", _SETTINGS)
+        if found.code > 1:  # 1: none of them is there
+            raise TasError(f"git cannot read {path}: {found.err}")
+        pairs = (line.partition("\n") for line in os.fsdecode(found.out).split("\0")[:-1])
+        return {key: value for key, _, value in pairs}
+
+    def _ask(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
         done = self._run(*arguments, stdin=stdin)
         if done.code:
-            raise TasError(f"git {arguments[0]} failed: {done.err}")
+            raise TasError(f"git {arguments[0]} failed: {done.err}", hint=self._hint_of_what_is_missing())
         return done
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
-        # Optional locks would let git refresh the index, which is the user's.
-        command = ["git", "--no-optional-locks", "-C", str(self.root), *arguments]
-        return process.run(command, stdin=stdin, without=_OF_HOOKS)
+        # The working folder is our own too, so that a relative folder on the PATH holds no program of the checkout.
+        kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+        command = ["git", *_OPTIONS, *arguments]
+        return process.run(command, cwd=self._folder, stdin=stdin, environment=kept | self._variables)
+
+
+def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
+    """The configuration that git gets to see. Raises TasError for a repository that it would not tell all of."""
+    refused = f"{tree.top} is in no git repository that can be read:"
+    version = settings.get("core.repositoryformatversion", "0")
+    if version not in ("0", "1"):
+        raise TasError(f"{refused} its format has the version {version}")
+    top = settings.get("core.worktree")
+    if top is not None and tree.git == tree.common and (tree.git / top).resolve() != tree.top:
+        raise TasError(f"{refused} core.worktree says that its files lie in {top}")
+    lines = []
+    for key, value in settings.items():
+        name = key.removeprefix("extensions.")
+        if name in _STORAGE and value.lower() in _STORAGE[name]:
+            lines.append(f"\t{name} = {value.lower()}\n")
+        elif name in _STORAGE or (name != key and version == "1" and name not in _HARMLESS):
+            raise TasError(f"{refused} it uses {name} = {value}, which this version does not know")
+    head = f"[core]\n\trepositoryformatversion = {int(bool(lines))}\n\tbare = true\n"
+    return f"{head}[extensions]\n{''.join(lines)}" if lines else head
+
+
+def _lines(names: Collection[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
+
+
+def _is_name(done: process.Finished) -> bool:
+    """Whether git printed the full name of an object, and not what it understood as a range."""
+    return done.code == 0 and _FULL_NAME.fullmatch(_line(done)) is not None
 
 
 def _line(done: process.Finished) -> str:
     """The one line that git printed."""
-    return done.out.decode("utf-8", "surrogateescape").rstrip("\n")
+    return done.out.decode("ascii").rstrip("\n")

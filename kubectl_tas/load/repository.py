@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.folders import misspelled
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import INVALID_VALUE, validate
@@ -65,6 +65,7 @@ class _Loader:
         self.diagnostics: list[Diagnostic] = []
         self.complete = True
         self.files = 0
+        self.absent: list[str] = []
 
     def read_config(self) -> None:
         """Reads ``tas.yaml``, which may hold other documents too."""
@@ -76,11 +77,11 @@ class _Loader:
         """Reads every file of the folders that the Config names."""
         declared = self.found["Config"][0] if self.found["Config"] else None
         spec: ConfigSpec = declared.spec.spec if declared else ConfigSpec()
-        exclude = PurePosixPath(spec.output).as_posix()
         if declared is not None:
             self._check_folders(declared, spec)
-        folders = [folder for folder in spec.sources if not _leads_out(folder)]
-        files = self.source.files(folders, exclude=exclude)
+        folders = [folder for folder in spec.sources if misspelled(folder) is None]
+        self.absent = [folder for folder in folders if not self.source.has_folder(folder)]
+        files = self.source.files(folders, exclude=spec.output)
         for index, raw in enumerate(files):
             self._file(raw)
             tick(index + 1, len(files))
@@ -99,6 +100,7 @@ class _Loader:
             operators=tuple(found["OperatorConfiguration"]),
             workloads=tuple(item for model in WORKLOADS for item in found[model.__name__]),
             files=self.files,
+            absent=tuple(self.absent),
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete)
 
@@ -145,23 +147,21 @@ class _Loader:
     def _check_folders(self, declared: Declared[Any], spec: ConfigSpec) -> None:
         """The folders that the Config names lie within the repository, and are there."""
         for index, folder in enumerate(spec.sources):
-            place = ("spec", "sources", index)
-            if _leads_out(folder):
-                self._leads_out(declared, place, folder)
-            elif "sources" in spec.model_fields_set and not self.source.has_folder(folder):
+            place = declared.at("spec", "sources", index)
+            if not self._is_folder(folder, place):
+                continue
+            if "sources" in spec.model_fields_set and not self.source.has_folder(folder):
                 message = f'the folder "{folder}" does not exist'
                 hint = "Correct the name, or create the folder."
-                self.diagnostics.append(Diagnostic(SOURCE_MISSING, message, declared.at(*place), hint=hint))
-        if _leads_out(spec.output) or PurePosixPath(spec.output).as_posix() == ".":
-            self._leads_out(declared, ("spec", "output"), spec.output)
+                self.diagnostics.append(Diagnostic(SOURCE_MISSING, message, place, hint=hint))
+        place = declared.at("spec", "output")
+        if self._is_folder(spec.output, place) and spec.output == ".":
+            message, hint = "the output is the repository itself", "Choose a folder of its own, such as manifests."
+            self.diagnostics.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
 
-    def _leads_out(self, declared: Declared[Any], place: tuple[str | int, ...], folder: str) -> None:
-        message = f'"{folder}" is not a folder below the repository root'
-        hint = "Write a path relative to the folder of tas.yaml, without '..'."
-        self.diagnostics.append(Diagnostic(INVALID_VALUE, message, declared.at(*place), hint=hint))
-
-
-def _leads_out(folder: str) -> bool:
-    """Whether a path is none within the repository; one with control characters is none at all."""
-    path = PurePosixPath(folder)
-    return path.is_absolute() or ".." in path.parts or "\\" in folder or not folder.isprintable()
+    def _is_folder(self, folder: str, place: Location) -> bool:
+        """Whether a path can name a folder of the repository; says what is wrong with it where it cannot."""
+        problem = misspelled(folder)
+        if problem is not None:
+            self.diagnostics.append(Diagnostic(INVALID_VALUE, problem[0], place, hint=problem[1]))
+        return problem is None

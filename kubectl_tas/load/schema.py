@@ -19,7 +19,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
 from kubectl_tas.resources import read_resource
 
 UNKNOWN_FIELD = Rule(
@@ -214,7 +214,8 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
     """What a JSON Schema keyword demands, in words."""
     match keyword:
         case "pattern":
-            return str(schema.get("patternErrorMessage", f"must match {expected}"))
+            plain = "must not hold the character NUL" if expected == WITHOUT_NUL else f"must match {expected}"
+            return str(schema.get("patternErrorMessage", plain))
         case "minimum":
             return f"must be at least {expected}"
         case "maximum":

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import is_below, is_git, misspelled, real_output
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -95,6 +96,9 @@ class FolderSource:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._real_root = os.path.realpath(root)
+        self._seen: set[str] = set()
+        """Folders that were there when they were asked for."""
+        self._real_output: str | None = None
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""
@@ -105,11 +109,20 @@ class FolderSource:
 
     def has_folder(self, folder: str) -> bool:
         """Whether ``folder``, relative to the root, exists."""
-        return os.path.isdir(self.root / folder)  # noqa: PTH112 - pathlib raises for names that cannot be
+        if os.path.isdir(self.root / folder):  # noqa: PTH112 - pathlib raises for names that cannot be
+            self._seen.add(folder)
+            return True
+        return False
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
-        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
+        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders.
+
+        Raises TasError where ``exclude``, the output folder, is by a link one that is read or must not be written,
+        and where a file vanishes after it was listed: what is missing then is not gone.
+        """
         found: dict[str, RawFile] = {}
+        if not _is_said(exclude, folders):
+            self._real_output = os.path.join(self._real_root, real_output(self.root, exclude, folders))  # noqa: PTH118
         for folder in folders:
             base = Path(folder).as_posix()
             for path, problem in self._walk(base, exclude=exclude, above=()):
@@ -121,10 +134,16 @@ class FolderSource:
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""
         real = os.path.realpath(self.root / folder)
-        if real in above or not os.path.lexists(self.root / folder):
+        if real in above:
             return
-        if not self._inside(real):
-            yield folder, self._outside(folder)
+        if not os.path.lexists(self.root / folder):
+            if above or folder in self._seen:
+                raise _vanished(folder)
+            return
+        problem = self._leads_away(folder, real)
+        if problem is not None:
+            if os.path.islink(self.root / folder) or real != self._real_output:  # noqa: PTH114
+                yield folder, problem
             return
         if not self.has_folder(folder):
             yield folder, self._problem(folder, FILE_NOT_REGULAR, "not a folder", "Replace it by a folder.")
@@ -132,10 +151,11 @@ class FolderSource:
         try:
             with os.scandir(self.root / folder) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
+        except FileNotFoundError as error:
+            raise _vanished(folder) from error
         except OSError as error:
-            raise TasError(
-                f"cannot read the folder {folder}: {error.strerror}", hint="Check its permissions."
-            ) from error
+            message = f"cannot read the folder {folder}: {error.strerror}"
+            raise TasError(message, hint="Check its permissions.") from error
         for entry in listed:
             path = entry.name if folder == "." else f"{folder}/{entry.name}"
             if entry.name.startswith(".") or path == exclude:
@@ -147,13 +167,17 @@ class FolderSource:
 
     def _read(self, path: str) -> RawFile:
         full = self.root / path
-        if full.is_symlink() and not self._inside(os.path.realpath(full)):
-            return self._outside(path)
+        is_link = full.is_symlink()
+        problem = self._leads_away(path, os.path.realpath(full)) if is_link else None
+        if problem is not None:
+            return problem
         try:
             status = full.stat()
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
                 return RawFile(path, full.read_bytes())
         except OSError as error:
+            if error.errno == errno.ENOENT and not (is_link and full.is_symlink()):
+                raise _vanished(path) from error
             if error.errno in (errno.ENOENT, errno.ELOOP):
                 message = "this symbolic link leads to nothing"
                 return self._problem(path, FILE_NOT_REGULAR, message, "Mend or remove it.")
@@ -164,20 +188,30 @@ class FolderSource:
         message = f"the file has {size:g} MiB; at most 4 MiB are read"
         return self._problem(path, FILE_TOO_LARGE, message, "Split the file, or move it out of the folder.")
 
-    def _inside(self, real: str) -> bool:
-        return real == self._real_root or real.startswith(self._real_root + os.sep)
-
-    def _outside(self, path: str) -> RawFile:
-        return self._problem(
-            path,
-            FILE_OUTSIDE_REPOSITORY,
-            "this symbolic link leads out of the repository",
-            "Copy what it points at into the repository.",
-        )
+    def _leads_away(self, path: str, real: str) -> RawFile | None:
+        """What is wrong with a path that really is ``real``: outside, in git's own folder, or in the output."""
+        if not is_below(real, self._real_root) or any(map(is_git, Path(real[len(self._real_root) :]).parts)):
+            message = "this symbolic link leads out of the repository"
+            hint = "Copy what it points at into the repository."
+            return self._problem(path, FILE_OUTSIDE_REPOSITORY, message, hint)
+        if self._real_output is not None and is_below(real, self._real_output):
+            message = "this symbolic link leads to what kubectl-tas writes"
+            return self._problem(path, FILE_NOT_REGULAR, message, "Remove the link.")
+        return None
 
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
         return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
+
+
+def _is_said(output: str, folders: Sequence[str]) -> bool:
+    """Whether the spelling alone tells that an output folder cannot be one: that is a finding, with its place."""
+    contains = any(f"{folder}/".startswith(f"{output}/") for folder in folders)
+    return output == "." or contains or misspelled(output) is not None
+
+
+def _vanished(path: str) -> TasError:
+    return TasError(f"{path} vanished while it was read", hint="Run again when nothing changes the files any more.")
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

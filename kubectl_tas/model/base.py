@@ -22,7 +22,11 @@ characters than Kubernetes accepts."""
 
 Many = Annotated[tuple[T, ...], Strict(strict=False)]
 """A YAML sequence."""
-Text = Annotated[str, StringConstraints(min_length=1)]
+WITHOUT_NUL = r"^[^\x00]*$"
+"""The pattern of text without the one character that no container can be given."""
+AnyText = Annotated[str, StringConstraints(pattern=WITHOUT_NUL)]
+"""A string, which may be empty."""
+Text = Annotated[str, StringConstraints(min_length=1, pattern=WITHOUT_NUL)]
 """A string that says something."""
 
 
@@ -58,6 +62,18 @@ def said(message: str, *examples: str, hint: str = "") -> Any:
     return Field(json_schema_extra={"patternErrorMessage": message, **shown, **help_})
 
 
+VariableName = Annotated[
+    str,
+    StringConstraints(min_length=1, pattern=r"^[ -<>-~]*$"),
+    said("must be the name of a variable: printable ASCII without '='"),
+]
+"""The name of an environment variable, as Kubernetes accepts it."""
+Image = Annotated[
+    str,
+    StringConstraints(min_length=1, pattern=r"^[!-~]*$"),
+    said("must be an image such as busybox:1.37: printable ASCII without blanks"),
+]
+"""A container image."""
 LabelKey = Annotated[
     str,
     StringConstraints(max_length=316, pattern=QUALIFIED_NAME),

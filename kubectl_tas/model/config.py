@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from kubectl_tas import kai
+from kubectl_tas.folders import normal
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
+PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
+"""The value of the PriorityClass of each of OSMO's priorities."""
+
+
+Folder = Annotated[Text, AfterValidator(normal)]
+"""A folder relative to the repository root, in its one spelling: ``./manifests/`` is ``manifests``."""
 
 
 class Scheduler(Model):
@@ -55,7 +62,7 @@ class ConfigSpec(Model):
     """First part of every queue name."""
     gitops: Literal["argocd", "flux", "none"] = "none"
     """Which tool applies the manifests: decides the annotations they carry."""
-    output: Text = "manifests"
+    output: Folder = "manifests"
     """Folder, relative to the repository root, that render writes."""
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
@@ -65,7 +72,7 @@ class ConfigSpec(Model):
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
-    sources: Many[Text] = DEFAULT_SOURCES
+    sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
 
 

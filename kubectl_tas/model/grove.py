@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kubectl_tas.model.base import Count, KeyPath, LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology import Domain, DomainLevel
 
@@ -75,7 +75,7 @@ class Clique(Open):
     """Its name within the set."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels of its pods."""
-    annotations: dict[LabelKey, str] = {}
+    annotations: dict[LabelKey, AnyText] = {}
     """Annotations of its pods."""
     topologyConstraint: PackConstraint | None = None
     """How close its pods must run; equal to or narrower than what the set and its scaling group ask for."""

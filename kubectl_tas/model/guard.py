@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kubectl_tas.model.base import LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.manifest import Metadata, ObjectName
 
 
 class ResourceRule(Model):
     """Requests that a policy looks at."""
 
-    apiGroups: Many[str]
+    apiGroups: Many[AnyText]
     """Groups; the core group is ""."""
     apiVersions: Many[Text]
     """Versions."""

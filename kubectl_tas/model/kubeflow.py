@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, cast
 from pydantic import Field
 
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.base import AnyText, KeyPath
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, ReplicatedSpec, Workload, pod_set
 
 REPLICA_TYPE = "replica type"
@@ -37,7 +37,7 @@ class KubeflowSpec(Open):
     """How the job runs."""
 
 
-ReplicaSpecs = Annotated[dict[str, ReplicatedSpec], Field(min_length=1)]
+ReplicaSpecs = Annotated[dict[AnyText, ReplicatedSpec], Field(min_length=1)]
 """Pods by replica type, such as Worker."""
 
 

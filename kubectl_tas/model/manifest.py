@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.model.base import LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text
 
 ObjectName = Annotated[
     str,
@@ -34,7 +34,7 @@ class Metadata(Model):
     """Namespace, for the kinds that have one."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels."""
-    annotations: dict[LabelKey, str] = {}
+    annotations: dict[LabelKey, AnyText] = {}
     """Annotations."""
 
 

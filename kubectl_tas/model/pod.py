@@ -6,25 +6,25 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kubectl_tas.model.base import LabelKey, Many, Model, Text
+from kubectl_tas.model.base import AnyText, Image, LabelKey, Many, Model, Text, VariableName
 from kubectl_tas.model.manifest import Metadata, SubGroupName
 
 
 class EnvVar(Model):
     """An environment variable."""
 
-    name: Text
+    name: VariableName
     """Its name."""
-    value: str
+    value: AnyText
     """Its value."""
 
 
 class ResourceList(Model):
     """Amounts of resources, as Kubernetes quantities."""
 
-    limits: dict[str, str]
+    limits: dict[AnyText, AnyText]
     """The most that is given."""
-    requests: dict[str, str]
+    requests: dict[AnyText, AnyText]
     """What is set aside."""
 
 
@@ -49,11 +49,11 @@ class Container(Model):
 
     name: SubGroupName
     """Name of the task."""
-    image: Text
+    image: Image
     """Image."""
-    command: Many[str] = ()
+    command: Many[AnyText] = ()
     """Entry point."""
-    args: Many[str] = ()
+    args: Many[AnyText] = ()
     """Arguments."""
     env: Many[EnvVar] = ()
     """Environment."""
@@ -88,7 +88,7 @@ class NodeSelectorRequirement(Model):
     """The label."""
     operator: Literal["NotIn"] = "NotIn"
     """How it is compared."""
-    values: Annotated[Many[str], Field(min_length=1)]
+    values: Annotated[Many[AnyText], Field(min_length=1)]
     """With what."""
 
 

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from kubectl_tas.model.base import (
     MAX_COUNT,
+    AnyText,
     Count,
     KeyPath,
     LabelKey,
@@ -68,7 +69,7 @@ class Container(Open):
 
     resources: Resources = Resources()
     """What it asks for."""
-    restartPolicy: str | None = None
+    restartPolicy: AnyText | None = None
     """Always on an init container: a sidecar, which runs beside the containers."""
 
 
@@ -101,7 +102,7 @@ class Meta(Open):
 
     labels: dict[LabelKey, LabelValue] = {}
     """Labels."""
-    annotations: dict[LabelKey, str] = {}
+    annotations: dict[LabelKey, AnyText] = {}
     """Annotations."""
 
 

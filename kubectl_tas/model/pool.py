@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.model.base import NAME_PART, Count, LabelKey, Many, Model, Named, Text, said
+from kubectl_tas.model.base import NAME_PART, AnyText, Count, LabelKey, Many, Model, Named, Text, said
 
 SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
 """How a share of the parent's guarantee is written: "33%"."""
@@ -49,7 +49,7 @@ class TopologyKey(Model):
 class PoolSpec(Model):
     """What a pool is; the field names are those of OSMO's pool config."""
 
-    description: str = ""
+    description: AnyText = ""
     """For people."""
     backend: Text | None = None
     """The cluster it lives in. May be left out where there is one."""

@@ -76,6 +76,8 @@ class Repository:
     """By kind."""
     files: int = 0
     """How many files were read."""
+    absent: tuple[str, ...] = ()
+    """Folders that were to be read but are not there."""
 
     @property
     def is_empty(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from kubectl_tas.model.base import LabelKey, LabelValue, Many, Model, Text, said
+from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, said
 
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """Grove's domains, from the largest network distance to the smallest."""
@@ -32,7 +32,7 @@ class ObjectMeta(Model):
     """Where a namespaced object lives."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels."""
-    annotations: dict[LabelKey, str] = {}
+    annotations: dict[LabelKey, AnyText] = {}
     """Annotations."""
 
 

@@ -6,16 +6,28 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from kubectl_tas.model.base import Count, LabelKey, LabelValue, Many, Model, Quantity, Text, said
+from kubectl_tas.model.base import (
+    AnyText,
+    Count,
+    Image,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Quantity,
+    Text,
+    VariableName,
+    said,
+)
 
 Priority = Literal["HIGH", "NORMAL", "LOW"]
 RequirementType = Literal["required", "preferred"]
-Argument = str | int
+Argument = AnyText | int
 """A command-line word or a value of the environment; a whole number needs no quotes."""
 Json = JsonValue | None
 HostMount = Annotated[
     str,
-    Field(pattern=r"^/[^:]*(:/[^:]*)?$"),
+    Field(pattern=r"^/[^:\x00]*(:/[^:\x00]*)?$"),
     said("must be an absolute path, or /path-on-node:/path-in-container"),
 ]
 
@@ -55,13 +67,13 @@ class Task(Model):
 
     name: Text
     """Unique within the workflow."""
-    image: Text
+    image: Image
     """Container image."""
     command: Many[Argument] = ()
     """Entry point."""
     args: Many[Argument] = ()
     """Arguments."""
-    environment: dict[str, Argument] = {}
+    environment: dict[VariableName, Argument] = {}
     """Environment variables."""
     resource: Text = "default"
     """Which of the workflow's resources it asks for."""
@@ -125,7 +137,7 @@ class WorkflowSpec(Model):
     """Gangs."""
     tasks: Many[Task] = ()
     """Instead of groups: tasks that need not start together."""
-    resources: dict[str, Resource] = {}
+    resources: dict[AnyText, Resource] = {}
     """The resources that tasks name; may also stand beside workflow."""
 
 
@@ -136,7 +148,7 @@ class Workflow(Model):
     """Version of OSMO's format."""
     workflow: WorkflowSpec
     """The workflow."""
-    resources: dict[str, Resource] = {}
+    resources: dict[AnyText, Resource] = {}
     """The resources that tasks name, by name; default is the one a task gets that names none."""
 
 

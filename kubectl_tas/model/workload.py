@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text
+from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
     Meta,
@@ -30,7 +30,7 @@ class JobSpec(Open):
     """Pods at a time."""
     completions: Count | None = None
     """Pods that must succeed; of an Indexed job the number of indices."""
-    completionMode: str | None = None
+    completionMode: AnyText | None = None
     """Indexed: each pod has an index."""
     template: PodTemplate = PodTemplate()
     """Its pods."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import unified_diff
 from io import StringIO
 
+from kubectl_tas.report.style import printable
+
 Difference = tuple[str, str | None, str | None]
 """A path, the text before and the text after; None: there is no such file."""
 
@@ -16,7 +18,7 @@ def unified(differences: Iterable[Difference]) -> str:
 
 
 def _diff(difference: Difference) -> str:
-    path, old, new = difference
+    path, old, new = printable(difference[0]), *difference[1:]
     before = f"a/{path}" if old is not None else "/dev/null"
     after = f"b/{path}" if new is not None else "/dev/null"
     lines = unified_diff(_lines(old), _lines(new), before, after)
@@ -24,5 +26,5 @@ def _diff(difference: Difference) -> str:
 
 
 def _lines(text: str | None) -> list[str]:
-    printable = (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return StringIO(printable).readlines()  # str.splitlines also splits where a diff has no line
+    decoded = (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return StringIO(decoded).readlines()  # str.splitlines also splits where a diff has no line

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location
+from kubectl_tas.report.style import escaped
 
 VERSION = 1
 """Raised when a field changes its meaning or goes; new fields may come at any time."""
@@ -26,8 +27,8 @@ def render(diagnostics: Sequence[Diagnostic], files: int) -> str:
 
 
 def dump(value: Any) -> str:
-    """JSON as all commands print it: two spaces, a newline at the end."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    """JSON as all commands print it: two spaces, a newline at the end, nothing that commands a terminal."""
+    return escaped(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:

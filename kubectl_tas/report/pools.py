@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.report import table
+from kubectl_tas.report.style import printable
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
@@ -78,7 +79,9 @@ def comma_separated(rows: Sequence[Row]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_record(row) for row in rows)
+    for row in rows:
+        values = _record(row).items()
+        writer.writerow({name: printable(value) if isinstance(value, str) else value for name, value in values})
     return out.getvalue()
 
 

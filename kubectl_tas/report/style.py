@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -24,13 +25,50 @@ def severity(value: Severity, *, colour: bool) -> str:
     return paint(value.value, _COLOURS[value], colour=colour)
 
 
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, line breaks, marks that turn the direction of writing, and bytes that are no text."""
+UNPRINTABLE = (
+    "\x00-\x1f\x7f-\x9f"  # controls, among them the 8-bit ones that open sequences as ESC does
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of writing
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # what nobody sees
+    "\u2028\u2029\ufffe\uffff\ud800-\udfff"  # further line breaks, and what is no text
+)
+"""Characters, as a class of a regular expression, that a terminal would obey or could not show."""
+_UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
+_COLOUR = "|".join(re.escape(code) for code in (RESET, BOLD, DIM, BLUE, *_COLOURS.values()))
+_LINES = re.compile(f"(?![\\n\\t])[{UNPRINTABLE}]")
+_PAINTED = re.compile(f"(?P<colour>{_COLOUR})|{_LINES.pattern}")
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[|#vso\[)", re.MULTILINE)
+"""What makes a line of output a command to the CI job that runs the tool: ``::`` in front, or ``##[`` anywhere."""
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, with what a terminal would obey, or could not show, as an escape."""
-    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    """``text`` on one line, with what a terminal or a CI job would obey, or nobody could see, as an escape."""
+    return _COMMAND.sub(_no_command, _UNPRINTABLE.sub(_escape, text))
+
+
+def printable_lines(text: str, *, colour: bool = False) -> str:
+    """The same for lines and tabs, which stay; with ``colour`` those of ``paint`` do too."""
+    pattern = _PAINTED if colour else _LINES
+    return _COMMAND.sub(_no_command, pattern.sub(_escape, text))
+
+
+def escaped(text: str) -> str:
+    """A JSON text that says the same without any such character, in escapes of JSON; its own line breaks stay."""
+    return _COMMAND.sub("\\\\u0023", _LINES.sub(_json_escape, text))
+
+
+def _escape(match: re.Match[str]) -> str:
+    if match.lastgroup == "colour":
+        return match[0]
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
+
+
+def _no_command(match: re.Match[str]) -> str:
+    return "\\x23" if match[1] is None else f"{match[1]}\\x3a"
 
 
 def same_width(text: str) -> str:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from kubectl_tas.report.style import escaped
+
 _PLAIN = re.compile(r"[A-Za-z][-A-Za-z0-9_./ ()]*[A-Za-z0-9)]")
 _WORDS = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
 
@@ -41,4 +43,4 @@ def _entry(key: str, value: Any) -> Iterator[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return escaped(json.dumps(value, ensure_ascii=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,11 +43,10 @@ class FleetResource:
 
 @dataclass(frozen=True, slots=True)
 class FleetTask:
-    """A task, and the pod it becomes."""
+    """A task."""
 
     name: str
     """Folded."""
-    pod: str
     spec: Task
     resource: FleetResource
     path: KeyPath
@@ -56,11 +54,10 @@ class FleetTask:
 
 @dataclass(frozen=True, slots=True)
 class FleetGroup:
-    """A group of a workflow, and the PodGroup it becomes."""
+    """A group of a workflow, which is a gang."""
 
     name: str
     """Folded."""
-    pod_group: str
     tasks: tuple[FleetTask, ...]
     path: KeyPath
 
@@ -111,12 +108,8 @@ def resolve_workflow(declared: Declared[Workflow], known: Known) -> FleetWorkflo
         return None
     pool, subpool = target
     resources = _resources(declared, pool, known.dangling)
-    name = names.fold(spec.name)
-    groups = tuple(
-        _group(group, path, name, declared, pool, subpool, resources, known.dangling)
-        for group, path in groups_of(declared.spec)
-    )
-    return FleetWorkflow(declared, name, pool, subpool, groups)
+    groups = tuple(_group(group, path, declared, resources, known.dangling) for group, path in groups_of(declared.spec))
+    return FleetWorkflow(declared, names.fold(spec.name), pool, subpool, groups)
 
 
 def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
@@ -173,28 +166,16 @@ def _requirements(
 def _group(
     group: Group,
     path: KeyPath,
-    workflow: str,
     declared: Declared[Workflow],
-    pool: FleetPool,
-    subpool: FleetSubpool | None,
     resources: Mapping[str, FleetResource],
     dangling: list[Dangling],
 ) -> FleetGroup:
-    name = names.fold(group.name)
-    chosen = []
-    for index, task in enumerate(group.tasks):
-        where = task_path(declared.spec, path, index)
-        chosen.append((task, where, _pick_resource(task, where, declared, resources, dangling)))
-    target = subpool.canonical if subpool else pool.name
-    content = _canonical(
-        name, [(task, resource) for task, _, resource in chosen], target, declared.spec.workflow.priority
-    )
-    pod_group = names.pod_group(workflow, name, content)
+    places = [task_path(declared.spec, path, index) for index in range(len(group.tasks))]
     tasks = tuple(
-        FleetTask(names.fold(task.name), names.pod(pod_group, names.fold(task.name)), task, resource, where)
-        for task, where, resource in chosen
+        FleetTask(names.fold(task.name), task, _pick_resource(task, where, declared, resources, dangling), where)
+        for task, where in zip(group.tasks, places, strict=True)
     )
-    return FleetGroup(name, pod_group, tasks, path)
+    return FleetGroup(names.fold(group.name), tasks, path)
 
 
 def _pick_resource(
@@ -212,21 +193,3 @@ def _pick_resource(
         where = (*path, "resource")
         dangling.append(Dangling("resource", task.resource, tuple(resources), declared, where))
     return FleetResource(Resource(), (), path)
-
-
-def _canonical(group: str, tasks: list[tuple[Task, FleetResource]], target: str, priority: str) -> str:
-    """The text that a PodGroup's name is hashed from: the same however the file spells it."""
-    content = {
-        "group": group,
-        "pool": target,
-        "priority": priority,
-        "tasks": [
-            {
-                **task.model_dump(mode="json", exclude_defaults=True, exclude={"resource"}),
-                "name": names.fold(task.name),
-                "resource": resource.spec.model_dump(mode="json", exclude_defaults=True),
-            }
-            for task, resource in tasks
-        ],
-    }
-    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))

@@ -94,6 +94,23 @@ class TestRemovedTopologies:
         assert "default/chat of the cluster" in found.pop("topology-removed")
         assert found.keys() == {"topology-undeployed"}
 
+    def test_used_by_a_set_of_the_cluster_that_is_declared_elsewhere(self, repository: Path, tmp_path: Path) -> None:
+        """What the repository says of the set is what counts, once it is applied."""
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology("other"), clique_set("rack", named="other"))
+        file = state(tmp_path, live_topology(), live_topology("other"), live_set(), live_clique(0))
+        found = rules(root, "--base", "HEAD", "--cluster-state", file)
+        assert "topology-removed" not in found
+        assert "topology-undeployed" in found
+
+    def test_used_by_no_set_of_the_cluster(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology(), topology("other"))
+        commit(root)
+        declare(root, topology("other"))
+        file = state(tmp_path, live_topology("other"), live_set(named="other"), live_clique(2))
+        assert rules(root, "--base", "HEAD", "--cluster-state", file) == []
+
     def test_moved_to_another_file(self, repository: Path) -> None:
         root = declare(repository, clique_set("rack", named="racks"), topology())
         commit(root)
@@ -182,6 +199,35 @@ class TestChangedLevels:
         file = state(tmp_path, live_topology("racks", WIDER), live_set(), live_clique(pods))
         assert rules(root, "--base", "HEAD", "--cluster-state", file) == found
 
+    @pytest.mark.parametrize(("named", "found"), [("racks", ["topology-levels-changed"]), ("other", [])])
+    def test_a_set_counts_where_the_cluster_has_it(
+        self, repository: Path, tmp_path: Path, named: str, found: list[str]
+    ) -> None:
+        """The cluster may have it on another topology than the repository says."""
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology("racks", WIDER), topology("other"), clique_set("rack", named="racks"))
+        live = (live_topology("racks", WIDER), live_topology("other"), live_set(named=named), live_clique(3))
+        assert rules(root, "--base", "HEAD", "--cluster-state", state(tmp_path, *live)) == found
+
+    def test_a_set_that_only_the_cluster_has_counts(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="other"))
+        commit(root)
+        declare(root, topology("racks", WIDER), topology("other"), clique_set("rack", named="other"))
+        live = (live_topology("racks", WIDER), live_topology("other"), live_set(), live_clique(3))
+        ((rule, message),) = findings(root, "--base", "HEAD", "--cluster-state", state(tmp_path, *live))
+        assert (rule, message.endswith("but it is used by default/chat")) == ("topology-levels-changed", True)
+
+    def test_a_state_of_one_of_two_clusters_excuses_no_set(self, repository: Path, tmp_path: Path) -> None:
+        sets = [clique_set("rack", name=f"on-{x}", named="racks", labels=of(x)) for x in "ab"]
+        root = two_clusters(repository, topology(), topology("other"), *sets)
+        commit(root)
+        two_clusters(root, topology("racks", WIDER), topology("other"), *sets)
+        live = (live_topology("racks", WIDER), live_topology("other"), live_set("on-a", named="other"))
+        file = state(tmp_path, *live, live_clique(3, of="on-a"))
+        found = findings(root, "--base", "HEAD", "--cluster-state", file)
+        assert [message.rpartition("used by ")[2] for _, message in found] == ["default/on-a, default/on-b"]
+
 
 class TestChangedConstraints:
     BEFORE = (clique("a", "host") + clique("b"), scaling_group("g", "a", "rack"))
@@ -241,6 +287,15 @@ class TestChangedConstraints:
         found = set(rules(root, "--base", "HEAD", "--cluster-state", file)) - {"topology-undeployed"}
         assert found == {"set-constraint-changed", "set-reference-changed"}
 
+    def test_a_set_that_the_cluster_does_not_have_may_change(self, repository: Path, tmp_path: Path) -> None:
+        root = declare(repository, topology(), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), clique_set("zone", named="racks"))
+        file = state(tmp_path, live_topology(), live_set("another"), live_clique(2, of="another"))
+        assert rules(root, "--base", "HEAD", "--cluster-state", file) == []
+        file = state(tmp_path, live_topology(), live_set(), live_clique(2))
+        assert rules(root, "--base", "HEAD", "--cluster-state", file) == ["set-constraint-changed"]
+
     def test_the_state_of_one_cluster_excuses_nothing_in_another(self, repository: Path, tmp_path: Path) -> None:
         def sets(asked: str) -> list[str]:
             return [clique_set(asked, name=f"on-{x}", named="racks", labels=of(x)) for x in "ab"]
@@ -291,6 +346,34 @@ class TestChangedReferences:
         assert rule == "set-reference-changed"
         assert 'from "grove-topology" to "racks"' in message
         assert kubectl_tas("validate", "-C", root, "--base", "HEAD").code == 0
+
+    @pytest.mark.parametrize(
+        ("pods", "found", "code"),
+        [(0, set(), 0), (1, {"set-reference-locked"}, 1), (None, {"set-reference-changed"}, 0)],
+    )
+    def test_with_the_cluster_it_is_known(
+        self, repository: Path, tmp_path: Path, pods: int | None, found: set[str], code: int
+    ) -> None:
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), topology("other"), clique_set("rack", named="other"))
+        live = [live_topology(), live_topology("other"), live_set()]
+        file = state(tmp_path, *live, live_clique(pods)) if pods is not None else None
+        arguments = ["--base", "HEAD", *(["--cluster-state", file] if file else [])]
+        assert set(rules(root, *arguments)) == found
+        assert kubectl_tas("validate", "-C", root, *arguments).code == code
+
+    def test_several_clusters_leave_it_open(self, repository: Path, tmp_path: Path) -> None:
+        def sets(named: str) -> list[str]:
+            return [clique_set("rack", name=f"on-{x}", named=named, labels=of(x)) for x in "ab"]
+
+        root = two_clusters(repository, topology(), topology("other"), *sets("racks"))
+        commit(root)
+        two_clusters(root, topology(), topology("other"), *sets("other"))
+        file = state(tmp_path, live_topology(), live_topology("other"))
+        result = kubectl_tas("validate", "-C", root, "--base", "HEAD", "--cluster-state", file)
+        assert result.out.count("[set-reference-changed]") == 2
+        assert "This repository is for several clusters; nothing tells which one was read." in result.out
 
 
 LEGAL = {

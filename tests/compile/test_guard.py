@@ -11,7 +11,7 @@ from kubectl_tas.compile import guard as guard_module
 from kubectl_tas.compile.guard import MAX_ENTRIES
 from tests.support.admission import MAX_EXPRESSION, Object, Request, refusals, violations
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN
+from tests.support.golden import GOLDEN, case_input
 
 CASE = GOLDEN / "manifests/guard"
 KINDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
@@ -34,7 +34,7 @@ def policies(root: Path, *arguments: str) -> list[Object]:
 @pytest.fixture(scope="module")
 def guard() -> list[Object]:
     """What guards the namespace ml."""
-    return policies(CASE / "input", "--backend", "prod")
+    return policies(case_input(CASE), "--backend", "prod")
 
 
 def container(gpus: int | str | None) -> Object:
@@ -156,13 +156,13 @@ def test_refused(name: str, guard: list[Object]) -> None:
 
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_a_server_takes_the_policies(backend: str) -> None:
-    items = policies(CASE / "input", "--backend", backend)
+    items = policies(case_input(CASE), "--backend", backend)
     assert sorted(item["kind"] for item in items) == [KINDS[0]] * 2 + [KINDS[1]] * 2
     assert [violations(item) for item in items] == [[]] * 4
 
 
 def test_the_names_of_the_scheduler_count(guard: list[Object]) -> None:
-    lab = policies(CASE / "input", "--backend", "lab")
+    lab = policies(case_input(CASE), "--backend", "lab")
     ours = Request("pods", pod(None, None, scheduler="kai-lab").new, namespace="lab")
     theirs = Request("pods", pod(None, None, scheduler="kai-scheduler").new, namespace="lab")
     assert (refusals(lab, ours), refusals(lab, theirs)) == ([NO_QUEUE], [])
@@ -171,7 +171,7 @@ def test_the_names_of_the_scheduler_count(guard: list[Object]) -> None:
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_what_is_rendered_is_taken(backend: str) -> None:
     """The guard lets by what comes from the repository."""
-    objects = stream(CASE / "input", "--backend", backend)
+    objects = stream(case_input(CASE), "--backend", backend)
     classes = {item["metadata"]["name"]: item["value"] for item in objects if item["kind"] == "PriorityClass"}
     for item in objects:
         if item["kind"] == "Pod":
@@ -203,7 +203,7 @@ class TestWhen:
         assert not (team / "manifests/guard").exists()
 
     def test_not_for_another_scheduler(self) -> None:
-        assert policies(CASE / "input", "--backend", "plain") == []
+        assert policies(case_input(CASE), "--backend", "plain") == []
 
     def test_not_for_a_cluster_without_pools(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: a, namespace: a}, {name: b}]\n"

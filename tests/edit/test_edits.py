@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_tas.cli.session import open_session
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.golden import EXAMPLES, GOLDEN, cases
+from tests.support.golden import EXAMPLES, case_input, cases
 from tests.support.rendered import files_below
 
 
@@ -65,18 +65,17 @@ def test_dry_run_writes_nothing(case: Path, repository: Path) -> None:
     assert file.read_bytes() == before(case).read_bytes()
 
 
-REPOSITORIES = {
-    path.relative_to(base.parent).as_posix(): path
-    for base, pattern in ((EXAMPLES, "*"), (GOLDEN, "manifests/*/input"), (GOLDEN, "commands/*/input"))
-    for path in sorted(base.glob(pattern))
-    if path.is_dir()
-}
+REPOSITORIES = [
+    *(path for path in sorted(EXAMPLES.iterdir()) if path.is_dir()),
+    *(case for case in cases("manifests") if not (EXAMPLES / case.name).is_dir()),
+    *(case for case in cases("commands") if (case / "input").is_dir()),
+]
 
 
-@pytest.mark.parametrize("name", REPOSITORIES)
-def test_an_edit_that_changes_nothing_leaves_every_byte(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", REPOSITORIES, ids=lambda source: f"{source.parent.name}/{source.name}")
+def test_an_edit_that_changes_nothing_leaves_every_byte(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "repository"
-    shutil.copytree(REPOSITORIES[name], root)
+    shutil.copytree(source if source.parent == EXAMPLES else case_input(source), root)
     assert_nothing_changes(root)
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -379,7 +380,7 @@ class TestDrain:
             kubectl.answers(later[len(slept)][0], [])
             slept.append(seconds)
 
-        monkeypatch.setattr(commands.time, "sleep", sleep)
+        monkeypatch.setattr(commands, "time", SimpleNamespace(sleep=sleep))
         result = run(draining, "drain --watch")
         assert (result.code, slept) == (0, [7200, 7200, 7200])
         assert result.out == (
@@ -402,7 +403,7 @@ class TestDrain:
             kubectl.answers([queue(A, 0), queue(B, 0)], [])
             slept.append(number)
 
-        monkeypatch.setattr(commands.time, "sleep", sleep)
+        monkeypatch.setattr(commands, "time", SimpleNamespace(sleep=sleep))
         assert run(draining, "drain --watch").code == 0
         assert slept == [seconds]
 
@@ -412,7 +413,7 @@ class TestDrain:
         def interrupt(_: float) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(commands.time, "sleep", interrupt)
+        monkeypatch.setattr(commands, "time", SimpleNamespace(sleep=interrupt))
         before = content(draining)
         result = run(draining, "drain --watch")
         assert (result.code, result.err.splitlines()[-1]) == (130, "interrupted")
@@ -432,7 +433,9 @@ class TestDrain:
     def test_watch_says_what_went_wrong(
         self, draining: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(commands.time, "sleep", lambda _: kubectl.fails("the connection was refused"))
+        monkeypatch.setattr(
+            commands, "time", SimpleNamespace(sleep=lambda _: kubectl.fails("the connection was refused"))
+        )
         result = run(draining, "drain --watch")
         assert result.code == 3
         assert "error: cannot tell whether anything runs there: the cluster cannot be reached: " in result.err

@@ -41,10 +41,23 @@ def test_preemptible_and_not(tmp_path: Path) -> None:
     assert usage(tmp_path, queue("q", "12", "8")) == QueueUsage(12, 8, 0)
 
 
-def test_a_queue_without_status(tmp_path: Path) -> None:
-    for status in ({}, {"status": None}, {"status": {}}, {"status": {"allocated": None}}):
+def test_a_status_without_what_is_empty(tmp_path: Path) -> None:
+    """KAI leaves out what is empty: that is the status of a queue whose work has ended."""
+    for status in ({"status": {}}, {"status": {"allocated": None}}, {"status": {"allocated": {"cpu": "1"}}}):
         found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, **status})
-        assert (found, found.in_use) == (QueueUsage(0, 0, 0), False)
+        assert (found, found.in_use, found.used) == (QueueUsage(0, 0, 0), False, 0)
+
+
+def test_a_queue_without_status(tmp_path: Path) -> None:
+    for status in ({}, {"status": None}):
+        found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, **status})
+        assert (found.in_use, found.used, found.doubt) == (None, None, "it has no status")
+
+
+def test_less_than_nothing(tmp_path: Path) -> None:
+    for amount in (-1, "-1", "-500m", -0.5, "-1Gi"):
+        found = usage(tmp_path, queue("q", 0, amount))
+        assert (found.in_use, found.used) == (None, None)
 
 
 RUNNING: dict[str, tuple[dict[str, Any], bool]] = {

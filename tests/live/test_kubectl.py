@@ -11,8 +11,8 @@ from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.kubectl import FakeKubectl, pod_group, queue
 
 A, SHARED = "osmo-pool-default-team--a", "osmo-pool-default-team--shared"
-GET_QUEUES = "get queues.scheduling.run.ai -o json"
-GET_POD_GROUPS = "get podgroups.scheduling.run.ai -A -o json"
+GET_QUEUES = "--request-timeout=30s get queues.scheduling.run.ai -o json"
+GET_POD_GROUPS = "--request-timeout=30s get podgroups.scheduling.run.ai -A -o json"
 WORKFLOW = """\
 workflow: {name: w, pool: team--a, tasks: [{name: t, image: i}]}
 resources: {default: {gpu: 4}}
@@ -39,11 +39,13 @@ COMMANDS = {
 }
 FLAGS = {
     "": ("", "-A"),
-    "--context prod": ("--context prod ", "-A"),
-    "--kubeconfig /etc/k": ("--kubeconfig /etc/k ", "-A"),
-    "--kubeconfig /etc/k --context prod": ("--context prod --kubeconfig /etc/k ", "-A"),
-    "-n ml": ("", "-n ml"),
-    "--namespace ml --context prod": ("--context prod ", "-n ml"),
+    "--context prod": ("--context=prod ", "-A"),
+    "--context=--kubeconfig=x": ("--context=--kubeconfig=x ", "-A"),
+    "--kubeconfig /etc/k": ("--kubeconfig=/etc/k ", "-A"),
+    "--kubeconfig /etc/k --context prod": ("--context=prod --kubeconfig=/etc/k ", "-A"),
+    "-n ml": ("", "--namespace=ml"),
+    "--namespace=-A": ("", "--namespace=-A"),
+    "--namespace ml --context prod": ("--context=prod ", "--namespace=ml"),
 }
 
 
@@ -54,8 +56,8 @@ def test_arguments(command: str, flags: str, team: Path, kubectl: FakeKubectl) -
     assert result.code == 0, result
     access, scope = FLAGS[flags]
     assert kubectl.calls == [
-        f"{access}get queues.scheduling.run.ai -o json",
-        f"{access}get podgroups.scheduling.run.ai {scope} -o json",
+        f"{access}--request-timeout=30s get queues.scheduling.run.ai -o json",
+        f"{access}--request-timeout=30s get podgroups.scheduling.run.ai {scope} -o json",
     ]
 
 
@@ -65,7 +67,7 @@ def test_drain_asks_only_where_something_drains(team: Path, kubectl: FakeKubectl
     write(team, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})
     result = kubectl_tas("subpool", "drain", "--context", "x", cwd=team)
     assert (result.code, result.out, result.err) == (0, "", "team--a: still DELETING\n")
-    assert kubectl.calls == [f"--context x {GET_QUEUES}", f"--context x {GET_POD_GROUPS}"]
+    assert kubectl.calls == [f"--context=x {GET_QUEUES}", f"--context=x {GET_POD_GROUPS}"]
 
 
 def test_nothing_is_asked_that_is_told(team: Path, kubectl: FakeKubectl) -> None:

@@ -1,7 +1,8 @@
-"""Reading a revision: the same files as a checkout has, and nothing is touched."""
+"""Every kind of repository that git makes can be compared with; what cannot is told why."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,142 +10,200 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.git import GitSource
-from kubectl_tas.load.source import FolderSource, RawFile
-from kubectl_tas.model.config import DEFAULT_SOURCES
+from kubectl_tas.load.revision import checked_out
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
+from tests.support.process import as_nobody
 
 
-def files_of(source: GitSource | FolderSource, *folders: str) -> tuple[RawFile, ...]:
-    return source.files(folders or DEFAULT_SOURCES, exclude="manifests")
+def paths_at(root: Path, name: str = "HEAD") -> list[str]:
+    """The files of a revision."""
+    with checked_out(root, name) as source:
+        return [item.path for item in source.files((".",), exclude="manifests")]
 
 
-@pytest.fixture
-def committed(repository: Path) -> Path:
-    """A repository in git whose one subpool is there."""
-    write(repository, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n", "pools/team.yaml": pool()})
-    write(repository, {"subpools/a.yaml": subpool("a", 10)})
-    commit(repository)
-    return repository
+def with_a_past(root: Path) -> Path:
+    """A repository whose last commit but one has a subpool that the last lacks."""
+    write(root, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)})
+    commit(root)
+    (root / "subpools/a.yaml").unlink()
+    commit(root)
+    return root
 
 
-def test_same_as_a_checkout(committed: Path) -> None:
-    odd = {
-        "pools/nested/deep.yml": "a: 1\n",
-        "pools/.hidden/x.yaml": "a: 1\n",
-        "pools/.x.yaml": "a: 1\n",
-        "pools/other.json": "{}",
-        "pools/readme.md": "no",
-        "pools/é ü.yaml": "a: ö\n",
-        'pools/"quoted".yaml': "a: 1\n",
-        "workflows/crlf.yaml": "a: 1\r\nb: 2\r\n",
-        "elsewhere/x.yaml": "a: 1\n",
-    }
-    write(committed, odd)
-    (committed / "pools/binary.yaml").write_bytes(b"\xff\x00\xfe")
-    commit(committed)
-    source, folder = GitSource(committed, "HEAD"), FolderSource(committed)
-    assert files_of(source) == files_of(folder)
-    assert [item.path for item in files_of(source)][:3] == [
-        'pools/"quoted".yaml',
-        "pools/binary.yaml",
-        "pools/nested/deep.yml",
-    ]
-    assert source.config() == folder.config()
-    assert files_of(source, ".") == files_of(folder, ".")
-    for name in ("pools", "elsewhere", "absent", "tas.yaml", ".", "pools/nested"):
-        assert source.has_folder(name) == folder.has_folder(name), name
+def assert_past_of(root: Path, before: str = "HEAD~1", now: str = "HEAD") -> None:
+    assert paths_at(root, before) == ["pools/team.yaml", "subpools/a.yaml"]
+    assert paths_at(root, now) == ["pools/team.yaml"]
 
 
-def test_links(committed: Path) -> None:
-    for name, target in {
-        "workflows/file.yaml": "../pools/team.yaml",
-        "workflows/chain.yaml": "file.yaml",
-        "workflows/folder": "../pools",
-        "workflows/out.yaml": "../../outside.yaml",
-        "workflows/gone.yaml": "nowhere.yaml",
-        "workflows/self.yaml": "self.yaml",
-        "workflows/round": "../workflows",
-        "topologies": "pools",
-    }.items():
-        (committed / name).parent.mkdir(exist_ok=True)
-        (committed / name).symlink_to(target)
-    (committed.parent / "outside.yaml").write_text("a: 1\n")
-    commit(committed)
-    source, folder = GitSource(committed, "HEAD"), FolderSource(committed)
-    found = {item.path: item for item in files_of(source)}
-    assert found["workflows/file.yaml"].content == found["workflows/folder/team.yaml"].content == pool().encode()
-    assert found["workflows/chain.yaml"].content == found["topologies/team.yaml"].content == pool().encode()
-    problems = {path: item.problem.rule.code for path, item in found.items() if item.problem}
-    assert problems == {
-        "workflows/out.yaml": "file-outside-repository",
-        "workflows/gone.yaml": "file-not-regular",
-        "workflows/self.yaml": "file-not-regular",
-    }
-    assert {item.path for item in files_of(folder) if "self" not in item.path} <= found.keys()
+class TestKindsOfRepositories:
+    def test_sha256(self, repository: Path) -> None:
+        git(repository, "init", "--quiet", "--initial-branch=main", "--object-format=sha256")
+        with_a_past(repository)
+        assert_past_of(repository)
+        assert_past_of(repository, git(repository, "rev-parse", "HEAD~1"), "main")
 
+    def test_reftable(self, repository: Path) -> None:
+        done = subprocess.run(["git", "init", "-q", "-b", "main", "--ref-format=reftable", repository], check=False)
+        if done.returncode:
+            pytest.skip("this git knows no reftable")
+        with_a_past(repository)
+        assert_past_of(repository)
+        git(repository, "worktree", "add", "-q", "../linked", "HEAD~1")
+        assert_past_of(repository.parent / "linked", "HEAD", "main")
 
-def test_a_large_file_is_not_read(committed: Path) -> None:
-    write(committed, {"pools/large.yaml": "#" * (4 * 1024 * 1024 + 1)})
-    commit(committed)
-    (large,) = [item for item in files_of(GitSource(committed, "HEAD")) if item.problem]
-    assert large.path == "pools/large.yaml"
-    assert large.content == b""
+    def test_packed(self, repository: Path) -> None:
+        with_a_past(repository)
+        git(repository, "tag", "v1", "HEAD~1")
+        git(repository, "gc", "--quiet")
+        assert not (repository / ".git/refs/tags/v1").exists()
+        assert_past_of(repository, "v1", "main")
 
+    @pytest.mark.parametrize("folder", ["", "pools"])
+    def test_linked_work_tree(self, repository: Path, folder: str) -> None:
+        with_a_past(repository)
+        linked = repository.parent / "linked"
+        git(repository, "worktree", "add", "--quiet", "-b", "side", str(linked), "HEAD~1")
+        git(linked, "update-ref", "refs/worktree/mine", "HEAD")
+        git(linked, "update-ref", "ORIG_HEAD", "main")
+        if not folder:
+            assert_past_of(linked, "HEAD", "main")
+            assert_past_of(linked, "refs/worktree/mine", "ORIG_HEAD")
+            assert_past_of(repository)
+        assert paths_at(linked / folder) == (["team.yaml"] if folder else ["pools/team.yaml", "subpools/a.yaml"])
 
-def test_below_the_top_of_a_git_repository(tmp_path: Path) -> None:
-    root = write(tmp_path / "git/deep/tas", {"pools/team.yaml": pool()})
-    write(tmp_path / "git", {"pools/other.yaml": pool("other")})
-    commit(tmp_path / "git")
-    assert [item.path for item in files_of(GitSource(root, "HEAD"))] == ["pools/team.yaml"]
+    def test_work_trees_of_a_bare_repository(self, tmp_path: Path) -> None:
+        """As people keep them side by side; what is bare has no files, and its work trees do."""
+        with_a_past(tmp_path / "origin")
+        git(tmp_path, "clone", "--quiet", "--bare", "origin", "project/.bare")
+        (tmp_path / "project/.git").write_text("gitdir: ./.bare\n")
+        git(tmp_path / "project", "worktree", "add", "--quiet", "main")
+        assert_past_of(tmp_path / "project/main")
 
+    def test_submodule(self, tmp_path: Path) -> None:
+        with_a_past(tmp_path / "inner")
+        write(tmp_path / "outer", {"readme.md": "no"})
+        commit(tmp_path / "outer")
+        arguments = ("-c", "protocol.file.allow=always", "submodule", "add", "--quiet", "../inner", "tas")
+        git(tmp_path / "outer", *arguments)
+        commit(tmp_path / "outer")
+        commit(tmp_path / "outer")
+        assert (tmp_path / "outer/tas/.git").is_file()
+        assert_past_of(tmp_path / "outer/tas", "main~1", "main")
 
-def test_a_folder_that_was_not_there_yet(committed: Path) -> None:
-    write(committed, {"later/pools/team.yaml": pool()})
-    source = GitSource(committed / "later", "HEAD")
-    assert files_of(source) == ()
-    assert source.config() is None
+    def test_clone_that_borrows_objects(self, tmp_path: Path) -> None:
+        with_a_past(tmp_path / "cache")
+        git(tmp_path, "clone", "--quiet", "--shared", "cache", "clone")
+        assert (tmp_path / "clone/.git/objects/info/alternates").is_file()
+        assert_past_of(tmp_path / "clone", "origin/main~1", "origin/main")
+        (tmp_path / "clone/.git/objects/info/alternates").write_text("../../../cache/.git/objects\n")
+        assert_past_of(tmp_path / "clone", "origin/main~1", "origin/main")
 
+    def test_separate_git_folder(self, repository: Path) -> None:
+        git(repository, "init", "--quiet", "--initial-branch=main", "--separate-git-dir=../elsewhere")
+        with_a_past(repository)
+        assert_past_of(repository)
 
-def test_an_earlier_revision(committed: Path) -> None:
-    first = git(committed, "rev-parse", "HEAD")
-    git(committed, "tag", "v1")
-    (committed / "subpools/a.yaml").unlink()
-    commit(committed)
-    for name in (first, first[:10], "v1", "HEAD~1", "main~1"):
-        assert [item.path for item in files_of(GitSource(committed, name))] == ["pools/team.yaml", "subpools/a.yaml"]
-    assert [item.path for item in files_of(GitSource(committed, "main"))] == ["pools/team.yaml"]
+    def test_link_to_the_git_folder(self, repository: Path) -> None:
+        with_a_past(repository)
+        (repository / ".git").rename(repository.parent / "elsewhere")
+        (repository / ".git").symlink_to("../elsewhere")
+        assert_past_of(repository)
 
+    def test_detached_and_fetched(self, tmp_path: Path) -> None:
+        """As CI checks out: no branch, and the base only fetched."""
+        with_a_past(tmp_path / "origin")
+        git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{tmp_path}/origin", "clone")
+        git(tmp_path / "clone", "checkout", "--quiet", "--detach")
+        git(tmp_path / "clone", "branch", "--delete", "main")
+        git(tmp_path / "clone", "fetch", "--quiet", "--depth=2", "origin", "main")
+        assert_past_of(tmp_path / "clone", "FETCH_HEAD~1", "origin/main")
 
-def test_nothing_is_touched(committed: Path) -> None:
-    write(committed, {"subpools/b.yaml": subpool("b", 1), "subpools/a.yaml": subpool("a", 20)})
-    git(committed, "add", "subpools/a.yaml")
-    (committed / "pools/team.yaml").write_text(pool(guarantee=90))
-    files = [path for path in committed.rglob("*") if path.is_file()]
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino, path.read_bytes()) for path in files}
-    assert kubectl_tas("validate", "-C", committed, "--base", "HEAD").code == 0
-    assert {path for path in committed.rglob("*") if path.is_file()} == set(files)
-    assert before == {path: (path.stat().st_mtime_ns, path.stat().st_ino, path.read_bytes()) for path in files}
+    def test_head_that_is_a_link(self, repository: Path) -> None:
+        with_a_past(repository)
+        (repository / ".git/HEAD").unlink()
+        (repository / ".git/HEAD").symlink_to("refs/heads/main")
+        assert_past_of(repository)
+
+    def test_replaced_commits_count_as_they_were(self, repository: Path) -> None:
+        with_a_past(repository)
+        git(repository, "replace", "HEAD", "HEAD~1")
+        assert_past_of(repository, git(repository, "--no-replace-objects", "rev-parse", "HEAD~1"))
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+    def test_of_another_user(self, repository: Path) -> None:
+        """As in a container whose user is not the one that checked out; nothing is run, so nobody need be trusted."""
+        with_a_past(repository)
+        for path in (repository, *repository.rglob("*")):
+            os.chown(path, 12345, 12345)
+        assert_past_of(repository)
+
+    def test_dot_git_that_is_no_repository(self, repository: Path) -> None:
+        """git looks further up, too."""
+        with_a_past(repository)
+        (write(repository / "deep", {"x.yaml": "a: 1"}) / ".git").mkdir()
+        commit(repository)
+        assert paths_at(repository / "deep") == ["x.yaml"]
+
+    @pytest.mark.parametrize("variables", [{"GIT_DIR": "elsewhere"}, {"GIT_INDEX_FILE": "/dev/null"}])
+    def test_variables_of_git_do_not_matter(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+    ) -> None:
+        with_a_past(repository)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        assert_past_of(repository)
+
+    @pytest.mark.parametrize("folder", [".", "deep/tas"])
+    def test_hooks_of_git_may_run_it(self, tmp_path: Path, folder: str) -> None:
+        """A hook runs with git's own variables set, which name the repository that it runs for."""
+        root = write(tmp_path / "git" / folder, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)})
+        commit(tmp_path / "git")
+        hook = tmp_path / "git/.git/hooks/pre-commit"
+        hook.parent.mkdir(exist_ok=True)
+        program = f"env PYTHONPATH={ROOT} GIT_DIR=.git {sys.executable} -m kubectl_tas"
+        hook.write_text(f"#!/bin/sh\nexec {program} validate -C {folder} --base HEAD\n")
+        hook.chmod(0o755)
+        (root / "subpools/a.yaml").unlink()
+        with pytest.raises(subprocess.CalledProcessError) as caught:
+            commit(tmp_path / "git")
+        assert "[subpool-removed]" in caught.value.stdout + caught.value.stderr
 
 
 class TestFailures:
+    @pytest.fixture
+    def committed(self, repository: Path) -> Path:
+        return with_a_past(repository)
+
     def test_unknown_revision(self, committed: Path) -> None:
         result = kubectl_tas("validate", "-C", committed, "--base", "nowhere")
         assert result.code == 3
-        assert 'git knows no revision "nowhere"' in result.err
+        assert 'git knows no revision "nowhere"\n' in result.err
         assert "shallow" not in result.err
 
-    @pytest.mark.parametrize("name", ["--all", "-h", "HEAD:pools", "", "HEAD^{tree}"])
+    @pytest.mark.parametrize(
+        "name", ["--all", "-h", "--git-dir=x", "HEAD:pools", "", "HEAD^{tree}", ":0:tas.yaml", "main..HEAD", "^HEAD"]
+    )
     def test_what_is_no_commit(self, committed: Path, name: str) -> None:
         with pytest.raises(TasError, match="git knows no revision"):
-            GitSource(committed, name)
+            paths_at(committed, name)
+
+    @pytest.mark.parametrize("name", ["\x1b[2J", "HEAD\n", "main\0", "\udcff", "\u202emain"])
+    def test_unprintable_revision(self, committed: Path, name: str) -> None:
+        result = kubectl_tas("validate", "-C", committed, "--base", name)
+        assert result.code == 3
+        assert "cannot be printed" in result.err
+        assert name not in result.err
+
+    def test_upstream(self, committed: Path) -> None:
+        """Which branch is meant stands in the configuration, which is not read."""
+        with pytest.raises(TasError, match=r'knows no revision "@\{u\}": no upstream') as caught:
+            paths_at(committed, "@{u}")
+        assert "origin/NAME" in caught.value.hint
 
     def test_shallow_clone(self, committed: Path, tmp_path: Path) -> None:
-        first = git(committed, "rev-parse", "HEAD")
-        (committed / "subpools/a.yaml").unlink()
-        commit(committed)
+        first = git(committed, "rev-parse", "HEAD~1")
         clone = tmp_path / "clone"
         git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{committed}", str(clone))
         result = kubectl_tas("validate", "-C", clone, "--base", first)
@@ -156,11 +215,28 @@ class TestFailures:
         assert result.code == 1
         assert "[subpool-removed]" in result.out
 
+    @pytest.mark.parametrize("kept", ["blob:none", "tree:0"])
+    def test_partial_clone(self, committed: Path, tmp_path: Path, kept: str) -> None:
+        """Nothing is fetched behind the user's back; the hint that is given works."""
+        git(committed, "config", "uploadpack.allowFilter", "true")
+        clone = tmp_path / "clone"
+        git(tmp_path, "clone", "--quiet", f"--filter={kept}", f"file://{committed}", str(clone))
+        result = kubectl_tas("validate", "-C", clone, "--base", "HEAD~1")
+        assert result.code == 3
+        assert "git" in result.err
+        command = result.err.partition("with: git ")[2].split()
+        git(clone, *command)
+        assert_past_of(clone)
+
     def test_no_git_repository(self, tmp_path: Path) -> None:
         root = write(tmp_path, {"pools/team.yaml": pool()})
         result = kubectl_tas("validate", "-C", root, "--base", "HEAD")
         assert result.code == 3
         assert "is in no git repository" in result.err
+
+    def test_part_of_a_git_repository(self, committed: Path) -> None:
+        with pytest.raises(TasError, match="it is a part of one"):
+            paths_at(committed / ".git/refs")
 
     def test_no_commit_yet(self, repository: Path) -> None:
         write(repository, {"pools/team.yaml": pool()})
@@ -173,38 +249,68 @@ class TestFailures:
         monkeypatch.setenv("PATH", str(tmp_path))
         result = kubectl_tas("validate", "-C", committed, "--base", "HEAD")
         assert result.code == 3
-        assert "git" in result.err
+        assert "cannot run git" in result.err
 
     def test_content_that_is_missing(self, committed: Path) -> None:
         name = git(committed, "rev-parse", "HEAD:pools/team.yaml")
         (committed / ".git/objects" / name[:2] / name[2:]).unlink()
+        with pytest.raises(TasError, match=f"git lacks the content of {name}") as caught:
+            paths_at(committed)
+        assert "git fsck" in caught.value.hint
+
+    def test_content_that_is_damaged(self, committed: Path) -> None:
+        name = git(committed, "rev-parse", "HEAD:pools/team.yaml")
+        path = committed / ".git/objects" / name[:2] / name[2:]
+        path.chmod(0o600)
+        path.write_bytes(path.read_bytes()[:-9])
         with pytest.raises(TasError, match="git"):
-            files_of(GitSource(committed, "HEAD"))
+            paths_at(committed)
 
-    def test_broken_documents_of_the_past_do_not_matter(self, committed: Path) -> None:
-        write(committed, {"pools/broken.yaml": "kind: [\n"})
-        commit(committed)
-        (committed / "pools/broken.yaml").unlink()
-        assert kubectl_tas("validate", "-C", committed, "--base", "HEAD").code == 0
+    @pytest.mark.parametrize(
+        ("pointer", "said"),
+        [
+            ("gitdir: absent\n", "which is none"),
+            ("gitdir: pools\n", "which is none"),
+            ("gitdir: loop/x\n", "symbolic links"),
+            ("gitdir: \0x", "which is none"),
+            ("nonsense", "names no folder"),
+        ],
+    )
+    def test_broken_pointer(self, committed: Path, pointer: str, said: str) -> None:
+        """Never the repository around it, which somebody else may own."""
+        (write(committed / "deep", {"x.yaml": "a: 1"}) / ".git").write_text(pointer)
+        (committed / "deep/loop").symlink_to("loop")
+        with pytest.raises(TasError, match=said):
+            paths_at(committed / "deep")
 
-    def test_what_cannot_be_read_now_is_not_called_gone(self, committed: Path) -> None:
-        write(committed, {"subpools/a.yaml": "kind: [\n"})
-        result = kubectl_tas("validate", "-C", committed, "--base", "HEAD")
-        assert "[yaml-syntax]" in result.out
-        assert "[subpool-removed]" not in result.out
+    @pytest.mark.parametrize(
+        ("settings", "said"),
+        [
+            ("[core]\n\trepositoryformatversion = 2\n", "has the version 2"),
+            ("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tfuture = yes\n", "uses future = yes"),
+            ("[extensions]\n\trefStorage = future\n", "uses refstorage = future"),
+            ("[core]\n\tworktree = ../../elsewhere\n", "its files lie in ../../elsewhere"),
+            ("[core\n", "bad config"),
+        ],
+    )
+    def test_settings_that_are_not_understood(self, committed: Path, settings: str, said: str) -> None:
+        (committed / ".git/config").write_text(settings)
+        with pytest.raises(TasError, match=said):
+            paths_at(committed)
 
+    def test_repository_without_settings(self, committed: Path) -> None:
+        (committed / ".git/config").unlink()
+        assert_past_of(committed)
+        (committed / ".git/config").write_text("[core]\n\trepositoryformatversion = 1\n[extensions]\n\tnoop = x\n")
+        assert_past_of(committed)
 
-@pytest.mark.parametrize("folder", [".", "deep/tas"])
-def test_hooks_of_git_may_run_it(tmp_path: Path, folder: str) -> None:
-    """A hook runs with git's own variables set, which name the repository that it runs for."""
-    root = write(tmp_path / "git" / folder, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)})
-    commit(tmp_path / "git")
-    hook = tmp_path / "git/.git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    program = f"env PYTHONPATH={ROOT} GIT_DIR=.git {sys.executable} -m kubectl_tas"
-    hook.write_text(f"#!/bin/sh\nexec {program} validate -C {folder} --base HEAD\n")
-    hook.chmod(0o755)
-    (root / "subpools/a.yaml").unlink()
-    with pytest.raises(subprocess.CalledProcessError) as caught:
-        commit(tmp_path / "git")
-    assert "[subpool-removed]" in caught.value.stdout + caught.value.stderr
+    def test_git_folder_that_may_not_be_read(self, reachable: Path) -> None:
+        """It is not passed over for a repository further up."""
+        with_a_past(reachable)
+        inner = with_a_past(write(reachable / "inner", {}))
+        for path in (reachable, *reachable.rglob("*")):
+            path.chmod(0o777)
+        assert_past_of(inner)  # imports what it needs while this process may still read the package
+        (inner / ".git").chmod(0)
+        with as_nobody(), pytest.raises(TasError, match=r"cannot read .*/inner/\.git: Permission denied"):
+            paths_at(inner)

@@ -283,3 +283,50 @@ def test_valid_document_becomes_its_model() -> None:
     assert isinstance(model, Pool)
     assert model.spec.resources.gpu.guarantee == 8
     assert not found
+
+
+ENVIRONMENT = TASK.replace("image: i}", "image: i, environment: {@: x}}")
+
+
+@pytest.mark.parametrize("name", ["A", "a.b-c", "1", "A B", "~", "0.5"])
+def test_variable_that_kubernetes_accepts(name: str) -> None:
+    assert findings(ENVIRONMENT.replace("@", f'"{name}"')) == []
+
+
+@pytest.mark.parametrize("name", ["A=B", "=", "\u00e9", r"A\0", r"\t", r"A\n", r"\x7f"])
+def test_variable_that_kubernetes_refuses(name: str) -> None:
+    place, rule, message, _ = only(ENVIRONMENT.replace("@", f'"{name}"'))
+    assert (place, rule) == ("5:39", "invalid-value")
+    assert message.startswith(
+        "a key in workflow.tasks[0].environment must be the name of a variable: printable ASCII without '=', not "
+    )
+
+
+def test_variable_without_a_name() -> None:
+    message = 'a key in workflow.tasks[0].environment must not be empty, not ""'
+    assert only(ENVIRONMENT.replace("@", '""')) == ("5:39", "invalid-value", message, "")
+
+
+@pytest.mark.parametrize("image", [" ", " i", "i ", "a b", r"i\n", r"\0", "\u00a0i"])
+def test_image_with_blanks(image: str) -> None:
+    place, rule, message, _ = only(TASK.replace("image: i", f'image: "{image}"'))
+    assert (place, rule) == ("5:22", "invalid-value")
+    assert message.startswith(
+        "workflow.tasks[0].image must be an image such as busybox:1.37: printable ASCII without blanks, not "
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (POOL.replace("team", '"a\\0"'), "metadata.name"),
+        (POOL + 'spec: {description: "\\0"}\n', "spec.description"),
+        (CONFIG + 'spec: {sources: ["a\\0b"]}\n', "spec.sources[0]"),
+        (CONFIG + 'spec: {output: "a\\0b"}\n', "spec.output"),
+        (TASK.replace("image: i", 'image: i, args: ["\\0"]'), "workflow.tasks[0].args[0]"),
+        (TASK.replace("image: i", 'image: i, environment: {A: "\\0"}'), "workflow.tasks[0].environment.A"),
+    ],
+)
+def test_character_that_no_container_can_be_given(text: str, field: str) -> None:
+    _, rule, message, _ = only(text)
+    assert (rule, message.partition(",")[0]) == ("invalid-value", f"{field} must not hold the character NUL")

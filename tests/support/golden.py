@@ -1,19 +1,22 @@
-"""Goldens: a case is a folder under golden/, its expectations are plain files in it.
+"""Goldens: a case is a folder under golden/, its expectations are plain files in it; golden/README.md says more.
 
-A case's input is its folder ``input``, or the repository under examples/ that bears the case's name.
 ``pytest --snapshot-update`` writes the expectations.
 """
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from syrupy.data import SnapshotCollections
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
-ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "golden"
+from tools.goldens import GOLDEN, ROOT, find, lay_out, read
+
 EXAMPLES = ROOT / "examples"
 
 
@@ -44,13 +47,32 @@ def at(path: Path) -> type[SingleFileSnapshotExtension]:
 
 def cases(*group: str) -> list[Path]:
     """The case folders of a group, such as ``golden/manifests``, sorted."""
-    return sorted(path for path in GOLDEN.joinpath(*group).iterdir() if path.is_dir())
+    folder = GOLDEN.joinpath(*group)
+    return [case for case in find(folder) if case.parent == folder]
+
+
+def rule_cases() -> list[Path]:
+    """The cases of all rules, each a folder in the folder of its rule."""
+    return find(GOLDEN / "rules")
+
+
+def name_of(case: Path) -> str:
+    """A case's place below golden/, without its group: the name of its tests."""
+    return case.relative_to(GOLDEN).as_posix().partition("/")[2]
+
+
+@cache
+def laid_out(case: Path) -> Path:
+    """A folder with all of a case: ``input``, and what else it has. For reading only."""
+    folder = Path(tempfile.mkdtemp(prefix="golden-"))
+    atexit.register(shutil.rmtree, folder)
+    lay_out(read(case), folder)
+    return folder
 
 
 def case_input(case: Path) -> Path:
-    """The repository that a case is about."""
-    own = case / "input"
-    return own if own.is_dir() else EXAMPLES / case.name
+    """The repository that a case is about. For reading only."""
+    return laid_out(case) / "input"
 
 
 def assert_files(snapshot: Any, folder: Path, files: dict[str, str], *, update: bool) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.support.cli import Result, kubectl_tas
-from tests.support.golden import case_input
+from tests.support.golden import laid_out
 
 _AS = ("-c", "user.name=tester", "-c", "user.email=tester@example.com", "-c", "commit.gpgsign=false")
 
@@ -27,11 +27,12 @@ def commit(root: Path, message: str = "state") -> None:
 
 
 def validate_case(case: Path, folder: Path) -> Result:
-    """``validate`` on a case. Where it has a folder ``base``, that is the state before, which lies in git; where it
-    has a ``cluster.json``, that is the state of the cluster.
+    """``validate`` on a case. Where it has a ``base``, that is the state before, which lies in git; where it has a
+    ``cluster.json``, that is the state of the cluster.
     """
     arguments: list[str | Path] = []
-    root = case_input(case)
+    case = laid_out(case)
+    root = case / "input"
     if (case / "base").is_dir():
         shutil.copytree(case / "base", folder / "repository")
         commit(folder / "repository")

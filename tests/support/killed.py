@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from kubectl_tas.emit.plan import TEMPORARY
+from kubectl_tas.emit.disk import TEMPORARY
 from tests.support.cli import kubectl_tas
 
 STEPS = frozenset({"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"})
@@ -56,22 +56,25 @@ def killed_at(step: int, work: Path, before: Path) -> bool:
     shutil.copytree(before / "manifests", work / "manifests")
     child = os.fork()
     if child == 0:
-        die_at(step, str(work / "manifests"))
+        die_at(step)
         os._exit(kubectl_tas("render", "-C", work).code)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status in (0, -signal.SIGKILL), status
     return status != 0
 
 
-def die_at(step: int, folder: str) -> None:
-    """Counts what this process does below ``folder``, and kills it when it is about to do number ``step``."""
+def die_at(step: int) -> None:
+    """Counts what this process changes on disk, and kills it when it is about to do number ``step``.
+
+    The command reaches its files through descriptors of their folders, and so by their bare names.
+    """
     done = 0
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal done
-        if event not in STEPS or not str(arguments[0]).startswith(folder):
+        if event not in STEPS or os.path.isabs(str(arguments[0])):  # noqa: PTH117
             return
-        if event == "open" and arguments[1] == "r":
+        if event == "open" and not arguments[2] & os.O_CREAT:
             return
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -13,7 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
-from kubectl_tas.emit.plan import TEMPORARY
+from kubectl_tas.emit.disk import TEMPORARY
 from tests.support.cli import kubectl_tas
 from tests.support.killed import die_at
 from tests.support.rendered import files_below
@@ -55,7 +55,7 @@ def killed_at(step: int, root: Path, command: list[str]) -> bool:
     """Runs the command in a child that dies before that step; False where the child came to its end."""
     child = os.fork()
     if child == 0:
-        die_at(step, str(root / "subpools"))
+        die_at(step)
         os._exit(kubectl_tas("subpool", *command, "-C", root).code)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status in (0, -signal.SIGKILL), status

@@ -15,7 +15,7 @@ echo "$@" >> "{folder}/calls"
 case "$*" in
   *"get queues.scheduling.run.ai -o json") cat "{folder}/queues" ;;
   *"get podgroups.scheduling.run.ai -A -o json") cat "{folder}/podgroups" ;;
-  *"get podgroups.scheduling.run.ai -n "*" -o json") cat "{folder}/podgroups" ;;
+  *"get podgroups.scheduling.run.ai --namespace="*" -o json") cat "{folder}/podgroups" ;;
   *) echo "error: unknown command" >&2; exit 1 ;;
 esac
 """
@@ -50,14 +50,18 @@ class FakeKubectl:
         (self.folder / "failure").write_text(message)
         self._install(FAILING)
 
+    def runs(self, script: str) -> None:
+        """Does what a shell script says."""
+        self._install("#!/bin/sh\n{script}\n", script=script)
+
     @property
     def calls(self) -> list[str]:
         """The arguments of every call so far."""
         file = self.folder / "calls"
         return file.read_text().splitlines() if file.exists() else []
 
-    def _install(self, script: str) -> None:
-        self.program.write_text(script.format(folder=self.folder))
+    def _install(self, text: str, **values: str) -> None:
+        self.program.write_text(text.format(folder=self.folder, **values))
         self.program.chmod(0o755)
 
 

@@ -1,0 +1,1 @@
+"""Fuzzers: repositories nobody would write in, what the tool does with them judged."""

@@ -1,0 +1,323 @@
+"""What must hold for every input, whatever it is: the one judge of both fuzzers."""
+
+from __future__ import annotations
+
+import re
+import traceback
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fuzz import readers
+from kubectl_tas.cli.session import Session, check_source
+from kubectl_tas.diagnostics import Diagnostic, Location
+from kubectl_tas.emit import text as emitted
+from kubectl_tas.emit.plan import layout
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES, RawFile
+from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.report import text as report
+
+PACKAGE = str(Path(emitted.__file__).parents[1])
+ROOT = Path("/repository")
+MAX_NAME = 255
+"""Bytes of a file's name."""
+PURE_SHARE = 25
+"""One document of so many is also read by a parser of its own, which takes a hundred times as long, and which refuses
+tabs that YAML allows."""
+BREAKS = re.compile("[\x85\u2028\u2029]")
+"""Line breaks of YAML 1.1 alone."""
+TWICE = 4
+"""One repository of so many is compiled a second time."""
+WITHOUT_PLACE = frozenset({"topology-undeployed", "base-unread", "subpool-unknown"})
+"""Rules about no file: what a cluster lacks, what a revision holds, what a command names."""
+WITHOUT_LINE = frozenset({"file-too-large", "file-not-regular", "file-outside-repository", "file-not-text"})
+"""Rules about a file as a whole."""
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal may obey instead of showing it."""
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A promise that was broken."""
+
+    kind: str
+    """Which promise, one of KINDS."""
+    where: str
+    """What tells it from others of its kind."""
+    detail: str
+    """For people."""
+
+    @property
+    def key(self) -> str:
+        """Equal for failures that are most likely one."""
+        return f"{self.kind}: {self.where}"
+
+
+KINDS = (
+    "traceback",
+    "hang",
+    "memory",
+    "crash",
+    "place",
+    "exit-code",
+    "apart",
+    "unrendered",
+    "unstable",
+    "terminal",
+    "path",
+    "edit",
+)
+"""An exception that is no TasError; over 5 seconds; over 1 GiB; a process that died; a finding without a place or
+with one that is not in the file; an exit code outside 0 to 3; output that two readers read apart, or that is not what
+was judged; ``validate`` clean and ``render`` not; rendering again differs; control characters on the terminal;
+a path that is none in the output folder; an edit that changes more than it should."""
+RENDERED, REFUSED, NOTHING, UNABLE = "rendered", "refused with findings", "declares nothing", "unable (TasError)"
+OUTCOMES = (RENDERED, REFUSED, NOTHING, UNABLE)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of an input."""
+
+    outcome: str
+    failures: tuple[Failure, ...] = ()
+
+
+class MemorySource:
+    """The files of a repository that is on no disk."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def config(self) -> RawFile | None:
+        """``tas.yaml``, where there is one."""
+        return RawFile(CONFIG_FILE, self._files[CONFIG_FILE]) if CONFIG_FILE in self._files else None
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether any file is below ``folder``."""
+        base = PurePosixPath(folder).as_posix()
+        return base == "." or any(path.startswith(f"{base}/") for path in self._files)
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
+        bases = [PurePosixPath(folder).as_posix() for folder in folders]
+        found = []
+        for path in sorted(self._files):
+            inside = any(base == "." or path.startswith(f"{base}/") for base in bases)
+            hidden = any(part.startswith(".") for part in path.split("/"))
+            excluded = path == exclude or path.startswith(f"{exclude}/")
+            if inside and not hidden and not excluded and path != CONFIG_FILE and path.endswith(SUFFIXES):
+                found.append(RawFile(path, self._files[path]))
+        return tuple(found)
+
+
+def judge(files: Mapping[str, bytes]) -> Judgement:
+    """Validates a repository and renders it in memory. Raises MemoryError alone."""
+    try:
+        session = check_source(ROOT, MemorySource(files))
+        failures = [*places(session.diagnostics, files), *_printed(session)]
+    except TasError:
+        return Judgement(UNABLE)
+    except MemoryError:
+        raise
+    except Exception as error:
+        return Judgement(REFUSED, (thrown(error),))
+    if session.failed():
+        return Judgement(REFUSED, tuple(failures))
+    twice = zlib.crc32(b"".join(files.values())) % TWICE == 0
+    return _rendered(session, failures, twice=twice)
+
+
+def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judgement:
+    """What becomes of a repository without errors."""
+    try:
+        artifacts = session.artifacts()
+        output = session.fleet.config.output
+        texts = layout(artifacts, output, session.fleet.settings)
+        again = layout(session.artifacts(), output, session.fleet.settings) if twice else texts
+    except TasError as error:
+        failures.append(Failure("unrendered", _shape(error.message), error.message))
+        return Judgement(RENDERED, tuple(failures))
+    except MemoryError:
+        raise
+    except Exception as error:
+        failure = thrown(error)
+        return Judgement(RENDERED, (*failures, Failure("unrendered", failure.where, failure.detail)))
+    failures += _paths(texts, output)
+    failures += _read(session, artifacts, texts)
+    if again != texts:
+        failures.append(Failure("unstable", "layout", "two layouts of one fleet differ"))
+    return Judgement(RENDERED if artifacts else NOTHING, tuple(failures))
+
+
+def thrown(error: BaseException) -> Failure:
+    """An exception, told from others by its type and the innermost frame of the package."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith(PACKAGE)] or list(frames)
+    frame = own[-1]
+    name = frame.filename.removeprefix(PACKAGE).lstrip("/")
+    detail = "".join(traceback.format_exception(error)[-12:])
+    return Failure("traceback", f"{type(error).__name__} in {name}:{frame.name}", detail)
+
+
+def places(diagnostics: Sequence[Diagnostic], files: Mapping[str, bytes]) -> Iterator[Failure]:
+    """Findings without a place, and with one that is none."""
+    for diagnostic in diagnostics:
+        code = diagnostic.rule.code
+        if diagnostic.location is None:
+            if code not in WITHOUT_PLACE:
+                yield Failure("place", f"{code} has none", diagnostic.message)
+            continue
+        for place in (diagnostic.location, *(item.location for item in diagnostic.related if item.location)):
+            wrong = _wrong_place(place, files, code)
+            if wrong:
+                yield Failure("place", f"{code}: {wrong}", f"{place}: {diagnostic.message}")
+
+
+def _wrong_place(place: Location, files: Mapping[str, bytes], code: str) -> str | None:
+    content = files.get(place.path)
+    if content is None:
+        return None if any(path.startswith(f"{place.path}/") for path in files) else "no such file"
+    if place.line == 0:
+        return None if code in WITHOUT_LINE else "no line"
+    lines = _lines(content)
+    if not 1 <= place.line <= len(lines):
+        return "a line beyond the file"
+    line = lines[place.line - 1]
+    if not 1 <= place.column <= len(line) + 1:
+        return "a column beyond the line"
+    if place.source and place.source != line:
+        return "another line than it shows"
+    return None
+
+
+@lru_cache(maxsize=64)
+def _lines(content: bytes) -> list[str]:
+    return _LINE_BREAK.split(content.decode("utf-8", "replace").removeprefix("\ufeff"))
+
+
+def _printed(session: Session) -> Iterator[Failure]:
+    """What the report would send to a terminal."""
+    shown = report.render(session.diagnostics, session.files)
+    raw = RAW.search(shown)
+    if raw:
+        around = shown[max(0, raw.start() - 60) : raw.end() + 20]
+        yield Failure("terminal", f"U+{ord(raw[0]):04X} in a report", repr(around))
+
+
+def _paths(texts: Mapping[str, str], output: str) -> Iterator[Failure]:
+    for path in texts:
+        parts = path.split("/")
+        if not path.startswith(f"{PurePosixPath(output).as_posix()}/") or ".." in parts:
+            yield Failure("path", "outside of the output folder", path)
+        elif not path.isprintable() or any(len(part.encode("utf-8", "replace")) > MAX_NAME for part in parts):
+            yield Failure("path", "a name that no disk takes", path)
+        elif any(part.casefold() == ".git" for part in parts):
+            yield Failure("path", "in git's own folder", path)
+
+
+def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, str]) -> Iterator[Failure]:
+    """What several readers make of what is emitted."""
+    for path, text in texts.items():
+        told = read_apart(text)
+        if told is not None:
+            where, what = told
+            kind = path.rpartition("/")[0].rpartition("/")[2]
+            yield Failure("apart", where, f"{kind}: {what}\n{text[:3000]}")
+    for artifact in artifacts:
+        found = _data(emitted.document(artifact))
+        if isinstance(found, str):
+            yield Failure("apart", f"YAML 1.2 does not read it: {_shape(found)}", found)
+        elif isinstance(artifact.manifest, PassThrough):
+            yield from _judged(session, artifact, found)
+        elif not isinstance(found, dict) or found.get("metadata", {}).get("name") != artifact.manifest.metadata.name:
+            yield Failure("apart", f"another name than the {artifact.manifest.kind} has", str(found)[:500])
+
+
+def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failure]:
+    """Whether everything that was judged is in what is emitted, as it was judged."""
+    repository, manifest = session.fleet.repository, artifact.manifest
+    declared: tuple[Declared[Any], ...] = (*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups)
+    lacking = []
+    for item in declared:
+        same = (item.origin.path, item.spec.kind, item.spec.metadata.name)
+        if same == (artifact.source, manifest.kind, manifest.metadata.name):
+            lacking.append((item.origin.data, readers.lacks(item.origin.data, found)))
+    if not lacking:
+        yield Failure("apart", f"nothing of that name was judged: {manifest.kind}", manifest.metadata.name)
+    elif all(path is not None for _, path in lacking):
+        data, path = lacking[0]
+        judged, read = readers.at(data, path or ()), readers.at(found, path or ())
+        where = f"{_called(judged)} was judged and {_called(read)} is emitted"
+        yield Failure("apart", where, f"{path}: {judged!r}, {read!r}\n{emitted.document(artifact)[:3000]}")
+
+
+@lru_cache(maxsize=8192)
+def _data(text: str) -> Any:
+    """The data of one document by YAML 1.2; the problem as text where it has none."""
+    try:
+        nodes = readers.compose(text)
+        if len(nodes) != 1:
+            return f"{len(nodes)} documents"
+        return readers.read(nodes[0], readers.YAML_12)
+    except readers.UnreadableError as error:
+        return str(error)
+
+
+@lru_cache(maxsize=8192)
+def read_apart(text: str) -> tuple[str, str] | None:
+    """How two readers differ on a text of one document, and where; None where all agree."""
+    cut = readers.chunks(text)
+    if len(cut) != 1 or cut[0] != text:
+        return "kubectl cuts it in pieces", f"{len(cut)} pieces"
+    try:
+        nodes = readers.compose(text)
+    except readers.UnreadableError as error:
+        return f"not YAML: {_shape(str(error))}", str(error)
+    if len(nodes) != 1:
+        return f"{min(len(nodes), 2)} documents", ""
+    found: list[Any] = []
+    for reader in readers.READERS:
+        try:
+            found.append(readers.read(nodes[0], reader))
+        except readers.UnreadableError as error:
+            return f"{reader.name} refuses {_shape(str(error))}", str(error)
+    for reader, data in zip(readers.READERS[1:], found[1:], strict=True):
+        path = readers.differ(found[0], data)
+        if path is not None:
+            left, right = readers.at(found[0], path), readers.at(data, path)
+            where = f"{reader.name} reads {_called(right)} where YAML 1.2 reads {_called(left)}"
+            return where, f"{path}: {right!r}, not {left!r}"
+    if BREAKS.search(text) or (zlib.crc32(text.encode("utf-8", "replace")) % PURE_SHARE == 0 and "\t" not in text):
+        return _apart_from_pure(text, found[0])
+    return None
+
+
+def _apart_from_pure(text: str, data: Any) -> tuple[str, str] | None:
+    try:
+        documents = readers.pure(text)
+    except readers.UnreadableError as error:
+        return f"a parser of its own refuses {_shape(str(error))}", str(error)
+    path = readers.differ(data, documents[0]) if len(documents) == 1 else ("documents",)
+    return None if path is None else (f"a parser of its own reads another value: {_dotted(path)}", str(path))
+
+
+def _called(value: object) -> str:
+    return "nothing" if value is readers.ABSENT else type(value).__name__
+
+
+def _dotted(path: readers.Path) -> str:
+    """A path without the names and numbers that are peculiar to one input."""
+    return ".".join(step if isinstance(step, str) and step.isalpha() else "*" for step in path[:6])
+
+
+def _shape(text: str) -> str:
+    """A message without what is peculiar to one input."""
+    short = re.sub(r"\"[^\"]*\"|'[^']*'|`[^`]*`", "'...'", text.split("\n")[0])
+    return re.sub(r"\d+", "N", short)[:90]

@@ -1,0 +1,51 @@
+"""PriorityClasses whose value would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.compare.change import Change
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.resolve.fleet import Fleet
+
+PRIORITY_CLASS_CHANGED = Rule(
+    "priority-class-changed",
+    Severity.ERROR,
+    "A PriorityClass stands for another priority than before.",
+    "Each priority has a value of its own, and an API server refuses to change the value of a PriorityClass, so the "
+    "manifests could not be applied. Give the priority a class with a name that was not used before.",
+)
+_PATH = ("spec", "priorityClasses")
+
+
+def changed_classes(change: Change) -> Iterator[Diagnostic]:
+    """The names of PriorityClasses that went from one priority to another."""
+    if change.before.repository.is_empty or _is_unread(change):
+        return
+    before = _priorities(change.before)
+    config, earlier = change.after.repository.config, change.before.repository.config
+    for name, priority in _priorities(change.after).items():
+        old = before.get(name, priority)
+        if old == priority:
+            continue
+        message = (
+            f'the PriorityClass "{name}" goes from {old}, value {PRIORITY_VALUES[old]}, to {priority}, value '
+            f"{PRIORITY_VALUES[priority]}, since {change.revision}, but the value of a PriorityClass cannot be changed"
+        )
+        related = (Related(f"{old} at {change.revision}", earlier.at(*_PATH, old)),) if earlier else ()
+        place = config.at(*_PATH, priority) if config else None
+        hint = f"Choose a name for {priority} that is new."
+        yield Diagnostic(PRIORITY_CLASS_CHANGED, message, place, related, hint=hint)
+
+
+def _is_unread(change: Change) -> bool:
+    """Whether either Config may be one that could not be read, so that the defaults stand in for it."""
+    return (change.before.repository.config is None and bool(change.unread)) or (
+        change.after.repository.config is None and not change.complete
+    )
+
+
+def _priorities(fleet: Fleet) -> dict[str, str]:
+    """The priority of each PriorityClass by its name."""
+    return {name: priority for priority, name in fleet.config.priorityClasses.model_dump().items()}

@@ -1,0 +1,66 @@
+"""Workflows: a PodGroup for each group, and a Pod for each task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.compile.metadata import POD_GROUP, POOL, QUEUE, SKIP_PODGROUPER, SUBGROUP, WORKFLOW, metadata
+from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
+from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gangs.workflow import gang_of_group
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.pod import Pod, PodSpec
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetWorkflow
+
+
+def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
+    """The PodGroups of all workflows, where their scheduler is KAI, and their pods."""
+    for workflow in fleet.workflows:
+        backend, folder = workflow.pool.backend, f"{WORKFLOWS}/{names.shorten(workflow.name)}"
+        source = workflow.declared.origin.path
+        for group in workflow.groups:
+            gang = gang_of_group(fleet, workflow, group)
+            if backend.is_kai:
+                manifest = _pod_group(fleet, workflow, gang)
+                yield Artifact(backend.name, Phase.POD_GROUP, folder, f"podgroup-{gang.name}.yaml", manifest, source)
+            for pod in _pods(fleet, workflow, gang):
+                yield Artifact(backend.name, Phase.POD, folder, f"pod-{pod.metadata.name}.yaml", pod, source)
+
+
+def _pod_group(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> PodGroup:
+    namespace = workflow.pool.backend.namespace
+    return PodGroup(
+        metadata=metadata(fleet, gang.name, Phase.POD_GROUP, namespace=namespace, labels=_labels(workflow)),
+        spec=pod_group_spec(fleet, workflow, gang, is_owned=True),
+    )
+
+
+def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
+    backend, annotations, labels = workflow.pool.backend, dict[str, str](), _labels(workflow)
+    if backend.is_kai:
+        annotations[POD_GROUP] = gang.name
+    if backend.has(Feature.SKIP_PODGROUPER):
+        annotations[SKIP_PODGROUPER] = "true"
+    for part in (gang, *gang.leaves):
+        own = labels if part is gang else {**labels, SUBGROUP: part.name}
+        for member in part.members:
+            yield Pod(
+                metadata=metadata(
+                    fleet, member.pod, Phase.POD, namespace=backend.namespace, labels=own, annotations=annotations
+                ),
+                spec=PodSpec.model_validate(member.spec),
+            )
+
+
+def _labels(workflow: FleetWorkflow) -> dict[str, str]:
+    """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue."""
+    labels = {
+        **workflow.declared.spec.workflow.labels,
+        POOL: workflow.target,
+        WORKFLOW: names.shorten(workflow.name),
+    }
+    return {**labels, QUEUE: workflow.queue} if workflow.pool.backend.is_kai else labels

@@ -1,0 +1,118 @@
+"""What a folder that the settings name may be: by its spelling, and by what it really is once links are followed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from kubectl_tas.errors import TasError
+
+MAX_NAME = 255
+"""Bytes in the name of a file or folder, on every file system in use."""
+MAX_FOLDER = 1024
+"""Bytes in a folder that the settings name: what is written below it still fits the 4096 of a path."""
+_DRIVE = re.compile(r"[A-Za-z]:")
+_SHORT = re.compile(r"git~[0-9]+")
+
+
+def normal(folder: str) -> str:
+    """The one spelling of a folder: ``./a//b/`` is ``a/b``. A ``..`` stays: behind a link it is not what it seems."""
+    return PurePosixPath(folder).as_posix()
+
+
+def misspelled(folder: str) -> tuple[str, str] | None:
+    """Why a path names no folder below the root that may be used, and how to mend that; None: it does."""
+    path = PurePosixPath(folder)
+    strange = "\\" in folder or not folder.isprintable() or folder.startswith("~") or _DRIVE.match(folder)
+    if path.is_absolute() or ".." in path.parts or strange:
+        return (
+            f'"{folder}" is not a folder below the repository root',
+            "Write a path relative to the folder of tas.yaml, without '..'.",
+        )
+    for part in path.parts:
+        size = len(part.encode())
+        if size > MAX_NAME:
+            return f"a folder's name has {size} bytes; a disk takes {MAX_NAME} at the most", "Shorten it."
+        if is_git(part):
+            return f'"{folder}" lies in the folder of git itself', "Choose a folder of its own, such as manifests."
+    size = len(folder.encode())
+    if size > MAX_FOLDER:
+        return f"the path has {size} bytes; at most {MAX_FOLDER} leave room for what is written there", "Shorten it."
+    return None
+
+
+def is_git(name: str) -> bool:
+    """Whether a name is git's own folder on some system: upper case, a dot or a stream behind it, its short name."""
+    bare = name.partition(":")[0].rstrip(". ").lower()
+    return bare == ".git" or _SHORT.fullmatch(bare) is not None
+
+
+def inside(root: Path, path: str, called: str = "") -> str:
+    """Where ``path`` really lies, relative to what ``root`` really is, with forward slashes.
+
+    Raises TasError where that is outside of the repository or in a folder of git itself, whatever that is called.
+    Messages speak of ``called``, by default of the path.
+    """
+    real_root, real = os.path.realpath(root), os.path.realpath(root / path)
+    if not is_below(real, real_root):
+        raise TasError(f"{called or path} leads out of the repository", hint="Remove the link.")
+    relative = Path(os.path.relpath(real, real_root)).as_posix()
+    for folder in _folders(relative):
+        if is_git(folder.rpartition("/")[2]) or _holds_git(f"{real_root}/{folder}"):
+            message = f"{called or path} lies in the folder of git itself"
+            raise TasError(message, hint="Choose another folder, or remove the link.")
+    return relative
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is ``folder`` or lies below it; both are real."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def real_output(root: Path, output: str, sources: Sequence[str]) -> str:
+    """Where the output folder really lies, relative to what ``root`` really is.
+
+    Raises TasError where that is outside of the repository, all of it, in git's own folder, or where it is or
+    contains one of the folders ``sources`` that are read.
+    """
+    relative = inside(root, output, f"the output folder {output}")
+    known = _identity(root / output)
+    if relative == "." or (known is not None and known == _identity(root)):
+        raise TasError(f"the output folder {output} is the repository itself", hint=_OTHER)
+    for source in sources:
+        if known is not None and known in _identities(os.path.realpath(root / source), os.path.realpath(root)):
+            message = f"the output folder {output} is, or contains, the folder {source} that is read"
+            raise TasError(message, hint=_OTHER)
+    return relative
+
+
+_OTHER = "Remove the link, or choose another output folder in tas.yaml."
+
+
+def _folders(path: str) -> Iterator[str]:
+    """``a``, ``a/b`` and ``a/b/c`` for ``a/b/c``."""
+    parts = [] if path == "." else path.split("/")
+    return ("/".join(parts[: count + 1]) for count in range(len(parts)))
+
+
+def _holds_git(folder: str) -> bool:
+    """Whether a folder is what git calls a repository, so that git would take its configuration from there."""
+    return all(os.path.lexists(f"{folder}/{name}") for name in ("HEAD", "objects", "refs"))
+
+
+def _identities(path: str, root: str) -> Iterable[tuple[int, int] | None]:
+    """What ``path`` and the folders above it are, up to ``root`` and without it."""
+    while path != root and is_below(path, root):
+        yield _identity(path)
+        path = os.path.dirname(path)  # noqa: PTH120 - a string that realpath made
+
+
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    """The same for two paths only where they are one folder, also on a disk that does not tell cases apart."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:  # absent, or not to be reached: no folder that could be another
+        return None
+    return status.st_dev, status.st_ino

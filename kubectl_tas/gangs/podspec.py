@@ -1,0 +1,77 @@
+"""A task and its resource in, the spec of their pod out, as data. Pure.
+
+The names of a gang and of its pods end in a hash of what is made here, so it knows none of them, and has no field
+that is left out of the manifest.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from kubectl_tas.kai import GPU
+from kubectl_tas.model.workflow import Resource, Task
+from kubectl_tas.resolve import names
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str) -> dict[str, Any]:
+    """What the pod of ``task`` runs, asks for and keeps away from: the data of a ``PodSpec``."""
+    spec: dict[str, Any] = {
+        "schedulerName": scheduler,
+        "priorityClassName": priority_class,
+        "restartPolicy": "Never",
+        "containers": [_container(task, resource)],
+    }
+    if task.hostNetwork:
+        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if resource.nodesExcluded:
+        spec["affinity"] = _away_from(list(dict.fromkeys(resource.nodesExcluded)))
+    if task.volumeMounts:
+        paths = (mount.partition(":")[0] for mount in task.volumeMounts)
+        spec["volumes"] = [{"name": f"host-{index}", "hostPath": {"path": path}} for index, path in enumerate(paths)]
+    return spec
+
+
+def _container(task: Task, resource: Resource) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": names.shorten(names.fold(task.name)), "image": task.image}
+    if task.command:
+        container["command"] = [str(word) for word in task.command]
+    if task.args:
+        container["args"] = [str(word) for word in task.args]
+    if task.environment:
+        container["env"] = [{"name": name, "value": str(value)} for name, value in task.environment.items()]
+    if amounts := _amounts(resource):
+        container["resources"] = {"limits": amounts, "requests": amounts}
+    if task.privileged:
+        container["securityContext"] = {"privileged": True}
+    if task.volumeMounts:
+        paths = (mount.rpartition(":")[2] for mount in task.volumeMounts)
+        container["volumeMounts"] = [{"name": f"host-{index}", "mountPath": path} for index, path in enumerate(paths)]
+    return container
+
+
+def _amounts(resource: Resource) -> dict[str, str]:
+    """Requests equal limits: what a gang holds is what its queue is charged for."""
+    amounts: dict[str, str] = {}
+    if resource.cpu is not None:
+        amounts["cpu"] = _cpu(resource.cpu)
+    if resource.storage is not None:
+        amounts["ephemeral-storage"] = resource.storage
+    if resource.memory is not None:
+        amounts["memory"] = resource.memory
+    if resource.gpu:
+        amounts[GPU] = str(resource.gpu)
+    return amounts
+
+
+def _cpu(cores: int | float | str) -> str:
+    """Cores as a Kubernetes quantity, never in scientific notation."""
+    return f"{Decimal(str(cores)):f}" if isinstance(cores, float) else str(cores)
+
+
+def _away_from(hosts: list[str]) -> dict[str, Any]:
+    condition = {"key": _HOSTNAME, "operator": "NotIn", "values": hosts}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

@@ -1,0 +1,263 @@
+"""Where files come from: one revision of a git repository, checked out to a private folder and read like any other.
+
+Only what a reader can ask for is written: manifests, links, and what links lead to. Neither the work tree nor the
+index is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+import tempfile
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git
+from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
+from kubectl_tas.load.worktree import work_trees
+
+_MAX_LINKS = 40
+"""Links that are followed one after another before a chain counts as a loop, as in Linux."""
+_MAX_TARGET = 4096
+"""Bytes of what a link points at: longer ones no disk takes."""
+_MAX_TOTAL = 1024 * 1024 * 1024
+"""Bytes of a revision that are written."""
+
+
+@contextmanager
+def checked_out(root: Path, revision: str) -> Iterator[Revision]:
+    """The files below ``root`` as they were at ``revision``, until the block ends.
+
+    Raises TasError where git is missing, ``root`` is in no git repository, or ``revision`` is unknown.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="kubectl-tas-"))
+    except OSError as error:
+        raise TasError(f"cannot make a temporary folder: {error.strerror}", hint="Set TMPDIR.") from error
+    try:
+        yield _open(root.resolve(), revision, folder.resolve())
+    finally:
+        shutil.rmtree(folder)
+
+
+def _open(root: Path, revision: str, folder: Path) -> Revision:
+    trees = work_trees(root)
+    tree = next(trees, None)
+    if tree is None:
+        raise TasError(f"{root} is in no git repository that can be read: no folder above it has an entry .git")
+    prefix = "" if root == tree.top else root.relative_to(tree.top).as_posix()
+    if prefix.split("/")[0] == ".git":
+        raise TasError(f"{root} is in no git repository that can be read: it is a part of one")
+    git = Git(tree, _below(folder, "0"))
+    commit = git.commit(revision)
+    for number, around in enumerate(trees, start=1):
+        path = tree.top.relative_to(around.top).as_posix()
+        _must_have_been_separate(Git(around, _below(folder, str(number))), revision, path)
+    return Revision(git, commit, prefix, _below(folder, "tree"))
+
+
+def _below(folder: Path, name: str) -> Path:
+    (folder / name).mkdir()
+    return folder / name
+
+
+def _must_have_been_separate(git: Git, revision: str, path: str) -> None:
+    """Raises TasError where a repository at ``path`` stands in for files of the repository around it.
+
+    A pull request may replace a folder by a submodule, whose repository then says what ``revision`` means.
+    """
+    commit = git.find(revision)
+    if commit is None:
+        return
+    before, now = git.entry(commit, path), git.entry(git.commit("HEAD"), path)
+    if now and now.mode == SUBMODULE and not (before and before.mode == SUBMODULE):
+        message = f"{path} is a submodule, but not at {revision} of the git repository around it"
+        raise TasError(message, hint="To compare within the inner one, name a commit by its full name.")
+
+
+class Revision:
+    """A commit, written to ``folder`` as far as it is asked for. ``prefix`` is the root, from the top of the commit."""
+
+    def __init__(self, git: Git, commit: str, prefix: str, folder: Path) -> None:
+        self.commit = commit
+        """Its full name."""
+        self._git = git
+        self._folder = folder
+        # Where the root was no folder, a link on the way may have led to one.
+        self._entries = git.entries(commit, prefix) or git.entries(commit)
+        self._folders = _folders(self._entries)
+        self._targets = self._read_links()
+        self._made: set[str] = set()
+        self._made_folders = {""}
+        self._prefix = self._real(prefix)
+        self._reader = FolderSource(folder / self._prefix)
+
+    def config(self) -> RawFile | None:
+        """``tas.yaml``, where there is one."""
+        self._check_out([CONFIG_FILE], below=False)
+        return self._reader.config()
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether ``folder``, relative to the root, exists."""
+        self._check_out([folder], below=False)
+        return self._reader.has_folder(folder)
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
+        self._check_out(folders, below=True, exclude=exclude)
+        return self._reader.files(folders, exclude=exclude)
+
+    def _check_out(self, paths: Collection[str], *, below: bool, exclude: str | None = None) -> None:
+        """Writes what these paths lead to; with ``below``, what lies in folders and what links there lead to."""
+        start = None if exclude is None else posixpath.join(self._prefix, exclude)
+        todo = deque((posixpath.join(self._prefix, path), start) for path in paths)
+        seen: set[tuple[str, str | None]] = set()
+        files: dict[str, Entry] = {}
+        while todo:
+            path, without = todo.popleft()
+            end = self._follow(path)
+            if end is None or (end, without) in seen:
+                continue
+            seen.add((end, without))
+            entry = self._entries.get(end)
+            if entry is not None:
+                files[end] = entry
+            elif below:
+                for found in self._manifests(end, without):
+                    if self._entries[found].mode == LINK:
+                        todo.append((found, None))
+                    else:
+                        files[found] = self._entries[found]
+        self._write({path: entry for path, entry in files.items() if path not in self._made})
+
+    def _manifests(self, folder: str, without: str | None) -> Iterator[str]:
+        """What a reader may look at below a folder: manifests, submodules and links."""
+        head = f"{folder}/" if folder else ""
+        for path, entry in self._entries.items():
+            if path.startswith(head) and (path.endswith(SUFFIXES) or entry.mode == LINK):
+                is_hidden = "/." in path[len(head) - 1 :] if head else path.startswith(".") or "/." in path
+                if not is_hidden and not (without and path.startswith(f"{without}/") and without.startswith(head)):
+                    yield path
+
+    def _follow(self, path: str) -> str | None:
+        """Where a path leads, links followed as the system does it. Makes the links and folders on the way.
+
+        None where that is nothing in this commit.
+        """
+        rest, done = deque(path.split("/")), list[str]()
+        links = 0
+        while rest:
+            part = rest.popleft()
+            here = "/".join((*done, part))
+            if part in ("", "."):
+                continue
+            if part == "..":
+                if not done:
+                    return None
+                done.pop()
+            elif here in self._targets:
+                links += 1
+                self._make_link(here)
+                if links > _MAX_LINKS or self._targets[here].startswith("/"):
+                    return None
+                rest.extendleft(reversed(self._targets[here].split("/")))
+            elif here in self._folders:
+                self._make_folder(here)
+                done.append(part)
+            elif here in self._entries and not rest:
+                return here
+            else:
+                return None
+        return "/".join(done)
+
+    def _real(self, root: str) -> str:
+        """The folder that the root was, which need not have been there. Raises TasError for a link to anything else."""
+        end = self._follow(root)
+        if not self._made & self._targets.keys():
+            return root
+        if end is None or end not in self._folders:
+            raise TasError(
+                f"{root!a} was a link at {self.commit}, which led to no folder of the git repository",
+                hint="Compare with a revision at which it is a folder.",
+            )
+        return end
+
+    def _write(self, files: dict[str, Entry]) -> None:
+        """Writes files. One that is too large for the reader has its size and no content."""
+        paths: dict[str, list[str]] = defaultdict(list)
+        for path, entry in files.items():
+            if entry.mode == SUBMODULE:
+                self._make_folder(path)
+            else:
+                paths[entry.name].append(path)
+        sizes = self._git.sizes(paths.keys())
+        if sum(min(sizes[name], MAX_BYTES) * len(paths[name]) for name in sizes) > _MAX_TOTAL:
+            raise TasError("the manifests of the revision have more than 1 GiB", hint="Read fewer folders.")
+        small = {name: size for name, size in sizes.items() if size <= MAX_BYTES}
+        for name, content in self._git.contents(small):
+            for path in paths[name]:
+                self._make_file(path, content, len(content))
+        for name in sizes.keys() - small.keys():
+            for path in paths[name]:
+                self._make_file(path, b"", sizes[name])
+
+    def _make_file(self, path: str, content: bytes, size: int) -> None:
+        self._make_folder(posixpath.dirname(path))
+        with self._making(path) as full, full.open("xb") as file:
+            file.write(content)
+            if size > len(content):
+                file.truncate(size)
+
+    def _make_folder(self, path: str) -> None:
+        if path not in self._made_folders:
+            self._make_folder(posixpath.dirname(path))
+            with self._making(path) as full:
+                full.mkdir()
+            self._made_folders.add(path)
+
+    def _make_link(self, path: str) -> None:
+        if path not in self._made:
+            with self._making(path) as full:
+                full.symlink_to(self._targets[path])
+
+    @contextmanager
+    def _making(self, path: str) -> Iterator[Path]:
+        """Everything is made once and is new, so that nothing is ever written through something else."""
+        try:
+            yield self._folder / path
+        except FileExistsError as error:
+            message = f"cannot check out {path!a}: on this disk another name of the revision means the same"
+            raise TasError(message, hint="Rename one of the two, or work on a disk that tells them apart.") from error
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise TasError(f"cannot check out {path!a}: {reason}") from error
+        self._made.add(path)
+
+    def _read_links(self) -> dict[str, str]:
+        """What each link points at."""
+        links = {path: entry.name for path, entry in self._entries.items() if entry.mode == LINK}
+        sizes = self._git.sizes(set(links.values()))
+        for path, name in links.items():
+            if sizes[name] > _MAX_TARGET:
+                raise TasError(f"cannot check out {path!a}: a link with {sizes[name]} bytes")
+        targets = dict(self._git.contents(sizes))
+        return {path: os.fsdecode(targets[name]) for path, name in links.items()}
+
+
+def _folders(entries: Collection[str]) -> set[str]:
+    """All folders in which these paths lie. Raises TasError for a path that is none."""
+    folders = {""}
+    for path in entries:
+        rest, _, name = path.rpartition("/")
+        names = [name]
+        while rest not in folders:
+            folders.add(rest)
+            rest, _, name = rest.rpartition("/")
+            names.append(name)
+        if any(name in ("", ".", "..") or name.lower() == ".git" for name in names) or path.startswith("/"):
+            raise TasError(f"cannot check out {path!a}: a name that git does not allow")
+    return folders

@@ -1,0 +1,34 @@
+"""Whatever the model of an emitted kind holds, its template writes all of it, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.emit import text
+from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.artifact import Manifest as AnyManifest
+from tests.support.documents import documents
+
+KINDS = {model.__name__: model for model in AnyManifest.__args__ if model is not PassThrough}
+
+
+def said(value: Any) -> Any:
+    """Data without what says nothing: None, and empty lists and mappings."""
+    if isinstance(value, dict):
+        kept = {key: said(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item not in (None, [], {})}
+    return [said(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_all_is_written(kind: str, data: st.DataObject) -> None:
+    manifest = KINDS[kind].model_validate(data.draw(documents(kind.lower())))
+    written = text.document(Artifact("prod", Phase.POD, "folder", "file.yaml", manifest, "source.yaml"))
+    assert said(yaml.load(written, yaml.CSafeLoader)) == said(manifest.model_dump(mode="json"))

@@ -1,0 +1,1 @@
+"""Commands of the repository for those who work on it; not in the wheel."""

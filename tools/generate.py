@@ -1,0 +1,125 @@
+"""Writes what is generated and committed: schemas, the reference pages of docs/, and the index of golden/.
+
+``python -m tools.generate`` writes; with ``--check`` it names what is not as it would be written, and exits with 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+
+import click
+
+from kubectl_tas.cli.main import cli, run
+from kubectl_tas.cli.rule import all_rules
+from kubectl_tas.model.schemas import schema_texts
+from kubectl_tas.report.rules import document
+from tools.goldens import ROOT, index
+
+COMMAND = "python -m tools.generate"
+_FOLDERS = ("schemas",)
+"""Folders that hold nothing but what is generated."""
+_WIDTH = 100
+"""Columns of the terminal that docs/cli.md shows."""
+_COMMANDS = """\
+# Commands
+
+What `kubectl tas COMMAND --help` says. Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool
+could not do its work. A run that a signal ends has 128 and the signal's number, as in a shell.
+"""
+_DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
+
+
+def texts() -> dict[str, str]:
+    """Every generated file, its text by its path in the repository."""
+    return {
+        **{f"schemas/{name}": text for name, text in schema_texts().items()},
+        "docs/rules.md": document(all_rules()),
+        "docs/cli.md": _command_page(),
+        "docs/workloads.md": _workload_page(),
+        "golden/README.md": index(),
+    }
+
+
+def commands(command: click.Command = cli, name: str = "kubectl tas") -> Iterator[click.Context]:
+    """The context of a command as it runs, then those of the commands in it, in the order of its help."""
+    yield from _contexts(command, name, None)
+
+
+def _contexts(command: click.Command, name: str, parent: click.Context | None) -> Iterator[click.Context]:
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True, terminal_width=_WIDTH)
+    yield context
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            inner = command.get_command(context, child)
+            assert inner is not None
+            yield from _contexts(inner, child, context)
+
+
+def _command_page() -> str:
+    """What every command says of itself."""
+    sections = (f"\n## {item.command_path}\n\n```text\n{item.get_help()}\n```\n" for item in commands())
+    return _COMMANDS + "".join(sections)
+
+
+def _workload_page() -> str:
+    """docs/workloads.md with fresh diffs between files of examples/workloads and what they are rendered to."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "workloads"
+        shutil.copytree(ROOT / "examples/workloads", root, ignore=shutil.ignore_patterns("manifests"))
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+            if run(["render", "-C", str(root)], "kubectl tas"):
+                raise RuntimeError(said.getvalue())
+
+        def fresh(block: re.Match[str]) -> str:
+            names = f"workflows/{block[2]}", f"manifests/workloads/{block[3]}"
+            before, after = ((root / name).read_text(encoding="utf-8").splitlines(keepends=True) for name in names)
+            return block[1] + "".join(unified_diff(before, after, *names)) + block[4]
+
+        return _DIFF.sub(fresh, (ROOT / "docs/workloads.md").read_text(encoding="utf-8"))
+
+
+def differences(root: Path = ROOT) -> list[str]:
+    """Paths of files that are not, or not only, what would be written, sorted."""
+    wanted = texts()
+    present = {path.relative_to(root).as_posix() for name in _FOLDERS for path in (root / name).rglob("*.*")}
+    differ = {name for name, text in wanted.items() if not _holds(root / name, text)}
+    return sorted(differ | (present - wanted.keys()))
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def write(root: Path = ROOT) -> list[str]:
+    """Writes what differs, and removes what is generated no more; returns the paths."""
+    wanted = texts()
+    changed = differences(root)
+    for name in changed:
+        if name in wanted:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(wanted[name].encode())
+        else:
+            (root / name).unlink()
+    return changed
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command. Returns the exit code."""
+    if arguments not in ([], ["--check"]):
+        print(f"usage: {COMMAND} [--check]", file=sys.stderr)
+        return 2
+    changed = differences() if arguments else write()
+    print("".join(f"{'not as generated: ' if arguments else 'wrote '}{name}\n" for name in changed), end="")
+    return 1 if arguments and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

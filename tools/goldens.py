@@ -1,0 +1,182 @@
+"""The cases of golden/: what each shows, and the repository that it is about.
+
+``python -m tools.goldens CASE FOLDER`` lays a case out, such as ``rules/over-quota/fires``, with all that it shares.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+GOLDEN = ROOT / "golden"
+ABOUT, INDEX = "about.txt", "README.md"
+SILENCE = "silence: "
+GROUPS = {
+    "commands": "What commands print.",
+    "documents": "A document of every kind.",
+    "edits": "Subpool files as people write them, before and after commands that change them.",
+    "manifests": "What repositories are rendered to, with what `validate` says of them.",
+    "rules": "What `validate` says, by rule.",
+    "versions": "What repositories are rendered to for each KAI release, or why they cannot be.",
+}
+"""The folders of golden/ that hold cases, and what those are about."""
+_LINE = re.compile(r"# (shows|input|base): (\S.*)")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A folder with an ``about.txt``."""
+
+    folder: Path
+    shows: str
+    layers: dict[str, tuple[Path, ...]]
+    """By ``input`` and ``base``: folders that hold a part of it, in the order in which one is laid over the other."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the case says that nothing is printed or found."""
+        return self.shows.startswith(SILENCE)
+
+
+def read(folder: Path, root: Path = ROOT) -> Case:
+    """The case in a folder. A ValueError says what is wrong with its ``about.txt``."""
+    told: dict[str, str] = {}
+    for line in (folder / ABOUT).read_text(encoding="utf-8").splitlines():
+        match = _LINE.fullmatch(line)
+        if match is None or match[1] in told:
+            raise ValueError(f"{ABOUT} has the line {line!r}; write '# shows: TEXT', then '# input: FOLDER ...'")
+        told[match[1]] = match[2]
+    if "shows" not in told:
+        raise ValueError(f"{ABOUT} has no line '# shows: TEXT'")
+    layers = {part: tuple(root / name for name in told.get(part, "").split()) for part in ("input", "base")}
+    for layer in (layer for group in layers.values() for layer in group):
+        if not layer.is_dir():
+            raise ValueError(f"{ABOUT} names {layer.relative_to(root).as_posix()}, which is no folder")
+    return Case(folder, told["shows"], layers)
+
+
+def find(golden: Path = GOLDEN) -> list[Path]:
+    """The folders of all cases, sorted."""
+    return sorted(path.parent for path in golden.rglob(ABOUT))
+
+
+def lay_out(case: Case, target: Path) -> Path:
+    """Writes all of a case to a folder; returns its repository there, ``target/input``.
+
+    Where the case has a file of its own and a layer has it too, the case's own wins.
+    """
+    for part, layers in case.layers.items():
+        for layer in layers:
+            shutil.copytree(layer, target / part, symlinks=True, dirs_exist_ok=True)
+    shutil.copytree(case.folder, target, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(ABOUT))
+    return target / "input"
+
+
+def problems(root: Path = ROOT) -> list[str]:
+    """What is wrong with the cases below ``root/golden``, each with its place and how to mend it."""
+    golden = root / "golden"
+    folders = find(golden)
+    cases, found = [], []
+    for folder in folders:
+        try:
+            cases.append(read(folder, root))
+        except ValueError as error:
+            found.append(f"{_name(folder, root)}: {error}")
+    used = {layer for case in cases for layers in case.layers.values() for layer in layers}
+    homes = used | set(folders)
+    leading = {above for home in (golden / INDEX, *homes) for above in home.parents}
+    strays = {_stray(path, leading) for path in _files(golden) if not homes & set(path.parents)}
+    for folder in sorted(strays - {golden / INDEX}):
+        found.append(f"{_name(folder, root)}: no case, and no case is laid over it; a case needs an {ABOUT}")
+    for case in cases:
+        if not case.is_silent:
+            empty = [path for path in case.folder.iterdir() if path.is_file() and not path.stat().st_size]
+            found += [f"{_name(path, root)}: empty; '# shows: {SILENCE}TEXT' would say so" for path in empty]
+    return sorted([*found, *_written_twice(golden, used, root)])
+
+
+def _stray(path: Path, leading: set[Path]) -> Path:
+    """The highest folder above a file, or the file, that leads to no case."""
+    return next(step for step in reversed((path, *path.parents)) if step not in leading)
+
+
+def _written_twice(golden: Path, layers: set[Path], root: Path) -> Iterator[str]:
+    """Files that two repositories have in one place with one content."""
+    places = defaultdict(list)
+    for path in _files(golden):
+        home = next((above for above in path.parents if above.name in ("input", "base") or above in layers), None)
+        if home is not None and not path.is_symlink():
+            places[path.relative_to(home), path.read_bytes()].append(path)
+    for same in places.values():
+        if len(same) > 1:
+            names = " and ".join(_name(path, root) for path in same)
+            yield f"{names}: written twice; keep it in golden/shared/NAME, which '# input: golden/shared/NAME' lays out"
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+
+
+def _name(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def index(root: Path = ROOT) -> str:
+    """The text of golden/README.md."""
+    golden = root / "golden"
+    cases = [read(folder, root) for folder in find(golden)]
+    text = [_INTRODUCTION]
+    for group, about in GROUPS.items():
+        text += [f"\n## {group}\n\n{about}\n\n"]
+        text += [_line(case, golden) for case in cases if case.folder.relative_to(golden).parts[0] == group]
+    text += ["\n## shared\n\nParts of repositories that several cases have.\n\n"]
+    for folder in sorted(path for path in golden.glob("shared/*") if path.is_dir()):
+        names = (path.relative_to(folder).as_posix() for path in _files(folder))
+        text += [f"- [{folder.name}](shared/{folder.name}): {', '.join(names)}\n"]
+    return "".join(text)
+
+
+def _line(case: Case, golden: Path) -> str:
+    path = case.folder.relative_to(golden).as_posix()
+    return f"- [{path.partition('/')[2] or path}]({path}): {case.shows}\n"
+
+
+_INTRODUCTION = f"""\
+# Golden cases
+
+Each case is a folder: what goes in, and what comes out. `pytest --snapshot-update` writes what comes out; read the
+diff. This page is written by `python -m tools.generate`.
+
+A case's `{ABOUT}` says in a line what it shows, and what of its repository it shares with others:
+
+    # shows: a gang that is larger than the quota of its pool
+    # input: golden/shared/pool-research golden/shared/subpool-speech
+
+Its repository is those folders, one laid over the other, with the case's own folder `input` on top. Where there is a
+`base`, that is the repository at the revision that it is compared with, put together likewise; `cluster.json` is the
+state of the cluster. To have a case as it is tested:
+
+    python -m tools.goldens rules/over-quota/fires /tmp/case
+    kubectl tas validate -C /tmp/case/input
+
+A case of a rule whose line begins with "{SILENCE.strip()}" is one in which nothing is found.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Lays a case out. Returns the exit code."""
+    if len(arguments) != 2 or not (GOLDEN / arguments[0] / ABOUT).is_file():
+        print(f"usage: python -m tools.goldens CASE FOLDER\n\nCASE is one of {INDEX} in golden/.", file=sys.stderr)
+        return 2
+    print(lay_out(read(GOLDEN / arguments[0]), Path(arguments[1])))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
