@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
-from kubectl_tas import kai
 from kubectl_tas.check.names import NAME_INVALID
-from kubectl_tas.check.versions import VERSION_UNSUPPORTED
+from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
@@ -15,7 +13,10 @@ from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, 
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import closest, did_you_mean
 
+_NEARLY = 0.85
+"""How alike a field must be to one that is read to be taken for a slip of it."""
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
 
@@ -131,8 +132,7 @@ def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             path = (*group.path, "cliqueNames", index)
             place = item.declared.at(*path)
             if name not in known:
-                close = get_close_matches(name, known, n=1)
-                hint = f'Did you mean "{close[0]}"?' if close else f"Cliques here: {', '.join(known)}."
+                hint = did_you_mean(name, known, f"Cliques here: {', '.join(known)}.")
                 message = f'the scaling group "{group.name}" names the clique "{name}", which the set does not have'
                 yield Diagnostic(CLIQUE_UNKNOWN, message, place, hint=hint)
             earlier = first.setdefault(name, path)
@@ -194,12 +194,11 @@ def _fields(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         for field in written if isinstance(written, dict) else ():
             if field in _READ[what] or field in _GROVE_ONLY[what]:
                 continue
-            close = get_close_matches(field.casefold(), {name.casefold(): name for name in _READ[what]}, 1, 0.85)
-            original = [name for name in sorted(_READ[what]) if close and name.casefold() == close[0]]
+            original = closest(field, sorted(_READ[what]), cutoff=_NEARLY, folds=True)
             if original or field in elsewhere:
                 place = item.declared.origin.locate((*path, field), key=True)
                 message = f'Grove has no field "{field}" in the {what} of a PodCliqueSet, and drops it'
-                hint = f'Did you mean "{original[0]}"?' if original else "Move it to where it belongs."
+                hint = f'Did you mean "{original}"?' if original else "Move it to where it belongs."
                 yield Diagnostic(SET_FIELD, message, place, hint=hint)
 
 
@@ -210,11 +209,6 @@ def _versions(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     for constraint, path in item.constraints:
         feature = Feature.TOPOLOGY if path == (*TEMPLATE, "topologyConstraint") else Feature.SUBGROUP_TREE
         if constraint.asks and not backend.has(feature):
-            first = kai.first_with(feature)
-            message = (
-                f"a topologyConstraint here needs KAI {first} or later; "
-                f"backend {backend.name} runs {backend.release.version}"
+            yield unsupported(
+                backend, feature, "a topologyConstraint here", item.declared.origin.locate(path, key=True)
             )
-            place = item.declared.origin.locate(path, key=True)
-            hint = f"Update KAI there to {first} or later, or leave it out."
-            yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from kubectl_tas.check.cliques import SET_FIELD
 from kubectl_tas.check.topology import HOSTNAME
@@ -12,6 +11,7 @@ from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.grove import OperatorConfiguration, OperatorScheduler, ProfileConfig, SchedulerProfile
 from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import closest
 
 OPERATOR_LEVELS = Rule(
     "operator-levels",
@@ -46,11 +46,11 @@ def _fields(grove: Grove) -> Iterator[Diagnostic]:
     for model, path in parts:
         written, read = grove.operator.origin.value(path), list(model.model_fields)
         for field in written if isinstance(written, dict) else ():
-            close = [] if field in read else get_close_matches(field, read, 1, 0.85)
-            if close:
+            close = None if field in read else closest(field, read, cutoff=0.85)
+            if close is not None:
                 message = f'Grove has no field "{field}" in its OperatorConfiguration'
                 place = grove.operator.origin.locate((*path, field), key=True)
-                yield Diagnostic(SET_FIELD, message, place, hint=f'Did you mean "{close[0]}"?')
+                yield Diagnostic(SET_FIELD, message, place, hint=f'Did you mean "{close}"?')
 
 
 def _levels(grove: Grove) -> Iterator[Diagnostic]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
@@ -13,6 +12,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.words import did_you_mean
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",
@@ -127,7 +127,7 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
             message = f'the parent "{sub_group.parent}" of SubGroup "{sub_group.name}" does not exist'
             others = [name for name in by_name if name != sub_group.name]
             known = f"Other SubGroups here: {', '.join(others)}." if others else "Define it, or remove parent."
-            yield Diagnostic(SUBGROUP_PARENT, message, place, hint=_closest(sub_group.parent, others) or known)
+            yield Diagnostic(SUBGROUP_PARENT, message, place, hint=did_you_mean(sub_group.parent, others, known))
         cycle = _cycle(sub_group.name, by_name)
         if cycle and sub_group.name == min(cycle):
             message = f"SubGroups are each other's parents: {' -> '.join((*cycle, cycle[0]))}"
@@ -135,11 +135,6 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
             if len(cycle) == 1:
                 message, hint = f'SubGroup "{sub_group.name}" is its own parent', "Remove parent."
             yield Diagnostic(SUBGROUP_CYCLE, message, place, hint=hint)
-
-
-def _closest(name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f'Did you mean "{close[0]}"?' if close else ""
 
 
 def _cycle(start: str, by_name: dict[str, SubGroup]) -> tuple[str, ...]:
@@ -207,7 +202,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
         hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
     else:
         message = f'the queue "{queue}" is not declared here'
-        hint = _closest(queue, leaves) or "Nothing to do where it lives elsewhere."
+        hint = did_you_mean(queue, leaves, "Nothing to do where it lives elsewhere.")
     yield Diagnostic(PODGROUP_QUEUE, message, item.declared.at("spec", "queue"), hint=hint)
 
 
@@ -226,7 +221,7 @@ def _constraint(
     if topology is None:
         message = f'the topology "{constraint.topology}" is not declared here'
         place = item.declared.at(*path, "topology")
-        hint = _closest(constraint.topology, topologies) or "Nothing to do where it lives elsewhere."
+        hint = did_you_mean(constraint.topology, topologies, "Nothing to do where it lives elsewhere.")
         bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
         if bound is not None:
             message = f'the topology "{constraint.topology}" stands for the Topology "{bound}" there'
@@ -249,7 +244,7 @@ def _levels(
             message = f'the topology "{topology.name}" has no level "{name}"'
             place = item.declared.at(*path, field)
             labels = ", ".join(level.label for level in topology.levels)
-            hint = _closest(name, sorted(set().union(*accepted))) or f"Its levels are {labels}."
+            hint = did_you_mean(name, sorted(set().union(*accepted)), f"Its levels are {labels}.")
             yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
         elif rank is not None:
             ranks[field] = rank

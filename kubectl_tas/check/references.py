@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from kubectl_tas.check.grove import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import did_you_mean
 
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
@@ -73,8 +73,7 @@ def check_references(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _words(item: Dangling) -> tuple[str, str]:
     known = ", ".join(item.known)
-    close = get_close_matches(item.name, item.known, n=1)
-    hint = f'Did you mean "{close[0]}"?' if close else ""
+    hint = did_you_mean(item.name, item.known)
     match item.what:
         case "backend" if not item.name:
             return f"there are several backends; name one of {known}", "Add spec.backend."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.gangs.podgrouper import makes_segments
 from kubectl_tas.model import labels
@@ -14,6 +13,7 @@ from kubectl_tas.model.workload import LeaderWorkerSet, SubGroupPolicy
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import ReplicaType, whole_number
 from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.words import within
 
 SEGMENT_VALUE = Rule(
     "segment-value",

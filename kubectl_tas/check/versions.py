@@ -44,21 +44,21 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
         if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
             place = pool.declared.origin.locate(("spec", field), key=True)
-            yield _unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+            yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
                 what = f"the group {group.name}, whose tasks have different topology requirements,"
                 place = workflow.declared.at(*group.path, "name")
                 instead = "write the same requirements for all its tasks"
-                yield _unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
+                yield unsupported(workflow.pool.backend, Feature.SUBGROUP_TREE, what, place, instead)
     for item in fleet.pod_groups:
         yield from _pod_group(item)
     for workload in fleet.workloads:
         if workload.is_owned and _lacks(workload.pool.backend, Feature.SKIP_PODGROUPER):
             label = labels.GANG if workload.gang is not None else labels.OWNED
             place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
-            yield _unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+            yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
         yield from _placements(workload)
 
 
@@ -83,9 +83,9 @@ def _placement(
         return
     elif feature is Feature.SUBGROUP_TREE:
         instead = "place the whole workload" if backend.has(Feature.TOPOLOGY) else "leave it out"
-        yield _unsupported(backend, feature, f"{asked.annotation} here", place, instead)
+        yield unsupported(backend, feature, f"{asked.annotation} here", place, instead)
     elif placement.known is None or placement.known != workload.pool.topology:
-        yield _unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
+        yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
 
 
 def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
@@ -116,7 +116,7 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     for field, feature in _POD_GROUP_FIELDS.items():
         if field in spec.model_fields_set and _lacks(backend, feature):
             place = declared.origin.locate(("spec", field), key=True)
-            yield _unsupported(backend, feature, f"spec.{field}", place)
+            yield unsupported(backend, feature, f"spec.{field}", place)
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
         last = kai.last_with_field(field)
@@ -126,15 +126,16 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
         for field, feature in _SUB_GROUP_FIELDS.items():
             if field in sub_group.model_fields_set and _lacks(backend, feature):
                 place = declared.origin.locate((*path, field), key=True)
-                yield _unsupported(backend, feature, f"{field} on a SubGroup", place)
+                yield unsupported(backend, feature, f"{field} on a SubGroup", place)
         if sub_group.minMember == 0 and _lacks(backend, Feature.ZERO_MIN_MEMBER):
             place = declared.at(*path, "minMember")
-            yield _unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", place)
+            yield unsupported(backend, Feature.ZERO_MIN_MEMBER, "minMember: 0", place)
 
 
-def _unsupported(
+def unsupported(
     backend: FleetBackend, feature: Feature, what: str, place: Location, instead: str = "leave it out"
 ) -> Diagnostic:
+    """That the backend's release lacks what ``what`` needs; ``instead`` is what else would help."""
     version = backend.release.version if backend.release else ""
     first = kai.first_with(feature)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {version}"

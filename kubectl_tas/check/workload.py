@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
-from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
@@ -13,11 +11,13 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.repository import Declared, Origin
+from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import whole_number
-from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
+from kubectl_tas.resolve.workload import OWNED, FleetWorkload
+from kubectl_tas.words import did_you_mean, within
 
 WORKLOAD_POOL = Rule(
     "workload-pool",
@@ -109,8 +109,7 @@ def _labels(declared: _Sent, read: tuple[str, ...]) -> Iterator[Diagnostic]:
             yield _label(declared, "annotations", name, f"{name} is read as a label, not as an annotation")
     for name, value in metadata.labels.items():
         if name.startswith(labels.OWN_PREFIX) and name not in read:
-            close = get_close_matches(name, read, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Read are {', '.join(read)}."
+            hint = did_you_mean(name, read, f"Read are {', '.join(read)}.", quote="")
             yield _label(declared, "labels", name, f'the label "{name}" is not read', hint)
         elif name == labels.PRIORITY and value not in PRIORITIES:
             near = value.upper() if value.upper() in PRIORITIES else ""

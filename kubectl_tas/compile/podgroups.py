@@ -134,7 +134,7 @@ def pod_group_spec(fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool
     backend = item.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
     preemptibility: Literal["preemptible", "non-preemptible"] = (
-        "preemptible" if item.priority == "LOW" else "non-preemptible"
+        "preemptible" if item.is_preemptible else "non-preemptible"
     )
     return PodGroupSpec(
         queue=item.queue,

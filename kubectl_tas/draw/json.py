@@ -30,7 +30,7 @@ def _picture(picture: Picture) -> dict[str, Any]:
         "backend": item.pool.backend.name,
         "queue": item.queue,
         "priority": item.priority,
-        "preemptible": item.priority == "LOW",
+        "preemptible": item.is_preemptible,
         "gpus": item.gpus,
         "topology": picture.topology,
         "admission": {

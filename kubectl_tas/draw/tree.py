@@ -18,7 +18,7 @@ def render(pictures: Sequence[Picture]) -> str:
 
 def _picture(picture: Picture) -> str:
     item = picture.item
-    preemptible = "preemptible" if item.priority == "LOW" else "non-preemptible"
+    preemptible = "preemptible" if item.is_preemptible else "non-preemptible"
     facts = [
         (item.kind, f"{item.name} ({item.declared.origin.path})"),
         ("Pool", item.target),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
@@ -19,6 +18,7 @@ from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool
+from kubectl_tas.words import did_you_mean
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",
@@ -134,9 +134,8 @@ def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
         return subpool
     known = [item.name for item in pool.subpools]
     message = f'pool {parent} has no subpool "{name}"; it has {", ".join(known) or "none"}'
-    close = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {close[0]}?" if close else f"Use: kubectl tas subpool create {parent} {name} --quota N"
-    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=hint)
+    otherwise = f"Use: kubectl tas subpool create {parent} {name} --quota N"
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=did_you_mean(name, known, otherwise, quote=""))
 
 
 def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
@@ -145,9 +144,8 @@ def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
 
 def _unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
     known = list(fleet.pool_by_name)
-    close = get_close_matches(name, known, n=1)
     message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
-    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=f"Did you mean {close[0]}?" if close else "")
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=did_you_mean(name, known, quote=""))
 
 
 def _transition(subpool: FleetSubpool, state: SubpoolState, quota: Quota | None = None) -> SetValues:

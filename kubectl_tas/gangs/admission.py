@@ -87,7 +87,7 @@ class Admission:
         """GPUs of the HIGH and NORMAL work of the repository, by leaf queue; 0 for any other queue."""
         used: dict[str, int] = defaultdict(int)
         for item in self._fleet.submissions:
-            used[item.queue] += 0 if item.priority == "LOW" else item.gpus
+            used[item.queue] += 0 if item.is_preemptible else item.gpus
         return used
 
     def request(self, item: Submission) -> Request:
@@ -110,7 +110,7 @@ class Admission:
 
     def others(self, item: Submission) -> int:
         """What others than a submission and its gang declare for its queue, in GPUs."""
-        return self.declared[item.queue] - (0 if item.priority == "LOW" else self.request(item).gpus)
+        return self.declared[item.queue] - (0 if item.is_preemptible else self.request(item).gpus)
 
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
@@ -163,7 +163,7 @@ def admit(
     largest, together = request.largest, request.gpus
     shared = workflow.gang and f'the gang "{workflow.gang}"'
     gang, by = shared or "a gang", f" by {shared}" if shared else ""
-    coming = together if new is None or workflow.priority == "LOW" else new
+    coming = together if new is None or workflow.is_preemptible else new
     if coming < together:
         by = f" here for {shared}, the rest of which counts as used,"
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
@@ -177,7 +177,7 @@ def admit(
     if quota == UNLIMITED:
         text = f"{together} GPUs{by}; the quota of {target} has no limit"
         return Verdict("admitted", None, text, together, 0)
-    if workflow.priority == "LOW":
+    if workflow.is_preemptible:
         inside = max(0, min(together, quota - used))
         text = f"{inside} GPUs in quota, {together - inside} over quota{by and f', asked{by}'}, preemptible"
         return Verdict("admitted", None, text, inside, together - inside)

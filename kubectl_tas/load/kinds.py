@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -19,6 +18,7 @@ from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.words import did_you_mean
 
 UNKNOWN_KIND = Rule(
     "unknown-kind",
@@ -130,8 +130,7 @@ def recognise(document: Document) -> Kind | Diagnostic:
         message = f"{kind} has apiVersion {versions}, {found}"
         where = "apiVersion" if "apiVersion" in data else "kind"
         return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
-    close = get_close_matches(kind, related, n=1)
-    hint = _ADVICE.get(kind) or (f'Did you mean "{close[0]}"? ' if close else "") + _known_kinds()
+    hint = _ADVICE.get(kind) or f"{did_you_mean(kind, related)} {_known_kinds()}".strip()
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
 

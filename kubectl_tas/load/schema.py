@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
 from kubectl_tas.resources import read_resource
+from kubectl_tas.words import did_you_mean
 
 UNKNOWN_FIELD = Rule(
     "unknown-field",
@@ -248,10 +248,7 @@ def _from_model(item: Any, document: Document) -> Diagnostic:
 
 
 def _closest(value: Any, choices: Sequence[Any]) -> str:
-    names = [choice for choice in choices if isinstance(choice, str)]
-    folded = {name.casefold(): name for name in reversed(names)}
-    close = get_close_matches(str(value).casefold(), folded, n=1)
-    return f'Did you mean "{folded[close[0]]}"?' if close else ""
+    return did_you_mean(str(value), [choice for choice in choices if isinstance(choice, str)], folds=True)
 
 
 def _choices(choices: Sequence[Any]) -> str:

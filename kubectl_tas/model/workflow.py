@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, JsonValue
 
@@ -21,6 +21,7 @@ from kubectl_tas.model.base import (
 )
 
 Priority = Literal["HIGH", "NORMAL", "LOW"]
+PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 RequirementType = Literal["required", "preferred"]
 Argument = AnyText | int
 """A command-line word or a value of the environment; a whole number needs no quotes."""

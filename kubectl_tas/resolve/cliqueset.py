@@ -21,7 +21,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, priority_of
 from kubectl_tas.resolve.topologies import FleetTopology
 
 MAX_PREVIEWED = 1000
@@ -207,8 +207,7 @@ class SubmittedSet(Submission):
     @property
     def priority(self) -> Priority:
         """HIGH, NORMAL or LOW."""
-        label = self.set.declared.spec.metadata.labels.get(labels.PRIORITY)
-        return "HIGH" if label == "HIGH" else "LOW" if label == "LOW" else "NORMAL"
+        return priority_of(self.set.declared.spec.metadata.labels)
 
     @property
     def place(self) -> Location:

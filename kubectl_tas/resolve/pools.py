@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.model.workflow import Priority
+from kubectl_tas.model.workflow import PRIORITIES, Priority
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
 from kubectl_tas.resolve.topologies import FleetTopology, Level, pool_topology
@@ -117,6 +118,11 @@ Target = tuple[FleetPool, FleetSubpool | None]
 """A pool, or one of its subpools."""
 
 
+def priority_of(written: Mapping[str, str]) -> Priority:
+    """The priority by the label of a workload or a PodCliqueSet; NORMAL where there is none, or one that is unknown."""
+    return next((known for known in PRIORITIES if known == written.get(labels.PRIORITY)), "NORMAL")
+
+
 class Submission(ABC):
     """What is sent to a queue: a workflow, a workload or a PodCliqueSet."""
 
@@ -145,6 +151,11 @@ class Submission(ABC):
     @abstractmethod
     def place(self) -> Location:
         """Where its pool stands."""
+
+    @property
+    def is_preemptible(self) -> bool:
+        """Whether it may exceed its quota, and gives way to others."""
+        return self.priority == "LOW"
 
     @property
     def gang(self) -> str | None:

@@ -20,9 +20,8 @@ from kubectl_tas.resolve.placement import (
     Placement,
     ReplicaType,
 )
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, priority_of
 
-PRIORITIES: dict[str, Priority] = {"HIGH": "HIGH", "NORMAL": "NORMAL", "LOW": "LOW"}
 OWNED = "owned"
 """The one value of the label kubectl-tas/podgroup."""
 MAX_SEGMENTS = 1000
@@ -79,7 +78,7 @@ class FleetWorkload(Submission):
     @property
     def priority(self) -> Priority:
         """By its label; NORMAL where there is none."""
-        return PRIORITIES.get(self.labels.get(labels.PRIORITY, ""), "NORMAL")
+        return priority_of(self.labels)
 
     @property
     def gang(self) -> str | None:
