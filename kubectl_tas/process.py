@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,14 +24,12 @@ def run(
     *,
     cwd: Path | None = None,
     stdin: bytes = b"",
-    without: Collection[str] = (),
-    variables: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Runs a program to its end, without a shell. Of the environment it gets all but ``without``, and ``variables``.
+    """Runs a program to its end, without a shell; with our own environment where none is given.
 
     Raises TasError where it cannot be started.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in without} | dict(variables or {})
     try:
         done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, check=False, env=environment)
     except OSError as error:
