@@ -64,7 +64,7 @@ class Git:
     def __init__(self, tree: WorkTree, folder: Path) -> None:
         self.tree = tree
         self._folder = folder
-        self._variables = {
+        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {
             "GIT_ATTR_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -213,9 +213,8 @@ class Git:
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> process.Finished:
         # The working folder is our own too, so that a relative folder on the PATH holds no program of the checkout.
-        kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
         command = ["git", *_OPTIONS, *arguments]
-        return process.run(command, cwd=self._folder, stdin=stdin, environment=kept | self._variables)
+        return process.run(command, cwd=self._folder, stdin=stdin, environment=self._environment)
 
 
 def _own_config(tree: WorkTree, settings: Mapping[str, str]) -> str:
