@@ -5,9 +5,9 @@
 Each run copies a small rendered repository, starts one command on it and ends it with SIGKILL: half of the runs at
 any moment of its life, the other half within a few milliseconds after it first changed something on disk. Then
 every file must be the old one or the new one, none may be lost, a kustomization may only list what is there, and
-running the command again must finish the work and leave nothing half-written behind. Prints counts by command;
-exits 1 where anything was half-written or lost, and says in which run. The same seed makes the same choices; what
-they meet depends on the machine.
+running a command again that died midway must finish the work and leave nothing half-written behind. Prints counts
+by command; exits 1 where anything was half-written or lost, and says in which run. The same seed makes the same
+choices; what they meet depends on the machine.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def killed(scenario: Scenario, work: Path, chance: random.Random) -> tuple[str, 
     found = content(work)
     problems = judge(scenario.old, scenario.new, found)
     moment = "early" if found == scenario.old else "ended" if found == scenario.new else "midway"
-    return moment, problems + finish(scenario, work, found)
+    return moment, problems + (finish(scenario, work, found) if moment == "midway" else [])
 
 
 def await_change(running: subprocess.Popen[bytes], work: Path) -> None:
