@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tools import goldens
+
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("examples", "golden")
 SKIPPED = frozenset({"manifests", "output"})
 """Folders that hold what was rendered."""
 MAX_SEED = 24_000
@@ -23,7 +24,7 @@ spec:
     gpu: {guarantee: 100, maximum: -1, weight: 1}
 """
 """The pool whose subpools the edits change."""
-COSTLY = frozenset({"golden/rules/set-preview/silent/input"})
+COSTLY = frozenset({"rules/set-preview/silent"})
 """Repositories that render thousands of objects."""
 
 
@@ -37,23 +38,23 @@ class Repository:
     """The same at an earlier revision; empty where there is none."""
     cluster: bytes = b""
     """What ``kubectl get -o json`` prints of its cluster; empty where there is none."""
+    is_clean: bool = False
+    """Whether it is rendered, most likely."""
 
 
 @cache
 def repositories() -> tuple[Repository, ...]:
-    """All repositories to begin with, sorted by name."""
-    roots = {path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("tas.yaml")}
-    roots |= set((ROOT / "golden").rglob("input"))
-    found = [_repository(path) for path in sorted(roots)]
-    found += [_edit(path) for path in sorted((ROOT / "golden" / "edits").iterdir())]
-    small = [item for item in found if 0 < size(item) <= MAX_SEED and item.name not in COSTLY]
-    return tuple(small)
+    """All repositories to begin with: the examples, the golden cases, the files of edits."""
+    found = [_example(path.parent) for path in sorted((ROOT / "examples").glob("*/tas.yaml"))]
+    for folder in goldens.find():
+        found.append(_edit(folder) if folder.parent.name == "edits" else _case(goldens.read(folder)))
+    return tuple(item for item in found if 0 < size(item) <= MAX_SEED and item.name not in COSTLY)
 
 
 @cache
 def clean() -> tuple[Repository, ...]:
-    """Those that are rendered."""
-    return tuple(item for item in repositories() if "/fires/" not in item.name)
+    """Those that are rendered, most likely."""
+    return tuple(item for item in repositories() if item.is_clean)
 
 
 def size(repository: Repository) -> int:
@@ -75,14 +76,22 @@ def clusters() -> tuple[bytes, ...]:
     return tuple(sorted({item.cluster for item in repositories()} - {b""}))
 
 
-def _repository(root: Path) -> Repository:
-    files = {path: content for path, content in _files(root).items() if path.endswith(SUFFIXES)}
-    state = root.parent / "cluster.json"
+def _example(root: Path) -> Repository:
+    return Repository(root.name, _files(root), is_clean=True)
+
+
+def _case(case: goldens.Case) -> Repository:
+    """A golden case with all that it shares."""
+    name = case.folder.relative_to(goldens.GOLDEN).as_posix()
+    state = case.folder / "cluster.json"
+    layers = {part: [*folders, case.folder / part] for part, folders in case.layers.items()}
+    files, base = ({path: text for layer in layers[part] for path, text in _files(layer).items()} for part in layers)
     return Repository(
-        root.relative_to(ROOT).as_posix(),
-        files,
-        _files(root.parent / "base") if root.name == "input" else {},
+        name,
+        {path: content for path, content in files.items() if path.endswith(SUFFIXES)},
+        base,
         state.read_bytes() if state.is_file() else b"",
+        is_clean=case.is_silent or not name.startswith("rules/"),
     )
 
 
@@ -90,7 +99,7 @@ def _edit(case: Path) -> Repository:
     """The file of an edit, as the subpools of its pool."""
     before = next(case.glob("before.*"), None)
     files = {} if before is None else {"pools/team.yaml": POOL, f"subpools/team{before.suffix}": before.read_bytes()}
-    return Repository(case.relative_to(ROOT).as_posix(), files)
+    return Repository(case.name, files, is_clean=True)
 
 
 def _files(root: Path) -> dict[str, bytes]:
