@@ -9,9 +9,6 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-GPU = "nvidia.com/gpu"
-"""The resource name under which Kubernetes counts whole GPUs."""
-
 
 class Feature(Enum):
     """Something that only some releases can express."""

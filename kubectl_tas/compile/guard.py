@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kubectl_tas.compile.metadata import QUEUE, metadata
-from kubectl_tas.kai import GPU
+from kubectl_tas.gpus import cel_of_pod
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.guard import (
     BindingSpec,
@@ -70,7 +70,7 @@ def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
     guarded = (
         f"({queue}) || "
         f"(has(object.spec.schedulerName) && object.spec.schedulerName == {_text(backend.scheduler_name)}) || "
-        f"{_total_gpus()} > 0"
+        f"{cel_of_pod('object.spec')} > 0"
     )
     return PolicySpec(
         matchConstraints=_requests("", "v1", ("CREATE",), "pods"),
@@ -79,7 +79,7 @@ def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
             Expression(name="queue", expression=f"{queue} ? string(object.metadata.labels[{_text(QUEUE)}]) : ''"),
             *_queues(fleet, backend),
             _quota(fleet, backend),
-            Expression(name="gpus", expression=_total_gpus()),
+            Expression(name="gpus", expression=cel_of_pod("object.spec")),
             Expression(
                 name="preemptibility",
                 expression=f"{preemptibility} ? string(object.metadata.labels[{_text(PREEMPTIBILITY)}]) : ''",
@@ -190,20 +190,6 @@ def _leaf_only() -> tuple[Validation, Validation]:
             reason="Forbidden",
         ),
     )
-
-
-def _total_gpus() -> str:
-    """CEL for the GPUs of a pod: init containers run one after another, before the others."""
-    containers = f"object.spec.containers.map(c, {_gpus('c')}).sum()"
-    first = f"has(object.spec.initContainers) ? object.spec.initContainers.map(c, {_gpus('c')}) : [0]"
-    return f"([{containers}] + ({first})).max()"
-
-
-def _gpus(container: str) -> str:
-    """CEL for the GPUs of one container."""
-    limits = f"{container}.resources.limits"
-    present = f"has({container}.resources) && has({limits}) && {_text(GPU)} in {limits}"
-    return f"({present} ? quantity(string({limits}[{_text(GPU)}])).asInteger() : 0)"
 
 
 def _text(value: str) -> str:

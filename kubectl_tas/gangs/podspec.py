@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from kubectl_tas.kai import GPU
+from kubectl_tas.gpus import GPU
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.kai import GPU
+from kubectl_tas.gpus import GPU
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.kubectl import Access, shown, text_of
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from kubectl_tas import gpus
 from kubectl_tas.model.base import (
     MAX_COUNT,
     AnyText,
@@ -61,7 +62,8 @@ class Resources(Open):
     @property
     def gpus(self) -> int:
         """GPUs by their limits; Kubernetes takes a request alone for an error, here it counts."""
-        return int(self.limits.gpu or self.requests.gpu or 0)
+        asked = self.requests.gpu if self.limits.gpu is None else self.limits.gpu
+        return int(asked or 0)
 
 
 class Container(Open):
@@ -83,18 +85,9 @@ class PodSpec(Open):
 
     @property
     def gpus(self) -> int:
-        """GPUs of one pod, as Kubernetes counts them.
-
-        Containers and sidecars (init containers that keep running) add up; any other init container runs beside the
-        sidecars that were started before it, and frees what it held.
-        """
-        sidecars = most = 0
-        for container in self.initContainers:
-            if container.restartPolicy == "Always":
-                sidecars += container.resources.gpus
-            else:
-                most = max(most, sidecars + container.resources.gpus)
-        return max(most, sidecars + sum(container.resources.gpus for container in self.containers))
+        """GPUs of one pod."""
+        init = ((item.resources.gpus, item.restartPolicy == "Always") for item in self.initContainers)
+        return gpus.of_pod(init, (item.resources.gpus for item in self.containers))
 
 
 class Meta(Open):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kubectl_tas.compile import guard as guard_module
 from kubectl_tas.compile.guard import MAX_ENTRIES
-from tests.support.admission import MAX_EXPRESSION, Object, Request, refusals, violations
+from kubectl_tas.gpus import GPU, cel_of_pod
+from kubectl_tas.model.podtemplate import PodTemplate
+from tests.support.admission import MAX_EXPRESSION, Object, Request, evaluate, refusals, violations
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 
@@ -37,9 +42,9 @@ def guard() -> list[Object]:
     return policies(case_input(CASE), "--backend", "prod")
 
 
-def container(gpus: int | str | None) -> Object:
+def container(gpus: int | str | None, name: str = "c", **fields: Any) -> Object:
     resources = {} if gpus is None else {"resources": {"limits": {"cpu": "4", "nvidia.com/gpu": str(gpus)}}}
-    return {"name": "c", "image": "i", **resources}
+    return {"name": name, "image": "i", **resources, **fields}
 
 
 def pod(
@@ -238,3 +243,40 @@ def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.Mon
             expected = TOO_MANY.format(96, queue, 95 if name == "shared" else 1)
         over = Request("pods", pod(queue, 96, priority=NORMAL).new, namespace="default")
         assert refusals(items, over) == [expected]
+
+
+def test_a_sidecar_counts_beside_the_containers(guard: list[Object]) -> None:
+    """16 GPUs of a sidecar and 16 of a container are 32, more than the 30 of the queue."""
+    spec = {
+        "containers": [container(16)],
+        "initContainers": [container(16, "sidecar", restartPolicy="Always")],
+        "priority": NORMAL,
+        "schedulerName": "kai-scheduler",
+    }
+    request = pod(f"{TEAM}--a")
+    request.new["spec"] = spec
+    (message,) = refusals(guard, request)
+    assert message.startswith("the pod asks for 32 GPUs and cannot be preempted")
+
+
+CONTAINERS = st.lists(st.tuples(st.none() | st.integers(0, 9), st.booleans(), st.booleans()), max_size=4)
+"""Amounts of GPUs, whether only requested, and whether of sidecars where they are of init containers."""
+
+
+@settings(max_examples=150, deadline=None)
+@given(CONTAINERS, CONTAINERS.filter(len))
+def test_policies_count_gpus_as_files_are_counted(init: list[Any], containers: list[Any]) -> None:
+    def parts(found: list[Any], prefix: str) -> list[Object]:
+        return [
+            {
+                "name": f"{prefix}{number}",
+                "image": "i",
+                **({} if gpus is None else {"resources": {"requests" if asks else "limits": {GPU: str(gpus)}}}),
+                **({"restartPolicy": "Always"} if restarts and prefix == "i" else {}),
+            }
+            for number, (gpus, asks, restarts) in enumerate(found)
+        ]
+
+    spec = {"containers": parts(containers, "c"), **({"initContainers": parts(init, "i")} if init else {})}
+    counted = PodTemplate.model_validate({"spec": spec}).spec.gpus
+    assert evaluate(cel_of_pod("object.spec"), {"object": {"spec": spec}}) == counted

@@ -165,6 +165,11 @@ def _boolean(expression: str, scope: dict[str, Any]) -> bool:
     return bool(value)
 
 
+def evaluate(expression: str, scope: Object) -> Any:
+    """The value of an expression, where ``scope`` are its variables as plain data."""
+    return _evaluate(expression, {name: json_to_cel(value) for name, value in scope.items()})
+
+
 def _evaluate(expression: str, scope: dict[str, Any]) -> Any:
     return _program(expression).evaluate(scope)
 
@@ -180,6 +185,7 @@ FUNCTIONS: dict[str, Any] = {
     "asInteger": lambda quantity: quantity,
     "sum": lambda numbers: celtypes.IntType(sum(numbers)),
     "max": lambda numbers: celtypes.IntType(max(numbers)),
+    "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
 }
 """Of Kubernetes' CEL libraries, what the policies use."""
 
