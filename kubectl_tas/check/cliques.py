@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from kubectl_tas import kai
 from kubectl_tas.check.names import NAME_INVALID
@@ -13,8 +12,9 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet
+from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import get_close_matches
 
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
@@ -90,6 +90,8 @@ def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             f"no preview is written: gangs of this set: {item.gang_count}, cliques of its base gang: {item.base_size}; "
             f"at most {MAX_PREVIEWED} of either are previewed"
         )
+        if max(item.gang_count, item.base_size) <= MAX_PREVIEWED:
+            message = f"no preview is written: cliques of all gangs: {item.size}; at most {MAX_CLIQUES} are previewed"
         yield Diagnostic(SET_PREVIEW, message, item.declared.at("spec", "replicas"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from kubectl_tas.check.cliques import SET_FIELD
 from kubectl_tas.check.topology import HOSTNAME
@@ -13,6 +12,7 @@ from kubectl_tas.model.grove import OperatorConfiguration, OperatorScheduler, Pr
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.grove import Grove
+from kubectl_tas.words import get_close_matches
 
 OPERATOR_LEVELS = Rule(
     "operator-levels",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.kai import Feature
@@ -12,6 +11,7 @@ from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, FleetTopology
 from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.words import get_close_matches
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from kubectl_tas.check.grove import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Dangling, Fleet
+from kubectl_tas.words import get_close_matches
 
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from kubectl_tas.check.ranges import within
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
@@ -18,6 +17,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.replicas import shape, whole_number
 from kubectl_tas.resolve.setdemands import set_demands
 from kubectl_tas.resolve.workload import OWNED, PRIORITIES, FleetWorkload
+from kubectl_tas.words import get_close_matches
 
 WORKLOAD_POOL = Rule(
     "workload-pool",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
@@ -18,6 +17,7 @@ from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, FleetPool, FleetSubpool
 from kubectl_tas.resolve.states import BEHAVIOUR, TRANSITIONS
+from kubectl_tas.words import get_close_matches
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
 from kubectl_tas.model.repository import KeyPath
 from kubectl_tas.resources import read_resource
+from kubectl_tas.words import get_close_matches
 
 UNKNOWN_FIELD = Rule(
     "unknown-field",
