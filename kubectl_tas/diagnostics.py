@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+MAX_TEXT = 4000
+"""Characters of a message or a hint that are kept."""
+
 
 class Severity(Enum):
     """How bad a finding is; only errors (and, with ``--strict``, warnings) fail a run."""
@@ -40,9 +43,11 @@ class Location:
     column: int = 0
     """1-based, in characters; 0: the file as a whole."""
     source: str = field(default="", compare=False, repr=False)
-    """The text of the line, for the caret."""
+    """The text of the line around that place, for the caret."""
     length: int = field(default=1, compare=False, repr=False)
     """Characters to underline on that line."""
+    source_column: int = field(default=1, compare=False, repr=False)
+    """The column that ``source`` begins at."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
@@ -65,6 +70,13 @@ class Diagnostic:
     location: Location | None
     related: tuple[Related, ...] = ()
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        """Cuts what is too long to be read: a name in it may have megabytes, and there may be many findings."""
+        for name in ("message", "hint"):
+            text = getattr(self, name)
+            if len(text) > MAX_TEXT:
+                object.__setattr__(self, name, f"{text[:MAX_TEXT]}...")
 
     @property
     def severity(self) -> Severity:

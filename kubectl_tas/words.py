@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
+
+MAX_LENGTH = 253
+"""Characters of the longest word that is compared: no name is longer, and comparing takes the product of two."""
+MAX_KNOWN = 400
+"""Words that one is compared with."""
 
 
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6, folds: bool = False) -> str | None:
@@ -12,11 +18,12 @@ def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6, folds: bool
     """
     from difflib import get_close_matches
 
-    if not folds:
-        return next(iter(get_close_matches(name, list(known), 1, cutoff)), None)
-    by_folded = {item.casefold(): item for item in reversed(list(known))}
-    found = get_close_matches(name.casefold(), by_folded, 1, cutoff)
-    return by_folded[found[0]] if found else None
+    if len(name) > MAX_LENGTH:
+        return None
+    compared = [item for item in islice(known, MAX_KNOWN) if len(item) <= MAX_LENGTH]
+    by_form = {item.casefold() if folds else item: item for item in reversed(compared)}
+    found = get_close_matches(name.casefold() if folds else name, by_form, 1, cutoff)
+    return by_form[found[0]] if found else None
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds: bool = False, quote: str = '"') -> str:

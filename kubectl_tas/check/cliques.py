@@ -11,7 +11,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet
+from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, did_you_mean
 
@@ -91,6 +91,8 @@ def _preview(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             f"no preview is written: gangs of this set: {item.gang_count}, cliques of its base gang: {item.base_size}; "
             f"at most {MAX_PREVIEWED} of either are previewed"
         )
+        if max(item.gang_count, item.base_size) <= MAX_PREVIEWED:
+            message = f"no preview is written: cliques of all gangs: {item.size}; at most {MAX_CLIQUES} are previewed"
         yield Diagnostic(SET_PREVIEW, message, item.declared.at("spec", "replicas"))
 
 

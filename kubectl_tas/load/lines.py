@@ -10,6 +10,8 @@ from kubectl_tas.diagnostics import Location
 
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_AROUND = 240
+"""Characters of a line on either side of a place that are kept with it: a file may be a single line."""
 
 
 class Lines:
@@ -53,8 +55,15 @@ class Lines:
         line = bisect_right(self._starts, start.index) - 1
         first = self._starts[line]
         following = self._starts[line + 1] if line + 1 < len(self._starts) else len(self._text)
-        source = self._text[first:following].rstrip("\r\n")
-        column = min(start.index - first, len(source))
-        on_line = end is not None and end.index - first <= len(source)
-        stop = end.index - first if on_line else len(source.rstrip())
-        return Location(self.path, line + 1, column + 1, source, max(1, stop - column))
+        while following > first and self._text[following - 1] in "\r\n":
+            following -= 1
+        begin = min(start.index, following)
+        if end is not None and end.index <= following:
+            stop = end.index
+        else:
+            stop = following
+            while stop > begin and self._text[stop - 1].isspace():
+                stop -= 1
+        left = max(first, begin - _AROUND)
+        source = self._text[left : min(following, begin + _AROUND)]
+        return Location(self.path, line + 1, begin - first + 1, source, max(1, stop - begin), left - first + 1)

@@ -78,6 +78,8 @@ def same_width(text: str) -> str:
 
 def width(text: str) -> int:
     """Columns that ``text`` takes in a terminal."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

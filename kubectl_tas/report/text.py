@@ -58,9 +58,10 @@ def _snippet(place: Location, *, colour: bool) -> list[str]:
     if not place.source.strip():
         return []
     source = same_width(place.source)
-    start = max(0, place.column - MAX_WIDTH // 2) if len(source) > MAX_WIDTH else 0
+    column = place.column - place.source_column + 1
+    start = max(0, column - MAX_WIDTH // 2) if len(source) > MAX_WIDTH else 0
     shown = source[start : start + MAX_WIDTH]
-    column = place.column - start
+    column -= start
     carets = "^" * max(1, width(shown[column - 1 : column - 1 + place.length]))
     gutter = " " * len(str(place.line))
     bar = paint("|", BLUE, colour=colour)

@@ -26,6 +26,8 @@ from kubectl_tas.resolve.topologies import FleetTopology
 
 MAX_PREVIEWED = 1000
 """Gangs of a set, and PodCliques of a gang, up to which a preview is written."""
+MAX_CLIQUES = 20_000
+"""PodCliques of all gangs of a set up to which a preview is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +106,17 @@ class FleetPodCliqueSet:
         """The set as it was written."""
         return self.declared.spec
 
-    @property
+    @cached_property
     def constraints(self) -> tuple[tuple[PackConstraint, KeyPath], ...]:
         """Every constraint with its place."""
         return self.spec.constraints
 
-    @property
+    @cached_property
     def named(self) -> tuple[tuple[str, KeyPath], ...]:
         """Cluster topologies that it names, with the places; more than one name is an error."""
         return self.spec.named
 
-    @property
+    @cached_property
     def references(self) -> tuple[tuple[str, KeyPath], ...]:
         """Cluster topologies that it refers to, by their names or as the default, with the places."""
         return self.spec.references
@@ -123,15 +125,15 @@ class FleetPodCliqueSet:
         """The name of a cluster topology, or the constraint that means the default."""
         return self.declared.origin.locate(reference, key=reference[-1] == "topologyConstraint")
 
-    @property
+    @cached_property
     def asks(self) -> bool:
         """Whether it asks for any placement."""
         return self.spec.asks
 
-    @property
+    @cached_property
     def topology_name(self) -> str | None:
         """The cluster topology by name, declared or not; None: no topology applies."""
-        return self.spec.topology_name
+        return self.references[0][0] if self.references else None
 
     @property
     def gang_count(self) -> int:
@@ -166,19 +168,25 @@ class FleetPodCliqueSet:
     @property
     def base_size(self) -> int:
         """PodCliques of a base gang."""
-        return len(self.standalone) + sum(group.spec.minAvailable * len(group.cliques) for group in self.groups)
+        return len(self.standalone) + sum(group.spec.minAvailable * _parts(group) for group in self.groups)
+
+    @property
+    def size(self) -> int:
+        """PodCliques of all gangs."""
+        grouped = sum(group.spec.replicas * _parts(group) for group in self.groups)
+        return self.replicas * max(len(self.standalone) + grouped, self.base_size)
 
     @property
     def is_previewed(self) -> bool:
         """Whether its gangs are few and small enough for people to read."""
-        return self.gang_count <= MAX_PREVIEWED and self.base_size <= MAX_PREVIEWED
+        return max(self.gang_count, self.base_size) <= MAX_PREVIEWED and self.size <= MAX_CLIQUES
 
     @cached_property
     def submitted(self) -> SubmittedSet | None:
         """The set as its queue sees it; None where its pool is not known."""
         return SubmittedSet(self.declared, self.name, *self.target, self) if self.target else None
 
-    @property
+    @cached_property
     def standalone(self) -> tuple[FleetClique, ...]:
         """The cliques that no scaling group has."""
         scaled = {clique.name for group in self.groups for clique in group.cliques}
@@ -249,6 +257,11 @@ def resolve_set(
     if name not in topologies and name != DEFAULT_TOPOLOGY:
         known.dangling.append(Dangling("topology of a set", name, tuple(topologies), declared, found.references[0][1]))
     return replace(found, topology=topologies.get(name))
+
+
+def _parts(group: FleetScalingGroup) -> int:
+    """What is written for each replica of a scaling group: its cliques, or itself where none of them is known."""
+    return max(1, len(group.cliques))
 
 
 def _gpus(clique: FleetClique) -> int:

@@ -1,0 +1,191 @@
+"""The largest number that Kubernetes counts to in every field that takes one: bounded time, memory and output."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.workflow import Workflow
+from kubectl_tas.model.workload import WORKLOADS
+from tests.support.cli import pool, write
+from tests.support.grove import operator, topology
+from tests.support.kinds import LEVELS, SEGMENTS, config, leader_worker, pytorch, root, template
+
+MOST = 2**31 - 1
+"""What Kubernetes counts to."""
+SECONDS, MEBIBYTES, CHARACTERS = 5, 300, 20_000
+"""What a command may take, and what it may print beside fifty times of what it has read."""
+INDEX = {"kai.scheduler/pod-index-label": "example.com/index"}
+ELASTIC = {"kai.scheduler/batch-min-member": str(MOST)}
+
+
+def clique_set(spec: str, name: str = "chat") -> str:
+    return f"""\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {{name: {name}, labels: {{kubectl-tas/pool: team}}}}
+spec: {spec}
+"""
+
+
+def clique(name: str, replicas: int = 1, constraint: str = "{packDomain: rack}") -> str:
+    counts = f"replicas: {replicas}, minAvailable: {replicas}"
+    pods = "podSpec: {containers: [{name: m, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+    scale = f"autoScalingConfig: {{minReplicas: {replicas}, maxReplicas: {replicas}}}"
+    return f"{{name: {name}, topologyConstraint: {constraint}, spec: {{{counts}, {pods}, {scale}}}}}"
+
+
+def scaling(names: str, replicas: int, minimum: int, constraint: str = "{packDomain: host}") -> str:
+    return (
+        f"{{name: g, cliqueNames: [{names}], replicas: {replicas}, minAvailable: {minimum}, "
+        f"topologyConstraint: {constraint}, scaleConfig: {{minReplicas: {minimum}, maxReplicas: {replicas}}}}}"
+    )
+
+
+def grouped(replicas: int, cliques: str, groups: str) -> str:
+    return clique_set(
+        f"{{replicas: {replicas}, template: {{cliques: [{cliques}], podCliqueScalingGroups: [{groups}]}}}}"
+    )
+
+
+def kubeflow(kind: str, field: str, leader: str) -> str:
+    worker = f"{{replicas: {MOST}, template: {template(SEGMENTS)}}}"
+    policy = f"schedulingPolicy: {{minAvailable: {MOST}}}"
+    return (
+        f"{root(kind, 'train', None, ELASTIC)}spec:\n  runPolicy: {{{policy}}}\n"
+        f"  {field}: {{{leader}: {worker}, Worker: {worker}}}\n"
+    )
+
+
+def several(replicas: int) -> str:
+    """Replicas of a template in the three kinds that have nothing else."""
+    return f"spec: {{replicas: {replicas}, template: {template(SEGMENTS | INDEX)}}}\n"
+
+
+JOB = f"parallelism: {MOST}, completions: {MOST}, completionMode: Indexed, template: {template(SEGMENTS)}"
+SUBMITTED = {
+    "Job": f"{root('Job', 'sweep', None, ELASTIC)}spec: {{{JOB}, backoffLimit: {MOST}}}\n",
+    "CronJob": f"{root('CronJob', 'sweep')}spec: {{schedule: '0 0 * * *', jobTemplate: {{spec: {{{JOB}}}}}}}\n",
+    "Deployment": root("Deployment", "serve") + several(MOST),
+    "StatefulSet": root("StatefulSet", "serve") + several(MOST),
+    "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n"
+    f"  - {{name: a, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n"
+    f"  - {{name: b, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n",
+    "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{template: {template()}}}, "
+    f"workerGroupSpecs: [{{groupName: a, replicas: {MOST}, minReplicas: {MOST}, maxReplicas: {MOST}, "
+    f"numOfHosts: {MOST}, template: {template(SEGMENTS | INDEX)}}}]}}}}\n",
+    "TrainJob": f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: r}}, trainer: {{numNodes: {MOST}, "
+    f"numProcPerNode: {MOST}, resourcesPerNode: {{limits: {{nvidia.com/gpu: {MOST}}}}}}}}}\n",
+    "LeaderWorkerSet": leader_worker(MOST, SEGMENTS).replace("spec:\n", f"spec:\n  replicas: {MOST}\n", 1),
+    "LeaderWorkerSet-subgroups": leader_worker(MOST, SEGMENTS, f"{{subGroupSize: {MOST}}}"),
+    "LeaderWorkerSet-subgroups-of-1": leader_worker(MOST, None, "{subGroupSize: 1}"),
+    "PyTorchJob": pytorch(MOST, SEGMENTS | {"kai.scheduler/segment-size": "1"}).replace(
+        "spec:\n",
+        f"spec:\n  elasticPolicy: {{minReplicas: {MOST}, maxReplicas: {MOST}}}\n  nprocPerNode: '{MOST}'\n",
+        1,
+    ),
+    "TFJob": kubeflow("TFJob", "tfReplicaSpecs", "PS"),
+    "XGBoostJob": kubeflow("XGBoostJob", "xgbReplicaSpecs", "Master"),
+    "JAXJob": f"{root('JAXJob', 'train')}spec: {{jaxReplicaSpecs: {{Worker: {{replicas: {MOST}, "
+    f"template: {template()}}}}}}}\n",
+    "MPIJob": kubeflow("MPIJob", "mpiReplicaSpecs", "Launcher").replace(
+        "spec:\n", f"spec:\n  slotsPerWorker: {MOST}\n", 1
+    ),
+    "owned": f"{root('JobSet', 'train', {'kubectl-tas/podgroup': 'owned'})}spec:\n  replicatedJobs:\n"
+    f"  - {{name: a, replicas: 1, template: {{spec: {{{JOB}}}}}}}\n",
+    "gang": f"{root('Job', 'sweep', {'kubectl-tas/gang': 'all'})}spec: {{{JOB}}}\n---\n"
+    f"{root('Deployment', 'serve', {'kubectl-tas/gang': 'all'})}{several(MOST)}",
+    "Workflow": "workflow: {name: w, pool: team, tasks: [{name: t, image: i}]}\n"
+    f"resources: {{default: {{gpu: {MOST}, cpu: {MOST}, memory: {MOST}Ei}}}}\n",
+    "PodGroup": "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: pg, labels: "
+    f"{{kubectl-tas/pool: team}}}}\nspec: {{minMember: {MOST}, subGroups: [{{name: a, minMember: {MOST}}}]}}\n",
+    "PodCliqueSet": grouped(MOST, f"{clique('a', MOST)}, {clique('b', MOST)}", scaling("b", MOST, 1)),
+    "PodCliqueSet-one-gang": grouped(1, f"{clique('a', MOST)}, {clique('b', MOST)}", scaling("b", MOST, MOST)),
+    "PodCliqueSet-none": grouped(0, clique("a", MOST), scaling("a", MOST, MOST)),
+    "PodCliqueSet-misspelled": grouped(1, clique("a"), scaling("aa", 2_000_000_000, 2_000_000_000)),
+    "PodCliqueSet-misspelled-and-elastic": grouped(1, clique("a"), scaling("aa", MOST, 1)),
+    "PodCliqueSet-no-names": grouped(1, clique("a"), scaling("", MOST, MOST)),
+    "PodCliqueSet-fewer-than-needed": grouped(1, clique("a"), scaling("aa", 1, MOST)),
+    "PodCliqueSet-no-cliques": grouped(MOST, "", ""),
+    "PodCliqueSet-unknown-pool": grouped(1, clique("a"), scaling("aa", MOST, MOST)).replace("team", "nobody"),
+    "PodCliqueSet-a-thousand-each": grouped(1000, f"{clique('a')}, {clique('b')}", scaling("b", 999, 999)),
+    "PodCliqueSet-many-groups": grouped(
+        1, clique("a"), ", ".join(scaling("aa", 1000, 1000).replace("g,", f"g{number},") for number in range(2000))
+    ),
+}
+"""Objects of each kind, and of each way in which its numbers are used."""
+
+
+def test_every_kind_is_tried() -> None:
+    kinds = {model.__name__ for model in (*WORKLOADS, Workflow, PodGroup, PodCliqueSet)}
+    assert kinds <= set(SUBMITTED), "add the kind with its largest numbers"
+
+
+@pytest.fixture
+def limited(repository: Path) -> Path:
+    """A repository with one pool without a limit, the topology of its pool and one of Grove's."""
+    files = {"tas.yaml": config("0.17"), "pools/p.yaml": pool(guarantee=-1, spec=LEVELS)}
+    return write(repository, {**files, "topologies/t.yaml": topology("racks"), "topologies/o.yaml": operator()})
+
+
+def used() -> float:
+    """Seconds that the processors have worked for our children."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def measured(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own; fails where it takes more than it may."""
+    code = (
+        "import resource, sys; from kubectl_tas.cli.main import run; code = run(sys.argv[1:], 'kubectl tas'); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, file=sys.stderr); sys.exit(code)"
+    )
+    before = used()
+    command = [sys.executable, "-c", code, *arguments, "-C", str(root)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert used() - before < SECONDS, arguments
+    assert int(done.stderr.splitlines()[-1]) < MEBIBYTES, (arguments, done.stderr)
+    allowed = CHARACTERS + 50 * sum(path.stat().st_size for path in root.glob("workflows/*"))
+    assert len(done.stdout) + len(done.stderr) < allowed, (arguments, done.stdout[:2000])
+    assert "internal error" not in done.stderr
+    assert done.returncode in (0, 1, 2, 3)
+    return done
+
+
+@pytest.mark.parametrize("name", SUBMITTED)
+def test_the_largest_numbers(name: str, limited: Path) -> None:
+    write(limited, {"workflows/w.yaml": SUBMITTED[name]})
+    measured(limited, "validate")
+    measured(limited, "render")
+    measured(limited, "workflow", "explain", "workflows/w.yaml")
+    measured(limited, "admit", str(limited / "workflows/w.yaml"))
+    measured(limited, "pool", "list")
+
+
+def test_previews_are_few(limited: Path) -> None:
+    """As many cliques as are previewed, and one more."""
+    for replicas, names in ((19, "gang"), (20, "cliques of all gangs: 20020; at most 20000")):
+        write(
+            limited, {"workflows/w.yaml": grouped(replicas, f"{clique('a')}, {clique('b')}", scaling("b", 1000, 999))}
+        )
+        assert (names in measured(limited, "validate").stdout) == (replicas == 20)
+
+
+def test_many_findings_on_one_long_line(limited: Path) -> None:
+    """Each finding shows a part of the line, and keeps no copy of it."""
+    fields = ", ".join(f"unknown{number}: {number}" for number in range(5000))
+    write(limited, {"workflows/w.yaml": f"{{workflow: {{name: w, pool: team, {fields}, tasks: []}}}}\n"})
+    assert measured(limited, "validate").stdout.count("[unknown-field]") >= 1
+
+
+def test_many_findings_about_one_long_name(limited: Path) -> None:
+    tasks = "".join(f"  - {{name: t{number}, image: i, resource: *long}}\n" for number in range(1000))
+    first = f"  - {{name: first, image: i, resource: &long {'x' * 500_000}}}\n"
+    write(limited, {"workflows/w.yaml": f"workflow:\n  name: w\n  pool: team\n  tasks:\n{first}{tasks}"})
+    assert measured(limited, "validate").returncode == 1
