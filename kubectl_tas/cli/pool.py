@@ -41,7 +41,8 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
     Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
     --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
     """
-    from kubectl_tas.report import json, pools, yaml
+    from kubectl_tas import yaml
+    from kubectl_tas.report import json, pools
 
     session = open_session(directory)
     state = read_cluster(cluster) if live or any(cluster.values()) else None
@@ -50,7 +51,7 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
     if output == "json":
         click.echo(json.dump(pools.data(rows, source)), nl=False)
     elif output == "yaml":
-        click.echo(yaml.dump(pools.data(rows, source)), nl=False)
+        click.echo(yaml.block(pools.data(rows, source)), nl=False)
     elif output == "csv":
         click.echo(pools.comma_separated(rows), nl=False)
     else:

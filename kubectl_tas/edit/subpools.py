@@ -12,12 +12,12 @@ from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.load.splice import scalar
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import KeyPath, Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, FleetPool, FleetSubpool
 from kubectl_tas.resolve.states import BEHAVIOUR, TRANSITIONS
+from kubectl_tas.yaml import scalar
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",

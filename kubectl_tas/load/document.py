@@ -12,9 +12,11 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.load import syntax
-from kubectl_tas.load.compose import MAX_DEPTH, TooDeepError, compose
+from kubectl_tas.load.alike import reads_alike
+from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, TooManyError, compose
 from kubectl_tas.load.lines import Lines
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
+from kubectl_tas.load.source import FILE_TOO_LARGE
 from kubectl_tas.model.repository import KeyPath
 
 YAML_DEPTH = Rule(
@@ -31,14 +33,15 @@ class Document:
     ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty.
     """
 
-    __slots__ = ("_lines", "_node", "data", "has_null", "index", "path")
+    __slots__ = ("_lines", "_node", "_reuses_anchors", "data", "has_null", "index", "path")
 
-    def __init__(self, path: str, index: int, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
+    def __init__(self, path: str, index: int, root: Root, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
         self.index = index
         self.data = data
         self.has_null = has_null
-        self._node = node
+        self._node = root.node
+        self._reuses_anchors = root.reuses_anchors
         self._lines = lines
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
@@ -95,6 +98,11 @@ class Document:
         """The text of this document alone, with its comments."""
         return self._lines.document(self._node.start_mark.index)
 
+    @property
+    def reads_alike(self) -> bool:
+        """Whether every reader of YAML takes the text of this document for the same data; no where in doubt."""
+        return not self._reuses_anchors and reads_alike(self._node, self.text, self._lines.text)
+
 
 def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
     """All documents of a file, or none and the one problem that stops its reading.
@@ -104,18 +112,20 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     lines = Lines(path, text)
     documents: list[Document] = []
     try:
-        for node, has_tags in compose(text):
-            if node is None or (type(node) is ScalarNode and not node.value and not node.style):
-                continue
-            reader = Reader(has_tags=has_tags)
-            data = reader.read(node)
-            documents.append(Document(path, len(documents), node, data, lines, has_null=reader.has_null))
+        for root in roots(text):
+            reader = Reader(has_tags=root.has_tags)
+            data = reader.read(root.node)
+            documents.append(Document(path, len(documents), root, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
         problem = Diagnostic(
             YAML_DEPTH, message, lines.location(error.mark, error.mark), hint="Close the brackets, or nest less."
         )
         return (), (problem,)
+    except TooManyError as error:
+        message = f"more than {MAX_NODES:,} keys and values"
+        place = lines.location(error.mark, error.mark)
+        return (), (Diagnostic(FILE_TOO_LARGE, message, place, hint="Split the file, or move it out of the folder."),)
     except FoundError as error:
         return (), (_found(error, lines),)
     except MarkedYAMLError as error:
@@ -123,6 +133,15 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
     return tuple(documents), ()
+
+
+def roots(text: str) -> list[Root]:
+    """The root nodes of all documents that are not empty. Raises as compose does."""
+    return [
+        root
+        for root in compose(text)
+        if root.node is not None and (type(root.node) is not ScalarNode or root.node.value or root.node.style)
+    ]
 
 
 def _found(error: FoundError, lines: Lines) -> Diagnostic:

@@ -7,10 +7,11 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.scalars import read_scalar
 
-MAX_NODES = 250_000
-"""How many nodes a document may have once its aliases are written out."""
+MAX_VALUES = MAX_NODES
+"""How many values a document may have once its aliases are written out."""
 MERGE_KEY = "<<"
 CORE_TAG = "tag:yaml.org,2002:"
 """What ``!!`` stands for."""
@@ -82,9 +83,6 @@ class Reader:
             raise FoundError(YAML_ALIAS, message, node, "Remove the alias, or write the part out.")
         self._open.add(id(node))
         result = self._mapping(node) if type(node) is MappingNode else self._sequence(node)
-        if result[1] > MAX_NODES:
-            message = f"more than {MAX_NODES:,} values once aliases are written out"
-            raise FoundError(YAML_ALIAS, message, node, "Write the repeated part out, or split the file.")
         self._open.discard(id(node))
         self._done[id(node)] = result
         return result
@@ -95,6 +93,8 @@ class Reader:
             value, count = self._read(child)
             items.append(value)
             size += count
+            if size > MAX_VALUES:
+                raise _too_many(node)
         return items, size
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
@@ -112,6 +112,8 @@ class Reader:
             keys[name] = key
             value, count = self._read(child)
             size += count
+            if size > MAX_VALUES:
+                raise _too_many(node)
             if name == MERGE_KEY and not key.style:
                 merged += _merge_sources(value, child)
             else:
@@ -120,6 +122,11 @@ class Reader:
             for name, value in source.items():
                 result.setdefault(name, value)
         return result, size
+
+
+def _too_many(node: Any) -> FoundError:
+    message = f"more than {MAX_VALUES:,} values once aliases are written out"
+    return FoundError(YAML_ALIAS, message, node, "Write the repeated part out, or split the file.")
 
 
 def _no_name(node: Any, key: Any) -> FoundError:

@@ -8,10 +8,10 @@ import pytest
 
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.load.reader import MAX_NODES
+from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.text import decode
-from kubectl_tas.model.base import LargeNumber
 from kubectl_tas.model.repository import KeyPath
+from kubectl_tas.yaml import LargeNumber
 
 PURE = "x: {image: python:3.13}\n"
 """A line that libyaml refuses and YAML 1.2 does not: what follows is read by the other parser."""
@@ -190,10 +190,10 @@ def test_depth_is_bounded() -> None:
 def test_what_aliases_multiply_is_bounded() -> None:
     """The same text is harmless where the values stand but once."""
     row = f"[{', '.join(['x'] * 1000)}]"
-    many = MAX_NODES // 1000 + 1
+    many = MAX_VALUES // 1000 + 1
     assert document(f"a: &a {row}\nb: [{', '.join(['*a'] * 9)}]\n").data["b"][8][999] == "x"
     place, _, message = problem(f"a: &a {row}\nb: [{', '.join(['*a'] * many)}]\n")
-    assert (place, message) == ("2:4", "more than 250,000 values once aliases are written out")
+    assert (place, message) == ("2:4", f"more than {MAX_VALUES:,} values once aliases are written out")
 
 
 SECOND_COLON = "a second ':' in one line, or a key that is indented wrongly"
