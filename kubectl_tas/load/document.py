@@ -27,13 +27,17 @@ YAML_DEPTH = Rule(
 )
 
 
+MANY_KEYS = 64
+"""Mappings of more keys are looked up in a table."""
+
+
 class Document:
     """One YAML document: its data and the nodes that know where everything stands.
 
     ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty.
     """
 
-    __slots__ = ("_lines", "_node", "_reuses_anchors", "data", "has_null", "index", "path")
+    __slots__ = ("_keys", "_lines", "_node", "_reuses_anchors", "data", "has_null", "index", "path")
 
     def __init__(self, path: str, index: int, root: Root, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
@@ -41,6 +45,7 @@ class Document:
         self.data = data
         self.has_null = has_null
         self._node = root.node
+        self._keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._reuses_anchors = root.reuses_anchors
         self._lines = lines
 
@@ -48,7 +53,7 @@ class Document:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
         node, name = self._node, None
         for step in path:
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 key = True
                 break
@@ -60,7 +65,7 @@ class Document:
         """The scalar at ``path`` as it was written, without quotes; None where there is none."""
         node = self._node
         for step in path:
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 return None
             node = found[1]
@@ -85,13 +90,24 @@ class Document:
         for depth, step in enumerate(path):
             if id(node) in shared or type(node) is ScalarNode:
                 return path[:depth]
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 return None
             if type(node) is MappingNode and all(value is not found[1] for _, value in node.value):
                 return path[: depth + 1]
             node = found[1]
         return path if id(node) in shared else None
+
+    def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
+        """The key node (None in a sequence) and the value node one step below ``node``."""
+        if type(node) is MappingNode and len(node.value) > MANY_KEYS:
+            keys = self._keys.get(id(node))
+            if keys is None:
+                keys = self._keys[id(node)] = {key.value: (key, value) for key, value in node.value}
+            found = keys.get(str(step))
+            if found is not None:
+                return found
+        return _child(node, step)
 
     @property
     def text(self) -> str:

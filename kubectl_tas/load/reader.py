@@ -9,6 +9,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from kubectl_tas.diagnostics import Rule, Severity
 from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.scalars import read_scalar
+from kubectl_tas.load.text import FILE_NOT_TEXT
 
 MAX_VALUES = MAX_NODES
 """How many values a document may have once its aliases are written out."""
@@ -25,7 +26,7 @@ YAML_DUPLICATE_KEY = Rule(
 YAML_TAG = Rule(
     "yaml-tag",
     Severity.ERROR,
-    "A value carries a YAML tag such as !!str or !env.",
+    "A key or a value carries a YAML tag such as !!str or !env.",
     "A tag asks the parser to build something else than the text says, and parsers differ in what they "
     "build. Write the value plainly; put it in quotes to make it text.",
 )
@@ -68,11 +69,9 @@ class Reader:
     def _read(self, node: Any) -> tuple[Any, int]:
         """The data of ``node`` and the number of nodes in it, aliases written out."""
         if self._has_tags and node.tag:
-            tag = str(node.tag).replace(CORE_TAG, "!!", 1)
-            hint = "Write the value without it; put text in quotes."
-            raise FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
+            raise _tagged(node)
         if type(node) is ScalarNode:
-            value = node.value if node.style else read_scalar(node.value)
+            value = _quoted(node) if node.style else read_scalar(node.value)
             self.has_null = self.has_null or value is None
             return value, 1
         known = self._done.get(id(node))
@@ -103,9 +102,11 @@ class Reader:
         keys: dict[str, Any] = {}
         merged: list[dict[str, Any]] = []
         for key, child in node.value:
+            if self._has_tags and key.tag:
+                raise _tagged(key)
             if type(key) is not ScalarNode:
                 raise _no_name(node, key)
-            name = key.value
+            name = _quoted(key) if key.style else key.value
             if name in keys:
                 message = f'the key "{name}" is here twice'
                 raise FoundError(YAML_DUPLICATE_KEY, message, key, "Remove one of them.", keys[name])
@@ -122,6 +123,21 @@ class Reader:
             for name, value in source.items():
                 result.setdefault(name, value)
         return result, size
+
+
+def _quoted(node: Any) -> str:
+    """The text of a scalar in quotes, which may hold any character by an escape."""
+    value: str = node.value
+    if "\0" in value:
+        hint = "Remove it; no variable, argument or name can hold it."
+        raise FoundError(FILE_NOT_TEXT, "the control character U+0000 is not text", node, hint)
+    return value
+
+
+def _tagged(node: Any) -> FoundError:
+    tag = str(node.tag).replace(CORE_TAG, "!!", 1)
+    hint = "Write it without; put text in quotes."
+    return FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
 
 
 def _too_many(node: Any) -> FoundError:
