@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kubectl_tas.load.alike import reads_alike
 from kubectl_tas.load.splice import FIRST, Entry, with_values
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.manifest import Metadata
@@ -57,10 +58,12 @@ def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:
     """
     made: set[KeyPath] = set()
     entries = [_entry(origin, demand, made) for demand in wanted if changes(origin, demand)]
-    text = None
-    if not origin.path.endswith(".json") and origin.reads_alike:
-        text = with_values(origin.text.replace("\r\n", "\n"), origin.data, entries)
-    return block(_merged(origin.data, entries)) if text is None else text
+    if not origin.path.endswith(".json"):
+        text = origin.text.replace("\r\n", "\n")
+        edited = with_values(text, origin.data, entries) if reads_alike(text) else None
+        if edited is not None:
+            return edited
+    return block(_merged(origin.data, entries))
 
 
 def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:

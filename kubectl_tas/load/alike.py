@@ -1,4 +1,4 @@
-"""A document in, whether every reader takes it for the same data out.
+"""The text of a document in, whether every reader takes it for the same data out.
 
 kubectl reads YAML 1.1 with habits of its own, others read 1.2. What they do not read alike is not passed on as it is
 written.
@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
+from kubectl_tas.load.compose import TooDeepError, TooManyError
+from kubectl_tas.load.document import roots
 from kubectl_tas.load.scalars import is_certain_text
 from kubectl_tas.load.scalars import reads_alike as scalar_reads_alike
 
@@ -19,7 +22,7 @@ MAX_EXPANSION = 50
 """How many times as large a document may be with its aliases written out; kubectl refuses a hundred."""
 _ODD_TEXT = re.compile("^(?:---|\\.\\.\\.|%)|\r|[\x85\u2028\u2029\ufeff]", re.MULTILINE)
 """What separates documents for kubectl wherever it begins a line, and line breaks of YAML 1.1 only."""
-_ODD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:/|[uU]0*[dD][89a-fA-F]|\t)")
+_ODD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:/|u[dD][89a-fA-F]|U0000[dD][89a-fA-F]|\t)")
 """Escapes in double quotes that YAML 1.1 does not have."""
 _INDICATOR_IN_WORD = re.compile(r":(?![A-Za-z0-9/_.-])|(?<![A-Za-z0-9/_.-]):|\?")
 """Colons and question marks in a plain scalar within braces at which parsers may end it."""
@@ -29,17 +32,23 @@ _ODD_TAB_IN_BLOCK = re.compile(r"\A[^\n]*\t|^[ ]*\t[ \t]*$", re.MULTILINE)
 """A tab in the head of a block scalar, or in an empty line of it."""
 
 
-def reads_alike(root: Any, text: str, file: str) -> bool:
-    """Whether the document with the node ``root`` and the given text reads alike; ``file`` is what marks count in."""
-    scalars = list(_scalars(root))
-    if _ODD_TEXT.search(text.replace("\r\n", "\n")) or any(scalar is None for scalar in scalars):
+def reads_alike(text: str) -> bool:
+    """Whether a text of one document, with plain line feeds, reads alike. Never raises for bad input."""
+    if _ODD_TEXT.search(text):
         return False
-    if "*" in text and _is_mostly_aliases(root):
+    try:
+        (root,) = roots(text)
+    except (YAMLError, ValueError, TooDeepError, TooManyError):  # a part of a file that is no document by itself
+        return False
+    if root.reuses_anchors or ("*" in text and _is_mostly_aliases(root.node)):
+        return False
+    scalars = list(_scalars(root.node))
+    if any(scalar is None for scalar in scalars):
         return False
     quoted = [scalar for scalar in scalars if scalar.style] if "\t" in text or "\\" in text else []
-    return not any(_has_odd_escape(scalar, file) for scalar in quoted) and not (
-        "\t" in text and _has_odd_tab(root, quoted, file)
-    )
+    if any(_has_odd_escape(scalar, text) for scalar in quoted):
+        return False
+    return "\t" not in text or not _has_odd_tab(quoted, text)
 
 
 def _scalars(root: Any) -> Iterator[Any]:
@@ -85,23 +94,23 @@ def _key_reads_alike(key: str, *, in_flow: bool) -> bool:
     return is_certain_text(key) and not (in_flow and _INDICATOR_IN_WORD.search(key))
 
 
-def _has_odd_escape(scalar: Any, file: str) -> bool:
-    return scalar.style == '"' and bool(_ODD_ESCAPE.search(_source(scalar, file)))
+def _has_odd_escape(scalar: Any, text: str) -> bool:
+    return scalar.style == '"' and bool(_ODD_ESCAPE.search(_source(scalar, text)))
 
 
-def _has_odd_tab(root: Any, quoted: list[Any], file: str) -> bool:
+def _has_odd_tab(quoted: list[Any], text: str) -> bool:
     """Whether a tab stands where some parsers take none: anywhere but in quotes, in comments and in block scalars."""
     rest = []
-    place = root.start_mark.index
+    place = 0
     for scalar in sorted(quoted, key=lambda scalar: scalar.start_mark.index):
-        if scalar.style in "|>" and _ODD_TAB_IN_BLOCK.search(_source(scalar, file)):
+        if scalar.style in "|>" and _ODD_TAB_IN_BLOCK.search(_source(scalar, text)):
             return True
-        rest.append(file[place : scalar.start_mark.index])
+        rest.append(text[place : scalar.start_mark.index])
         place = max(place, scalar.end_mark.index)
-    rest.append(file[place : root.end_mark.index])
+    rest.append(text[place:])
     return bool(_ODD_TAB.search('""'.join(rest)))
 
 
-def _source(scalar: Any, file: str) -> str:
+def _source(scalar: Any, text: str) -> str:
     """A scalar as it is written, with its quotes or its head."""
-    return file[scalar.start_mark.index : scalar.end_mark.index]
+    return text[scalar.start_mark.index : scalar.end_mark.index]

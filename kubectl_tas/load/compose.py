@@ -231,8 +231,6 @@ class _Builder:
             self._anchors[event.anchor] = node
         if type(node) is ScalarNode:
             return node
-        if depth == MAX_DEPTH:
-            raise TooDeepError(node.start_mark)
         self._fill(node, depth + 1)
         return node
 
@@ -256,5 +254,7 @@ class _Builder:
             if type(event) in (SequenceEndEvent, MappingEndEvent):
                 node.end_mark = event.end_mark
                 return
+            if depth == MAX_DEPTH and type(event) is not AliasEvent:
+                raise TooDeepError(node.start_mark)
             child = self._node(event, depth)
             node.value.append(child if is_list else (child, self._node(self.next(), depth)))

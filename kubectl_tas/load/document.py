@@ -12,7 +12,6 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.load import syntax
-from kubectl_tas.load.alike import reads_alike
 from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, TooManyError, compose
 from kubectl_tas.load.lines import Lines
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
@@ -37,7 +36,7 @@ class Document:
     ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty.
     """
 
-    __slots__ = ("_keys", "_lines", "_node", "_reuses_anchors", "data", "has_null", "index", "path")
+    __slots__ = ("_keys", "_lines", "_node", "data", "has_null", "index", "path")
 
     def __init__(self, path: str, index: int, root: Root, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
@@ -46,7 +45,6 @@ class Document:
         self.has_null = has_null
         self._node = root.node
         self._keys: dict[int, dict[str, tuple[Any, Any]]] = {}
-        self._reuses_anchors = root.reuses_anchors
         self._lines = lines
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
@@ -113,11 +111,6 @@ class Document:
     def text(self) -> str:
         """The text of this document alone, with its comments."""
         return self._lines.document(self._node.start_mark.index)
-
-    @property
-    def reads_alike(self) -> bool:
-        """Whether every reader of YAML takes the text of this document for the same data; no where in doubt."""
-        return not self._reuses_anchors and reads_alike(self._node, self.text, self._lines.text)
 
 
 def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:

@@ -136,7 +136,7 @@ def _quoted(node: Any) -> str:
 
 def _tagged(node: Any) -> FoundError:
     tag = str(node.tag).replace(CORE_TAG, "!!", 1)
-    hint = "Write it without; put text in quotes."
+    hint = "Write the value without it; put text in quotes."
     return FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
 
 

@@ -70,6 +70,7 @@ _WORDS: dict[str, _Words] = {
     "did not find expected comment or line break": _Words(
         "text in the same line as '|' or '>'", "Begin it in the next line, or put text that begins so in quotes."
     ),
+    "found unexpected ':'": _Words("a ':' within a word in braces", "Put the text in quotes."),
     "found unknown escape character": _Words(
         "YAML has no such escape", "In double quotes write '\\\\' for a backslash, or use single quotes."
     ),

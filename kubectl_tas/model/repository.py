@@ -47,10 +47,6 @@ class Origin(Protocol):
     def text(self) -> str:
         """The text of this document alone, with its comments."""
 
-    @property
-    def reads_alike(self) -> bool:
-        """Whether every reader of YAML takes that text for the same data."""
-
 
 @dataclass(frozen=True, slots=True)
 class Declared(Generic[M]):

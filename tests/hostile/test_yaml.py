@@ -88,7 +88,7 @@ KEPT = {
     "comments": "# why\nspec: # c\n  a: b # d\n\n  # e\n",
     "numbers": "spec: [0, 1, -12, 0.5, 123456789012345678]\n",
     "words": "spec: [true, False, null, ~, yesterday, tRUE, 500m, 64Gi, 1.2.3, 10.0.0.1, 25.10-py3, -c, --flag]\n",
-    "quotes": "spec: ['on', \"010\", 'it''s', \"a\\tb\\u00e9\"]\n",
+    "quotes": "spec: ['on', \"010\", 'it''s', \"a\\tb\\u00d8\"]\n",
     "images in braces": "spec: {image: registry.example.com:5000/a/b:3.13, url: http://x:80/y}\n",
     "scripts": "spec:\n  a: |\n    set -e\n    \tdone\t# c\n    sed 's/\\//x/'\n    ---\n  b: >-\n    c\n    d\n",
     "aliases": "spec:\n  a: &a {b: c}\n  d: *a\n  e: *a\n",
@@ -355,3 +355,10 @@ def test_merges_that_grow_are_refused_early() -> None:
     chain = "a0: &a0 {x: y}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: *a{n}, k{n}: 1}}\n" for n in range(50_000))
     _, (problem,) = parse("f.yaml", chain)
     assert problem.message == "more than 500,000 values once aliases are written out"
+
+
+def test_a_tab_around_braces_is_not_passed_on() -> None:
+    whole = "{apiVersion: x.example/v1, kind: Thing, metadata: {name: a}}"
+    for text in (f"---\t{whole}\n", f"{whole}\t# c\n"):
+        document = judged(text)
+        assert with_demands(document, []) == block(document.data)
