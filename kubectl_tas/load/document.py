@@ -5,6 +5,7 @@ The text is composed into nodes. A position is looked up in the nodes only when 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -26,6 +27,8 @@ YAML_DEPTH = Rule(
 )
 
 
+_BARE_TAG = re.compile(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
+"""A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
 MANY_KEYS = 64
 """Mappings of more keys are looked up in a table."""
 
@@ -121,8 +124,9 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     lines = Lines(path, text)
     documents: list[Document] = []
     try:
+        bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text))
         for root in roots(text):
-            reader = Reader(has_tags=root.has_tags)
+            reader = Reader(has_tags=root.has_tags, bare_tags=bare_tags)
             data = reader.read(root.node)
             documents.append(Document(path, len(documents), root, data, lines, has_null=reader.has_null))
     except TooDeepError as error:

@@ -54,10 +54,14 @@ class FoundError(Exception):
 
 
 class Reader:
-    """Turns nodes into data, counting what aliases multiply."""
+    """Turns nodes into data, counting what aliases multiply.
 
-    def __init__(self, *, has_tags: bool) -> None:
-        self._has_tags = has_tags
+    ``has_tags``: some nodes carry one. ``bare_tags``: a node that begins at one of these places carries a ``!``.
+    """
+
+    def __init__(self, *, has_tags: bool, bare_tags: frozenset[int] = frozenset()) -> None:
+        self._has_tags = has_tags or bool(bare_tags)
+        self._bare_tags = bare_tags
         self._done: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
         self.has_null = False
@@ -68,8 +72,8 @@ class Reader:
 
     def _read(self, node: Any) -> tuple[Any, int]:
         """The data of ``node`` and the number of nodes in it, aliases written out."""
-        if self._has_tags and node.tag:
-            raise _tagged(node)
+        if self._has_tags:
+            self._refuse_tag(node)
         if type(node) is ScalarNode:
             value = _quoted(node) if node.style else read_scalar(node.value)
             self.has_null = self.has_null or value is None
@@ -85,6 +89,12 @@ class Reader:
         self._open.discard(id(node))
         self._done[id(node)] = result
         return result
+
+    def _refuse_tag(self, node: Any) -> None:
+        tag = str(node.tag or ("!" if node.start_mark.index in self._bare_tags else ""))
+        if tag:
+            hint = "Write the value without it; put text in quotes."
+            raise FoundError(YAML_TAG, f"the tag {tag.replace(CORE_TAG, '!!', 1)} is not read", node, hint)
 
     def _sequence(self, node: Any) -> tuple[list[Any], int]:
         items, size = [], 1
@@ -102,8 +112,8 @@ class Reader:
         keys: dict[str, Any] = {}
         merged: list[dict[str, Any]] = []
         for key, child in node.value:
-            if self._has_tags and key.tag:
-                raise _tagged(key)
+            if self._has_tags:
+                self._refuse_tag(key)
             if type(key) is not ScalarNode:
                 raise _no_name(node, key)
             name = _quoted(key) if key.style else key.value
@@ -132,12 +142,6 @@ def _quoted(node: Any) -> str:
         hint = "Remove it; no variable, argument or name can hold it."
         raise FoundError(FILE_NOT_TEXT, "the control character U+0000 is not text", node, hint)
     return value
-
-
-def _tagged(node: Any) -> FoundError:
-    tag = str(node.tag).replace(CORE_TAG, "!!", 1)
-    hint = "Write the value without it; put text in quotes."
-    return FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
 
 
 def _too_many(node: Any) -> FoundError:

@@ -90,7 +90,8 @@ KEPT = {
     "words": "spec: [true, False, null, ~, yesterday, tRUE, 500m, 64Gi, 1.2.3, 10.0.0.1, 25.10-py3, -c, --flag]\n",
     "quotes": "spec: ['on', \"010\", 'it''s', \"a\\tb\\u00d8\"]\n",
     "images in braces": "spec: {image: registry.example.com:5000/a/b:3.13, url: http://x:80/y}\n",
-    "scripts": "spec:\n  a: |\n    set -e\n    \tdone\t# c\n    sed 's/\\//x/'\n    ---\n  b: >-\n    c\n    d\n",
+    "scripts": "spec:\n  a: |\n    set -e # ! a\n    ! b && [ ! c ]\n    \tdone\t# c\n    sed 's/\\//x/'\n    ---\n"
+    "  b: >-\n    c\n    d\n",
     "aliases": "spec:\n  a: &a {b: c}\n  d: *a\n  e: *a\n",
     "tabs in comments": "spec: b # c\td\n",
     "long lines": f"spec: {'a ' * 3000}b\n",
@@ -305,6 +306,12 @@ def test_carriage_returns_alone_are_rendered(repository: Path) -> None:
         ("!!binary bGFiZWxz: {}\n", "4:1"),
         ("spec: {!!str on: 1}\n", "4:8"),
         ("? !!str a\n: b\n", "4:3"),
+        ("spec: ! 010\n", "4:7"),
+        ("spec: &a ! 010\n", "4:7"),
+        ("spec: ! &a 010\n", "4:7"),
+        ("spec:\n- !\n- a\n", "5:3"),
+        ("! on: a\n", "4:1"),
+        ("spec: !\n  a: b\n", "4:7"),
         ("x: &x !!str a\n*x : b\n", "4:4"),
     ],
 )

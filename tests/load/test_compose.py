@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -44,7 +45,8 @@ def shape(node: Any, above: tuple[int, ...] = ()) -> Any:
     return node.start_mark.index, node.flow_style, [shape(item, above) for item in node.value]
 
 
-words = st.text("ab1:/.-'\"#? ", min_size=1, max_size=8)
+# A colon at either end of a word is none of it to libyaml, and to kubectl.
+words = st.text("ab1:/.-'\"#? ", min_size=1, max_size=8).filter(lambda word: not re.search(r"(^|\s):|:(\s|$)", word))
 names = st.sampled_from(["&a ", "&b ", "", "", ""])
 items = st.one_of(st.builds("{}{}".format, names, words), st.sampled_from(["*a", "*b", "[a:b]", "{a:b: c:d}"]))
 flows = st.one_of(
