@@ -55,7 +55,7 @@ TEXTS: dict[str, tuple[str, str, str]] = {
     "many documents": ("---\na: 1\n" * 1000, "2:1", "unknown-kind"),
     "NUL": ("a: b\0\n", "1:5", "file-not-text"),
     "escape": ("a: \x1b[2J\n", "1:4", "file-not-text"),
-    "escaped NUL": ('kind: "a\\0b"\n', "1:7", "unknown-kind"),
+    "escaped NUL": ('kind: "a\\0b"\n', "1:7", "file-not-text"),
     "lone surrogate": ('a: "\\ud800"\n', "1:", "yaml-syntax"),
     "lone surrogate, eight digits": ('a: "\\U0000dfff"\n', "1:", "yaml-syntax"),
     "beyond Unicode": ('a: "\\U00110000"\n', "1:", "yaml-syntax"),

@@ -42,7 +42,8 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
     Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
     --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
     """
-    from kubectl_tas.report import json, pools, yaml
+    from kubectl_tas import yaml
+    from kubectl_tas.report import json, pools
 
     session = open_session(directory)
     state = read_cluster(cluster) if live or any(cluster.values()) else None
@@ -51,7 +52,7 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
     if output == "json":
         hand_over(json.dump(pools.data(rows, source)))
     elif output == "yaml":
-        hand_over(yaml.dump(pools.data(rows, source)))
+        hand_over(yaml.block(pools.data(rows, source)))
     elif output == "csv":
         hand_over(pools.comma_separated(rows))
     else:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from typing import Any
 
 from kubectl_tas.compile.podgroups import WORKLOADS
-from kubectl_tas.emit.block import block
 from kubectl_tas.gangs.demands import Demand, changes, demands
-from kubectl_tas.load.splice import FIRST, Entry, set_values
+from kubectl_tas.load.alike import reads_alike
+from kubectl_tas.load.splice import FIRST, Entry, with_values
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.yaml import block
 
 _PLACES = {"namespace": "name", "labels": "name", "metadata": FIRST, "schedulerName": FIRST, "priorityClassName": FIRST}
 """What a new key is put behind; at the end of its mapping otherwise."""
@@ -50,17 +50,20 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:
-    """The text of a document in which ``wanted`` holds; what was written as JSON becomes YAML.
+    """The text of a document in which ``wanted`` holds.
 
-    Expects that nothing there contradicts them, and that no alias stands in the way (check.workload); raises
-    TasError otherwise.
+    It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
+    and where it was written as JSON, that data is written anew, without comments. Expects that nothing there
+    contradicts the demands, and that no alias stands in the way (check.workload); raises TasError otherwise.
     """
     made: set[KeyPath] = set()
     entries = [_entry(origin, demand, made) for demand in wanted if changes(origin, demand)]
-    if origin.path.endswith(".json"):
-        return block(_merged(origin.value(()), entries))
-    text = origin.text.replace("\r\n", "\n")
-    return set_values(text, 0, entries) if entries else text
+    if not origin.path.endswith(".json"):
+        text = origin.text.replace("\r\n", "\n")
+        edited = with_values(text, origin.data, entries) if reads_alike(text) else None
+        if edited is not None:
+            return edited
+    return block(_merged(origin.data, entries))
 
 
 def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
@@ -73,7 +76,7 @@ def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
 
 def _merged(data: Any, entries: Sequence[Entry]) -> Any:
     """The data with the entries in it."""
-    merged = deepcopy(data)
+    merged = _copy(data)
     for path, value, after in entries:
         target = merged
         for step in path[:-1]:
@@ -82,6 +85,13 @@ def _merged(data: Any, entries: Sequence[Entry]) -> Any:
             target = target[step]
         _put(target, path[-1], value, after)
     return merged
+
+
+def _copy(data: Any) -> Any:
+    """A copy in which an alias shares nothing with its anchor."""
+    if isinstance(data, dict):
+        return {key: _copy(value) for key, value in data.items()}
+    return [_copy(item) for item in data] if isinstance(data, list) else data
 
 
 def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | None) -> None:

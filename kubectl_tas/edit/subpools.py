@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.load.splice import scalar
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
@@ -19,6 +18,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool
 from kubectl_tas.words import did_you_mean
+from kubectl_tas.yaml import scalar
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",

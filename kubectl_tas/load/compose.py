@@ -1,23 +1,44 @@
-"""YAML text in, nodes with marks out: by libyaml, and where that is not up to YAML 1.2, by ruamel's own parser."""
+"""YAML text in, nodes with marks out, by libyaml; what it refuses and YAML 1.2 does not is put before it otherwise."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import _ruamel_yaml
 from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 MAX_DEPTH = 64
 """How deep a document may be nested."""
+MAX_NODES = 500_000
+"""How many keys and values a file may have."""
 
-_NOT_IN_LIBYAML = ("found unexpected ':'", "second occurrence")
-"""libyaml takes ``image: python:3.13`` within braces, and an anchor's second use, for errors; YAML 1.2 does not."""
+_COLON = "found unexpected ':'"
+"""libyaml takes ``image: python:3.13`` within braces for an error."""
+_SECOND_ANCHOR = "second occurrence"
+"""So it does with an anchor's second use."""
 _SURROGATE = "found invalid Unicode character escape code"
 """libyaml's word for half a character; JSON has no other way to escape one beyond the first 65,536."""
 _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_INNER_COLON = re.compile(r"""(?<=[^\s,\[\]{}"']):(?=[^\s,\[\]{}])""")
+"""A colon within a word, which YAML 1.2 takes for a part of it."""
+_MAX_COLONS = 8
+"""How many colons are looked for one by one, where they stand behind a quote within a word."""
+_PRIVATE = range(0xE000, 0xF900)
+"""Characters that mean nothing; one that a text does not have stands for its inner colons."""
 
 
 class TooDeepError(Exception):
@@ -28,65 +49,97 @@ class TooDeepError(Exception):
         self.mark = mark
 
 
-class _Untagged:
-    """What a composer asks about tags and depth: every node keeps the tag '' unless one is written."""
+class TooManyError(Exception):
+    """A file has more than MAX_NODES keys and values; ``mark`` is about where."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Any) -> None:
+        super().__init__()
+        self.mark = mark
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The root node of a document; None where it is empty."""
+
+    node: Any
+    has_tags: bool
+    """Whether any node up to its end carries a tag: all others have the tag ''."""
+    reuses_anchors: bool = False
+    """Whether an anchor is used twice somewhere in the file."""
+
+
+class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
+    """libyaml's composer; what it asks about tags counts depth and nodes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
         self._depth = 0
+        self._nodes = 0
         self._untagged = 0
 
     @property
     def has_tags(self) -> bool:
-        """Whether any node so far carries a tag: a composer asks for the tag of those that have none."""
-        return self._untagged < 0
+        """Whether any node so far carries a tag: the composer asks for the tag of those that have none."""
+        return self._untagged < self._nodes
 
     def resolve(self, kind: type, value: Any, implicit: Any) -> str:
         self._untagged += 1
         return ""
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
-        self._untagged -= 1
+        self._nodes += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TooDeepError(parent.start_mark)
+        if self._nodes > MAX_NODES:
+            raise TooManyError(_end(parent))
 
     def ascend_resolver(self) -> None:
         self._depth -= 1
 
 
-class _Composer(_Untagged, _ruamel_yaml.CParser):  # type: ignore[misc]
-    """libyaml's composer."""
+def _end(parent: Any) -> Any:
+    """The end of what is known of a node while it is composed; None for the parent of a root."""
+    if parent is None:
+        return None
+    if not parent.value:
+        return parent.start_mark
+    last = parent.value[-1]
+    return (last[1] if isinstance(last, tuple) else last).end_mark
 
-    def __init__(self, text: str) -> None:
-        _ruamel_yaml.CParser.__init__(self, text)
-        _Untagged.__init__(self)
 
+def compose(text: str) -> list[Root]:
+    """The root nodes of all documents.
 
-def compose(text: str) -> list[tuple[Any, bool]]:
-    """The root node of every document, and whether any node up to there carries a tag.
-
-    Raises TooDeepError, and ruamel's YAMLError for text that is no YAML.
+    Raises TooDeepError, TooManyError, and ruamel's YAMLError for text that is no YAML.
     """
     try:
         return _composed(text)
     except MarkedYAMLError as error:
         if error.problem == _SURROGATE and _is_json(text):
             return _json(text)
-        if error.problem not in _NOT_IN_LIBYAML:
+        if error.problem not in (_COLON, _SECOND_ANCHOR):
             raise
-    return list(_pure(text))
+    return _lenient(text)
 
 
-def _composed(text: str) -> list[tuple[Any, bool]]:
+def _composed(text: str) -> list[Root]:
     """The same by libyaml."""
     composer = _Composer(text)
+    roots = []
     try:
-        return list(_documents(composer, composer))
+        while composer.check_node():
+            node = composer.get_node()
+            roots.append(Root(node, composer.has_tags))
+    except TooManyError as error:
+        error.mark = error.mark or roots[-1].node.end_mark
+        raise
     finally:
         composer.dispose()
+    return roots
 
 
-def _json(text: str) -> list[tuple[Any, bool]]:
+def _json(text: str) -> list[Root]:
     """The same of JSON, in which a character may be written as two escapes.
 
     Both become one escape behind an escaped line break, which means nothing and makes up the length, so that every
@@ -114,27 +167,94 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _documents(composer: Any, tags: Any) -> Iterator[tuple[Any, bool]]:
-    while composer.check_node():
-        yield composer.get_node(), tags.has_tags
+def _lenient(text: str) -> list[Root]:
+    """The same where words have colons within braces, or an anchor is used twice.
+
+    Colons within words are hidden from libyaml behind a character of the same length, so every mark stays where it
+    is. Some need to be found one by one; too many of those are left to be an error.
+    """
+    stand_in = next((chr(code) for code in _PRIVATE if chr(code) not in text), None)
+    if stand_in is None:
+        return list(_from_events(text, ":"))
+    hidden = _INNER_COLON.sub(stand_in, text)
+    for _ in range(_MAX_COLONS):
+        try:
+            return list(_from_events(hidden, stand_in))
+        except MarkedYAMLError as error:
+            place = error.problem_mark.index if error.problem == _COLON else -1
+            if hidden[place : place + 1] != ":":
+                raise
+            hidden = f"{hidden[:place]}{stand_in}{hidden[place + 1 :]}"
+    return list(_from_events(hidden, stand_in))
 
 
-def _pure(text: str) -> Iterator[tuple[Any, bool]]:
-    """The same by ruamel's own parser, some forty times slower."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.resolver import VersionedResolver
-    from ruamel.yaml.tag import Tag
+def _from_events(text: str, stand_in: str) -> Iterator[Root]:
+    """The same from libyaml's events; ``stand_in`` means a colon."""
+    builder = _Builder(_ruamel_yaml.CParser(text), stand_in)
+    event = builder.next()
+    roots = []
+    while not isinstance(event, StreamEndEvent):
+        if isinstance(event, DocumentStartEvent):
+            node = builder.document()
+            roots.append((node, builder.has_tags))
+        event = builder.next()
+    return (Root(node, has_tags, reuses_anchors=builder.reuses_anchors) for node, has_tags in roots)
 
-    class Resolver(_Untagged, VersionedResolver):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            VersionedResolver.__init__(self, *arguments, **options)
-            _Untagged.__init__(self)
 
-        def resolve(self, kind: type, value: Any, implicit: Any) -> Any:
-            return Tag(suffix=super().resolve(kind, value, implicit))
+class _Builder:
+    """Builds nodes from libyaml's events."""
 
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Resolver = Resolver
-    constructor, _ = yaml.get_constructor_parser(text)
-    constructor.composer.warn_double_anchors = False
-    yield from _documents(constructor.composer, yaml.resolver)
+    def __init__(self, parser: Any, stand_in: str) -> None:
+        self.next = parser.get_event
+        self.has_tags = False
+        self.reuses_anchors = False
+        self._stand_in = stand_in
+        self._anchors: dict[str, Any] = {}
+        self._nodes = 0
+
+    def document(self) -> Any:
+        """The root node of the document that begins."""
+        self._anchors = {}
+        return self._node(self.next(), 0)
+
+    def _node(self, event: Any, depth: int) -> Any:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise TooManyError(event.start_mark)
+        if type(event) is AliasEvent:
+            if event.anchor not in self._anchors:
+                raise MarkedYAMLError(problem="found undefined alias", problem_mark=event.start_mark)
+            return self._anchors[event.anchor]
+        node = self._open(event)
+        if event.anchor is not None:
+            self.reuses_anchors |= event.anchor in self._anchors
+            self._anchors[event.anchor] = node
+        if type(node) is ScalarNode:
+            return node
+        self._fill(node, depth + 1)
+        return node
+
+    def _open(self, event: Any) -> Any:
+        """The node that begins with an event, without what stands in it."""
+        tag = event.tag or ""
+        self.has_tags = self.has_tags or bool(tag)
+        if self._stand_in in tag:
+            tag = tag.replace(self._stand_in, ":")
+        if type(event) is not ScalarEvent:
+            kind = MappingNode if type(event) is MappingStartEvent else SequenceNode
+            return kind(tag, [], event.start_mark, event.end_mark, event.flow_style)
+        value = event.value.replace(self._stand_in, ":") if self._stand_in in event.value else event.value
+        return ScalarNode(tag, value, event.start_mark, event.end_mark, style=event.style)
+
+    def _fill(self, node: Any, depth: int) -> None:
+        """Reads what stands in a list or a mapping, to its end."""
+        is_list = type(node) is SequenceNode
+        while True:
+            event = self.next()
+            if type(event) in (SequenceEndEvent, MappingEndEvent):
+                node.end_mark = event.end_mark
+                return
+            if depth == MAX_DEPTH and type(event) is not AliasEvent:
+                raise TooDeepError(node.start_mark)
+            child = self._node(event, depth)
+            node.value.append(child if is_list else (child, self._node(self.next(), depth)))

@@ -5,6 +5,7 @@ The text is composed into nodes. A position is looked up in the nodes only when 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -12,9 +13,10 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.load import syntax
-from kubectl_tas.load.compose import MAX_DEPTH, TooDeepError, compose
+from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, TooManyError, compose
 from kubectl_tas.load.lines import Lines
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
+from kubectl_tas.load.source import FILE_TOO_LARGE
 from kubectl_tas.model.base import KeyPath
 
 YAML_DEPTH = Rule(
@@ -25,27 +27,34 @@ YAML_DEPTH = Rule(
 )
 
 
+_BARE_TAG = re.compile(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
+"""A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
+MANY_KEYS = 64
+"""Mappings of more keys are looked up in a table."""
+
+
 class Document:
     """One YAML document: its data and the nodes that know where everything stands.
 
     ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty.
     """
 
-    __slots__ = ("_lines", "_node", "data", "has_null", "index", "path")
+    __slots__ = ("_keys", "_lines", "_node", "data", "has_null", "index", "path")
 
-    def __init__(self, path: str, index: int, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
+    def __init__(self, path: str, index: int, root: Root, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
         self.index = index
         self.data = data
         self.has_null = has_null
-        self._node = node
+        self._node = root.node
+        self._keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._lines = lines
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
         node, name = self._node, None
         for step in path:
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 key = True
                 break
@@ -57,7 +66,7 @@ class Document:
         """The scalar at ``path`` as it was written, without quotes; None where there is none."""
         node = self._node
         for step in path:
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 return None
             node = found[1]
@@ -82,13 +91,24 @@ class Document:
         for depth, step in enumerate(path):
             if id(node) in shared or type(node) is ScalarNode:
                 return path[:depth]
-            found = _child(node, step)
+            found = self._child(node, step)
             if found is None:
                 return None
             if type(node) is MappingNode and all(value is not found[1] for _, value in node.value):
                 return path[: depth + 1]
             node = found[1]
         return path if id(node) in shared else None
+
+    def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
+        """The key node (None in a sequence) and the value node one step below ``node``."""
+        if type(node) is MappingNode and len(node.value) > MANY_KEYS:
+            keys = self._keys.get(id(node))
+            if keys is None:
+                keys = self._keys[id(node)] = {key.value: (key, value) for key, value in node.value}
+            found = keys.get(str(step))
+            if found is not None:
+                return found
+        return _child(node, step)
 
     @property
     def text(self) -> str:
@@ -104,18 +124,21 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     lines = Lines(path, text)
     documents: list[Document] = []
     try:
-        for node, has_tags in compose(text):
-            if node is None or (type(node) is ScalarNode and not node.value and not node.style):
-                continue
-            reader = Reader(has_tags=has_tags)
-            data = reader.read(node)
-            documents.append(Document(path, len(documents), node, data, lines, has_null=reader.has_null))
+        bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text))
+        for root in roots(text):
+            reader = Reader(has_tags=root.has_tags, bare_tags=bare_tags)
+            data = reader.read(root.node)
+            documents.append(Document(path, len(documents), root, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
         problem = Diagnostic(
             YAML_DEPTH, message, lines.location(error.mark, error.mark), hint="Close the brackets, or nest less."
         )
         return (), (problem,)
+    except TooManyError as error:
+        message = f"more than {MAX_NODES:,} keys and values"
+        place = lines.location(error.mark, error.mark)
+        return (), (Diagnostic(FILE_TOO_LARGE, message, place, hint="Split the file, or move it out of the folder."),)
     except FoundError as error:
         return (), (_found(error, lines),)
     except MarkedYAMLError as error:
@@ -123,6 +146,15 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
     return tuple(documents), ()
+
+
+def roots(text: str) -> list[Root]:
+    """The root nodes of all documents that are not empty. Raises as compose does."""
+    return [
+        root
+        for root in compose(text)
+        if root.node is not None and (type(root.node) is not ScalarNode or root.node.value or root.node.style)
+    ]
 
 
 def _found(error: FoundError, lines: Lines) -> Diagnostic:

@@ -7,10 +7,12 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.scalars import read_scalar
+from kubectl_tas.load.text import FILE_NOT_TEXT
 
-MAX_NODES = 250_000
-"""How many nodes a document may have once its aliases are written out."""
+MAX_VALUES = MAX_NODES
+"""How many values a document may have once its aliases are written out."""
 MERGE_KEY = "<<"
 CORE_TAG = "tag:yaml.org,2002:"
 """What ``!!`` stands for."""
@@ -24,7 +26,7 @@ YAML_DUPLICATE_KEY = Rule(
 YAML_TAG = Rule(
     "yaml-tag",
     Severity.ERROR,
-    "A value carries a YAML tag such as !!str or !env.",
+    "A key or a value carries a YAML tag such as !!str or !env.",
     "A tag asks the parser to build something else than the text says, and parsers differ in what they "
     "build. Write the value plainly; put it in quotes to make it text.",
 )
@@ -52,10 +54,14 @@ class FoundError(Exception):
 
 
 class Reader:
-    """Turns nodes into data, counting what aliases multiply."""
+    """Turns nodes into data, counting what aliases multiply.
 
-    def __init__(self, *, has_tags: bool) -> None:
-        self._has_tags = has_tags
+    ``has_tags``: some nodes carry one. ``bare_tags``: a node that begins at one of these places carries a ``!``.
+    """
+
+    def __init__(self, *, has_tags: bool, bare_tags: frozenset[int] = frozenset()) -> None:
+        self._has_tags = has_tags or bool(bare_tags)
+        self._bare_tags = bare_tags
         self._done: dict[int, tuple[Any, int]] = {}
         self._open: set[int] = set()
         self.has_null = False
@@ -66,12 +72,10 @@ class Reader:
 
     def _read(self, node: Any) -> tuple[Any, int]:
         """The data of ``node`` and the number of nodes in it, aliases written out."""
-        if self._has_tags and node.tag:
-            tag = str(node.tag).replace(CORE_TAG, "!!", 1)
-            hint = "Write the value without it; put text in quotes."
-            raise FoundError(YAML_TAG, f"the tag {tag} is not read", node, hint)
+        if self._has_tags:
+            self._refuse_tag(node)
         if type(node) is ScalarNode:
-            value = node.value if node.style else read_scalar(node.value)
+            value = _quoted(node) if node.style else read_scalar(node.value)
             self.has_null = self.has_null or value is None
             return value, 1
         known = self._done.get(id(node))
@@ -82,12 +86,15 @@ class Reader:
             raise FoundError(YAML_ALIAS, message, node, "Remove the alias, or write the part out.")
         self._open.add(id(node))
         result = self._mapping(node) if type(node) is MappingNode else self._sequence(node)
-        if result[1] > MAX_NODES:
-            message = f"more than {MAX_NODES:,} values once aliases are written out"
-            raise FoundError(YAML_ALIAS, message, node, "Write the repeated part out, or split the file.")
         self._open.discard(id(node))
         self._done[id(node)] = result
         return result
+
+    def _refuse_tag(self, node: Any) -> None:
+        tag = str(node.tag or ("!" if node.start_mark.index in self._bare_tags else ""))
+        if tag:
+            hint = "Write the value without it; put text in quotes."
+            raise FoundError(YAML_TAG, f"the tag {tag.replace(CORE_TAG, '!!', 1)} is not read", node, hint)
 
     def _sequence(self, node: Any) -> tuple[list[Any], int]:
         items, size = [], 1
@@ -95,6 +102,8 @@ class Reader:
             value, count = self._read(child)
             items.append(value)
             size += count
+            if size > MAX_VALUES:
+                raise _too_many(node)
         return items, size
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
@@ -103,15 +112,19 @@ class Reader:
         keys: dict[str, Any] = {}
         merged: list[dict[str, Any]] = []
         for key, child in node.value:
+            if self._has_tags:
+                self._refuse_tag(key)
             if type(key) is not ScalarNode:
                 raise _no_name(node, key)
-            name = key.value
+            name = _quoted(key) if key.style else key.value
             if name in keys:
                 message = f'the key "{name}" is here twice'
                 raise FoundError(YAML_DUPLICATE_KEY, message, key, "Remove one of them.", keys[name])
             keys[name] = key
             value, count = self._read(child)
             size += count
+            if size > MAX_VALUES:
+                raise _too_many(node)
             if name == MERGE_KEY and not key.style:
                 merged += _merge_sources(value, child)
             else:
@@ -120,6 +133,20 @@ class Reader:
             for name, value in source.items():
                 result.setdefault(name, value)
         return result, size
+
+
+def _quoted(node: Any) -> str:
+    """The text of a scalar in quotes, which may hold any character by an escape."""
+    value: str = node.value
+    if "\0" in value:
+        hint = "Remove it; no variable, argument or name can hold it."
+        raise FoundError(FILE_NOT_TEXT, "the control character U+0000 is not text", node, hint)
+    return value
+
+
+def _too_many(node: Any) -> FoundError:
+    message = f"more than {MAX_VALUES:,} values once aliases are written out"
+    return FoundError(YAML_ALIAS, message, node, "Write the repeated part out, or split the file.")
 
 
 def _no_name(node: Any, key: Any) -> FoundError:

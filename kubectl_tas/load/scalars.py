@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import isfinite
 
-from kubectl_tas.model.base import LargeNumber
+from kubectl_tas.yaml import LargeNumber
 
 MAX_DIGITS = 18
 """A whole number with more digits may be beyond 64 bits, so it stays text."""
@@ -19,6 +19,19 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _NUMBER_START = frozenset("-+.0123456789")
+_APART = frozenset(
+    {"=", "<<", *(form for word in ("y", "n", "yes", "no", "on", "off") for form in (word, word.title(), word.upper()))}
+)
+"""Words that YAML 1.1 takes for something else than text."""
+_CERTAIN_NUMBER = re.compile(rf"-?(0|[1-9][0-9]{{0,{MAX_DIGITS - 1}}})(\.[0-9]{{1,15}})?")
+"""Numbers that no reader takes for others: no sign in front, no leading zero, no exponent."""
+_NUMBER_LIKE = re.compile(
+    r"[-+]?(0[xob][-+]?[0-9a-f]*|[0-9]*(:[0-9]*)*(\.[0-9]*)?(e[-+]?[0-9]*)?|\.(inf|nan))"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Whatever some reader takes for a number (of base 2, 8, 10, 16 or 60), a date or a time, once underscores are left
+out, as kubectl does wherever they stand."""
 
 
 def read_scalar(text: str) -> str | int | float | bool | None:
@@ -37,3 +50,17 @@ def read_scalar(text: str) -> str | int | float | bool | None:
         number = float(text)
         return number if isfinite(number) else LargeNumber(text)
     return LargeNumber(text) if _FLOAT.fullmatch(text) else text
+
+
+def reads_alike(text: str) -> bool:
+    """Whether readers of YAML 1.1, of YAML 1.2 and kubectl take a plain scalar for the same; no where in doubt."""
+    if text in _APART:
+        return False
+    if not text or text[0] not in _NUMBER_START or _CERTAIN_NUMBER.fullmatch(text):
+        return True
+    return not _NUMBER_LIKE.fullmatch(text.replace("_", ""))
+
+
+def is_certain_text(text: str) -> bool:
+    """Whether all of them take it for text, as keys must be."""
+    return text not in _WORDS and not _CERTAIN_NUMBER.fullmatch(text) and reads_alike(text)

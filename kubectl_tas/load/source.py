@@ -24,7 +24,7 @@ MAX_BYTES = 4 * 1024 * 1024
 FILE_TOO_LARGE = Rule(
     "file-too-large",
     Severity.ERROR,
-    "A file is larger than 4 MiB.",
+    "A file is larger than 4 MiB, or has more than 500,000 keys and values.",
     "Nobody reviews such a file, and an API server takes no object above 1.5 MiB. Split it, or move it "
     "out of the folders that are read.",
 )

@@ -15,9 +15,9 @@ from typing import Any
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.compose import compose
-from kubectl_tas.load.document import parse
+from kubectl_tas.load.document import parse, roots
 from kubectl_tas.model.base import KeyPath
 
 BOM = "\ufeff"
@@ -25,6 +25,8 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 _REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 """What may stand behind an entry of a flow mapping that has its line to itself: a comma and a comment."""
 _BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
+_QUOTES = {"'": "'", '"': '"'}
+"""The styles of scalars that stay when one is replaced."""
 Value = str | int | bool | Mapping[str, "Value"]
 """What can be written: a scalar, or a mapping of such."""
 FIRST = ""
@@ -40,34 +42,44 @@ def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: s
     its mapping; mappings on the way there are added too. A text that says so already is returned as it is. Raises
     TasError where the text cannot be edited without changing anything else.
     """
-    return set_values(text, document, [(path, value, after)])
-
-
-def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
-    """The same for several values, one after the other."""
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
-    before = [item.data for item in parse("", body)[0]]
-    expected = _with_values(before, document, entries)
+    before = _data(body)
+    expected = _with_values(before, document, [(path, value, after)])
     if expected == before:
         return text
-    edited = body
-    for path, value, after in entries:
-        try:
-            edited = _Editor(edited).set(_roots(edited)[document], path, value, after)
-        except (YAMLError, IndexError) as error:  # the value before has broken the text
-            raise _refusal(path) from error
-    if [item.data for item in parse("", edited)[0]] != expected:
-        raise _refusal(entries[0][0])
+    edited = _edited(body, document, [(path, value, after)])
+    if _data(edited) != expected:
+        raise _refusal(path)
     return mark + edited
 
 
-def _roots(text: str) -> list[Any]:
-    """The root nodes that the loader counts as documents."""
-    return [
-        node
-        for node, _ in compose(text)
-        if node is not None and (type(node) is not ScalarNode or node.value or node.style)
-    ]
+def with_values(text: str, data: Any, entries: Sequence[Entry]) -> str | None:
+    """The text of one document, which should say ``data``, with several values set one after the other.
+
+    None where no edit of the text leads to just that: it is a part of a file, cut out, and may end otherwise there.
+    Raises TasError where ``data`` has no such places.
+    """
+    expected = _with_values([data], 0, entries)
+    try:
+        edited = _edited(text, 0, entries)
+    except TasError:
+        return None
+    return edited if _data(edited) == expected else None
+
+
+def _edited(text: str, document: int, entries: Sequence[Entry]) -> str:
+    """The text with the values set, whatever else that has changed."""
+    for path, value, after in entries:
+        try:
+            text = _Editor(text).set(roots(text)[document].node, path, value, after)
+        except (YAMLError, IndexError) as error:  # the value before has broken the text
+            raise _refusal(path) from error
+    return text
+
+
+def _data(text: str) -> list[Any]:
+    """What the documents of a text say."""
+    return [document.data for document in parse("", text)[0]]
 
 
 class _Editor:
@@ -98,10 +110,10 @@ class _Editor:
         if is_alias:
             start = self._text.index("*", key.end_mark.index)
             end = self._end_of_word(start)
-            new = scalar(value)
+            new = yaml.scalar(value, flow=True)
         else:
             start, end = self._scalar_span(child)
-            new = scalar(value, child.style or "")
+            new = yaml.scalar(value, _QUOTES.get(child.style, ""), flow=True)
             if child.style in ("|", ">"):
                 header = _BLOCK_HEADER.match(self._text, start)
                 new += (header[1] or "") if header else ""
@@ -146,7 +158,7 @@ class _Editor:
         return self._add_block(node, str(path[0]), value, after)
 
     def _add_flow(self, node: Any, key: str, value: Value, after: str | None, *, quoted: bool) -> str:
-        entry = f"{scalar(key, chr(34) if quoted else '')}: {_flow(value, quoted=quoted)}"
+        entry = yaml.flow({key: value}, '"' if quoted else "")[1:-1]
         if not node.value:
             place = self._text.index("{", node.start_mark.index) + 1
             return self._text[:place] + entry + self._text[place:]
@@ -171,7 +183,7 @@ class _Editor:
         top = self._top(node) if after == FIRST else None
         place = self._end(before, child) if top is None else top
         newline = self._break(place)
-        lines = newline.join(_block(key, value, indent))
+        lines = newline.join(yaml.entry(key, value, indent))
         if top is not None:
             return f"{self._text[:top]}{lines}{newline}{self._text[top:]}"
         if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
@@ -226,46 +238,6 @@ def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:
     named = ((key, value) for key, value in node.value if key.value == after)
     found: tuple[Any, Any] = next(named, node.value[-1])
     return found
-
-
-def scalar(value: str | int, style: str = "") -> str:
-    """A scalar as YAML text, in the quotes of the one it replaces where that has any."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if style == "'":
-        return "'" + value.replace("'", "''") + "'"
-    if style == '"' or not _is_plain(value):
-        return json.dumps(value, ensure_ascii=False)
-    return value
-
-
-def _is_plain(value: str) -> bool:
-    """Whether a word needs no quotes under any YAML version."""
-    safe = value.isascii() and value.replace("-", "").replace("/", "").replace(".", "").replace("_", "").isalnum()
-    words = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
-    return safe and value[0].isalpha() and value.lower() not in words
-
-
-def _flow(value: Value, *, quoted: bool) -> str:
-    quote = '"' if quoted else ""
-    if not isinstance(value, Mapping):
-        return scalar(value, quote)
-    entries = (f"{scalar(key, quote)}: {_flow(item, quoted=quoted)}" for key, item in value.items())
-    return "{" + ", ".join(entries) + "}"
-
-
-def _block(key: str, value: Value, indent: str) -> list[str]:
-    """The lines of an entry in block style."""
-    if not isinstance(value, Mapping):
-        return [f"{indent}{scalar(key)}: {scalar(value)}"]
-    if not value:
-        return [f"{indent}{scalar(key)}: {{}}"]
-    lines = [f"{indent}{scalar(key)}:"]
-    for name, item in value.items():
-        lines += _block(name, item, f"{indent}  ")
-    return lines
 
 
 def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) -> list[Any]:

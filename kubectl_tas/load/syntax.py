@@ -70,26 +70,11 @@ _WORDS: dict[str, _Words] = {
     "did not find expected comment or line break": _Words(
         "text in the same line as '|' or '>'", "Begin it in the next line, or put text that begins so in quotes."
     ),
+    "found unexpected ':'": _Words("a ':' within a word in braces", "Put the text in quotes."),
     "found unknown escape character": _Words(
         "YAML has no such escape", "In double quotes write '\\\\' for a backslash, or use single quotes."
     ),
 }
-_PURE: dict[tuple[str, str], str] = {
-    ("", "mapping values are not allowed here"): "mapping values are not allowed in this context",
-    ("while parsing a block mapping", "expected <block end>"): "did not find expected key",
-    ("while parsing a block collection", "expected <block end>"): "did not find expected '-' indicator",
-    ("", "expected ',' or ']'"): "did not find expected ',' or ']'",
-    ("", "expected ',' or '}'"): "did not find expected ',' or '}'",
-    ("", "expected '<document start>'"): "did not find expected <document start>",
-    ("", "found undefined alias"): "found undefined alias",
-    ("", "expected the node content"): "did not find expected node content",
-    ("", "expected alphabetic or numeric character"): "did not find expected alphabetic or numeric character",
-    ("", "sequence entries are not allowed here"): "block sequence entries are not allowed in this context",
-    ("", "expected a comment or a line break"): "did not find expected comment or line break",
-    ("", "expected chomping or indentation indicators"): "did not find expected comment or line break",
-    ("", "found unknown escape character"): "found unknown escape character",
-}
-"""What ruamel's own parser says, by its context and the beginning of its problem, in the words of libyaml."""
 _CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
 """How git marks the sides of a conflict."""
 
@@ -126,10 +111,6 @@ def _choose(error: Any, stopped: Location) -> _Words:
     problem = (error.problem or error.context or "not valid YAML").strip()
     if "cannot start any token" in problem or problem.startswith("found a tab character"):
         return _bad_start(stopped)
-    for (context, start), known in _PURE.items():
-        if problem.startswith(start) and (error.context or "").startswith(context):
-            problem = known
-            break
     return _WORDS.get(problem) or _Words(problem, "Compare the line with YAML's syntax.", whole_line=True)
 
 

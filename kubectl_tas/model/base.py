@@ -30,10 +30,6 @@ Text = Annotated[str, StringConstraints(min_length=1, pattern=WITHOUT_NUL)]
 """A string that says something."""
 
 
-class LargeNumber(str):
-    """A number too large to be exact, as it was written. It is text, but must not be put in quotes."""
-
-
 MAX_COUNT = 2**31 - 1
 """What Kubernetes counts to: its counts are int32."""
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]

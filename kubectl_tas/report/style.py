@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from kubectl_tas.diagnostics import Severity
+from kubectl_tas.yaml import UNPRINTABLE
 
 RESET = "\x1b[0m"
 BOLD = "\x1b[1m"
@@ -25,14 +26,6 @@ def severity(value: Severity, *, colour: bool) -> str:
     return paint(value.value, _COLOURS[value], colour=colour)
 
 
-UNPRINTABLE = (
-    "\x00-\x1f\x7f-\x9f"  # controls, among them the 8-bit ones that open sequences as ESC does
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of writing
-    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
-    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # what nobody sees
-    "\u2028\u2029\ufffe\uffff\ud800-\udfff"  # further line breaks, and what is no text
-)
-"""Characters, as a class of a regular expression, that a terminal would obey or could not show."""
 _UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
 _COLOUR = "|".join(re.escape(code) for code in (RESET, BOLD, DIM, BLUE, *_COLOURS.values()))
 _LINES = re.compile(f"(?![\\n\\t])[{UNPRINTABLE}]")

@@ -8,12 +8,13 @@ import pytest
 
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.load.reader import MAX_NODES
+from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.text import decode
-from kubectl_tas.model.base import KeyPath, LargeNumber
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.yaml import LargeNumber
 
-PURE = "x: {image: python:3.13}\n"
-"""A line that libyaml refuses and YAML 1.2 does not: what follows is read by the other parser."""
+COLON = "x: {image: python:3.13}\n"
+"""A line that libyaml refuses and YAML 1.2 does not: what follows is composed in the other way."""
 
 
 def document(text: str) -> Document:
@@ -73,7 +74,7 @@ def problem(text: str) -> tuple[str, int, str]:
         (">-\n  a\n  b\n", "a b"),
     ],
 )
-@pytest.mark.parametrize("before", ["", PURE], ids=["libyaml", "pure"])
+@pytest.mark.parametrize("before", ["", COLON], ids=["composed", "from events"])
 def test_scalar(before: str, text: str, value: Any) -> None:
     """By the core schema of YAML 1.2: yes is text, and nothing is a date."""
     separator = "\n  " if text == "-" else " "
@@ -180,26 +181,30 @@ def test_merge_and_alias(text: str, data: Any) -> None:
     assert document(text).data["b"] == data
 
 
-def test_depth_is_bounded() -> None:
+@pytest.mark.parametrize("before", ["", COLON], ids=["composed", "from events"])
+def test_depth_is_bounded(before: str) -> None:
     brackets = MAX_DEPTH - 1
-    assert document(f"a: {'[' * brackets}{']' * brackets}\n").data
-    assert problem(f"a: {'[' * MAX_DEPTH}{']' * MAX_DEPTH}\n")[2] == "nested more than 64 levels deep"
+    assert document(f"{before}a: {'[' * brackets}{']' * brackets}\n").data
+    for inner in ("", "b"):
+        place, _, message = problem(f"{before}a: {'[' * MAX_DEPTH}{inner}{']' * MAX_DEPTH}\n")
+        assert message == "nested more than 64 levels deep"
+        assert place.endswith(f":{MAX_DEPTH + 2}")
 
 
 def test_what_aliases_multiply_is_bounded() -> None:
     """The same text is harmless where the values stand but once."""
     row = f"[{', '.join(['x'] * 1000)}]"
-    many = MAX_NODES // 1000 + 1
+    many = MAX_VALUES // 1000 + 1
     assert document(f"a: &a {row}\nb: [{', '.join(['*a'] * 9)}]\n").data["b"][8][999] == "x"
     place, _, message = problem(f"a: &a {row}\nb: [{', '.join(['*a'] * many)}]\n")
-    assert (place, message) == ("2:4", "more than 250,000 values once aliases are written out")
+    assert (place, message) == ("2:4", f"more than {MAX_VALUES:,} values once aliases are written out")
 
 
 SECOND_COLON = "a second ':' in one line, or a key that is indented wrongly"
 UNFIT = "this line does not fit the mapping it stands in"
 
 
-@pytest.mark.parametrize("before", ["", PURE], ids=["libyaml", "pure"])
+@pytest.mark.parametrize("before", ["", COLON], ids=["composed", "from events"])
 @pytest.mark.parametrize(
     ("text", "place", "length", "message"),
     [
@@ -230,7 +235,7 @@ UNFIT = "this line does not fit the mapping it stands in"
     ],
 )
 def test_refused(before: str, text: str, place: str, length: int, message: str) -> None:
-    """Both parsers lead to the same words at the same place."""
+    """Both ways lead to the same words at the same place."""
     line, column = (int(number) for number in place.split(":"))
     assert problem(before + text) == (f"{line + before.count(chr(10))}:{column}", length, message)
 

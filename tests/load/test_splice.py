@@ -11,7 +11,8 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.splice import FIRST, scalar, set_value
+from kubectl_tas.load.splice import FIRST, set_value
+from kubectl_tas.yaml import scalar
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
 

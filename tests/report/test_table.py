@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-import yaml as pyyaml
-
-from kubectl_tas.report import table, yaml
+from kubectl_tas.report import table
 
 
 def test_columns_are_aligned() -> None:
@@ -49,30 +44,3 @@ def test_pairs() -> None:
 def test_nothing_commands_the_terminal() -> None:
     assert table.render(("A",), [("\x1b[2J\n",)]) == "A\n\\x1b[2J\\n\n"
     assert table.pairs([("A", "\x1b[2J\n")]) == "A:  \\x1b[2J\\n\n"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"version": 1, "pools": [{"name": "a", "quota": None, "keys": []}, {"name": "b", "inner": {"x": [1, [2, 3]]}}]},
-        ["yes", "no", "y", "on", "null", "~", "true", "1", "1.5", "1e3", "012", "0x1f", "12:30", "2001-01-01"],
-        ["", " ", "a: b", "a #b", "- a", "a\nb", "'", '"', "\\", "*a", "&a", "!a", "%", "@", "`", "{", "é", "🚀"],
-        {"yes": 1, "a b": {"": "x"}, "1": True, "nothing": None, "empty": {}, "list": []},
-        [],
-        {},
-        [[], {}, [{}]],
-    ],
-)  # fmt: skip
-def test_yaml_is_read_back(value: Any) -> None:
-    """By a parser of YAML 1.1, which takes more for something else than text."""
-    assert pyyaml.safe_load(yaml.dump(value)) == value
-
-
-def test_yaml_is_in_block_style() -> None:
-    assert yaml.dump({"pools": [{"name": "team", "levels": [{"key": "rack"}]}], "none": []}) == (
-        "pools:\n"
-        "- name: team\n"
-        "  levels:\n"
-        "  - key: rack\n"
-        "none: []\n"
-    )  # fmt: skip

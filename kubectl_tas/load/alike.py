@@ -1,0 +1,116 @@
+"""The text of a document in, whether every reader takes it for the same data out.
+
+kubectl reads YAML 1.1 with habits of its own, others read 1.2. What they do not read alike is not passed on as it is
+written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+
+from kubectl_tas.load.compose import TooDeepError, TooManyError
+from kubectl_tas.load.document import roots
+from kubectl_tas.load.scalars import is_certain_text
+from kubectl_tas.load.scalars import reads_alike as scalar_reads_alike
+
+MAX_EXPANSION = 50
+"""How many times as large a document may be with its aliases written out; kubectl refuses a hundred."""
+_ODD_TEXT = re.compile("^(?:---|\\.\\.\\.|%)|\r|[\x85\u2028\u2029\ufeff]", re.MULTILINE)
+"""What separates documents for kubectl wherever it begins a line, and line breaks of YAML 1.1 only."""
+_ODD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:/|u[dD][89a-fA-F]|U0000[dD][89a-fA-F]|\t)")
+"""Escapes in double quotes that YAML 1.1 does not have."""
+_INDICATOR_IN_WORD = re.compile(r":(?![A-Za-z0-9/_.-])|(?<![A-Za-z0-9/_.-]):|\?")
+"""Colons and question marks in a plain scalar within braces at which parsers may end it."""
+_ODD_TAB = re.compile(r"^(?:(?!(?:^|[ ])#)[^\n\t])*\t", re.MULTILINE)
+"""A tab outside of comments."""
+_ODD_TAB_IN_BLOCK = re.compile(r"\A[^\n]*\t|^[ ]*\t[ \t]*$", re.MULTILINE)
+"""A tab in the head of a block scalar, or in an empty line of it."""
+
+
+def reads_alike(text: str) -> bool:
+    """Whether a text of one document, with plain line feeds, reads alike. Never raises for bad input."""
+    if _ODD_TEXT.search(text):
+        return False
+    try:
+        (root,) = roots(text)
+    except (YAMLError, ValueError, TooDeepError, TooManyError):  # a part of a file that is no document by itself
+        return False
+    if root.reuses_anchors or ("*" in text and _is_mostly_aliases(root.node)):
+        return False
+    scalars = list(_scalars(root.node))
+    if any(scalar is None for scalar in scalars):
+        return False
+    quoted = [scalar for scalar in scalars if scalar.style] if "\t" in text or "\\" in text else []
+    if any(_has_odd_escape(scalar, text) for scalar in quoted):
+        return False
+    return "\t" not in text or not _has_odd_tab(quoted, text)
+
+
+def _scalars(root: Any) -> Iterator[Any]:
+    """All scalars of a document; None in place of anything that does not read alike."""
+    seen: set[int] = set()
+    waiting: list[tuple[Any, bool]] = [(root, False)]
+    while waiting:
+        node, in_flow = waiting.pop()
+        if id(node) in seen:
+            continue
+        if type(node) is ScalarNode:
+            yield node if node.style or _value_reads_alike(node.value, in_flow=in_flow) else None
+            continue
+        seen.add(id(node))
+        in_flow = bool(node.flow_style)
+        if type(node) is MappingNode:
+            for key, value in node.value:
+                yield key if key.style or _key_reads_alike(key.value, in_flow=in_flow) else None
+                waiting.append((value, in_flow))
+        else:
+            waiting += [(item, in_flow) for item in node.value]
+
+
+def _is_mostly_aliases(root: Any) -> bool:
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if id(node) not in sizes:
+            children = node.value if type(node) is not ScalarNode else ()
+            pairs = (child if isinstance(child, tuple) else (child,) for child in children)
+            sizes[id(node)] = 1 + sum(size(child) for pair in pairs for child in pair)
+        return sizes[id(node)]
+
+    return size(root) > MAX_EXPANSION * len(sizes)
+
+
+def _value_reads_alike(value: str, *, in_flow: bool) -> bool:
+    return scalar_reads_alike(value) and not (in_flow and _INDICATOR_IN_WORD.search(value))
+
+
+def _key_reads_alike(key: str, *, in_flow: bool) -> bool:
+    """Whether a plain key is the same text to all readers; a merge key is none."""
+    return is_certain_text(key) and not (in_flow and _INDICATOR_IN_WORD.search(key))
+
+
+def _has_odd_escape(scalar: Any, text: str) -> bool:
+    return scalar.style == '"' and bool(_ODD_ESCAPE.search(_source(scalar, text)))
+
+
+def _has_odd_tab(quoted: list[Any], text: str) -> bool:
+    """Whether a tab stands where some parsers take none: anywhere but in quotes, in comments and in block scalars."""
+    rest = []
+    place = 0
+    for scalar in sorted(quoted, key=lambda scalar: scalar.start_mark.index):
+        if scalar.style in "|>" and _ODD_TAB_IN_BLOCK.search(_source(scalar, text)):
+            return True
+        rest.append(text[place : scalar.start_mark.index])
+        place = max(place, scalar.end_mark.index)
+    rest.append(text[place:])
+    return bool(_ODD_TAB.search('""'.join(rest)))
+
+
+def _source(scalar: Any, text: str) -> str:
+    """A scalar as it is written, with its quotes or its head."""
+    return text[scalar.start_mark.index : scalar.end_mark.index]

@@ -1,0 +1,139 @@
+"""Plain data in, YAML out: the one writer of scalars, blocks and flow mappings.
+
+What it writes means the same to readers of YAML 1.1, of YAML 1.2, and to kubectl, which is a mixture of both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*(:[A-Za-z0-9_./@+-]+)*")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Words that some reader takes for something else than text."""
+UNPRINTABLE = (
+    "\x00-\x1f\x7f-\x9f"  # controls, among them the 8-bit ones that open sequences as ESC does
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that turn the direction of writing
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # what nobody sees
+    "\u2028\u2029\ufffe\uffff\ud800-\udfff"  # further line breaks, and what is no text
+)
+"""Characters, as a class of a regular expression, that a terminal would obey or could not show."""
+_ESCAPED = re.compile(f"[{UNPRINTABLE}]")
+"""They are also what JSON leaves as it is, and YAML takes for a line break, or not for text."""
+_NUMBER = re.compile(r"([-+]?)0*([0-9]*)(\.?)([0-9]*)(?:[eE]([-+]?)([0-9]+))?")
+_MAX_IMPLICIT_KEY = 1000
+"""A longer key needs a '?' before it; parsers look ahead for 1,024 characters."""
+
+
+class LargeNumber(str):
+    """A number too large to be exact, as it was written. It is text, but must not be put in quotes."""
+
+
+def scalar(value: object, style: str = "", *, flow: bool = False) -> str:
+    """A scalar, in quotes where any reader would take it for something else.
+
+    ``style`` is the quote to prefer: ``'``, ``"`` or none. ``flow``: it stands within braces or brackets. Raises
+    TypeError for anything that is no scalar, and for None.
+    """
+    if isinstance(value, LargeNumber):
+        return _number(value)
+    if isinstance(value, str):
+        return _text(value, style, flow=flow)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number(json.dumps(value))
+    raise TypeError(f"not a scalar: {value!r}")
+
+
+def block(value: object) -> str:
+    """The text of a document in block style, keys in the order of ``value``."""
+    return "".join(f"{line}\n" for line in _lines(value))
+
+
+def entry(key: str, value: object, indent: str = "") -> list[str]:
+    """The lines of one entry of a block mapping, without line breaks."""
+    return [f"{indent}{line}" for line in _entry(key, value)]
+
+
+def flow(value: object, style: str = "") -> str:
+    """A scalar, or a mapping of such in braces, on one line."""
+    if not isinstance(value, Mapping):
+        return scalar(value, style, flow=True)
+    return "{" + ", ".join(f"{scalar(key, style, flow=True)}: {flow(item, style)}" for key, item in value.items()) + "}"
+
+
+def comment(text: str) -> str:
+    """A text as part of a one-line comment."""
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
+def _lines(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            yield from _entry(key, item)
+    elif isinstance(value, list) and value:
+        for item in value:
+            first, *others = _lines(item)
+            yield f"- {first}"
+            yield from (f"  {line}" for line in others)
+    else:
+        yield _leaf(value)
+
+
+def _entry(key: object, item: object) -> Iterator[str]:
+    name = scalar(key)
+    if len(name) > _MAX_IMPLICIT_KEY:
+        yield f"? {name}"
+        name = ""
+    if isinstance(item, (Mapping, list)) and item:
+        yield f"{name}:"
+        indent = "" if isinstance(item, list) else "  "
+        yield from (f"{indent}{line}" for line in _lines(item))
+    else:
+        yield f"{name}: {_leaf(item)}"
+
+
+def _leaf(value: object) -> str:
+    """A scalar, nothing, or an empty collection."""
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping):
+        return "{}"
+    return "[]" if isinstance(value, list) else scalar(value)
+
+
+@lru_cache(maxsize=65536)
+def _text(value: str, style: str, *, flow: bool) -> str:
+    if style == "'" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    if style or not _PLAIN.fullmatch(value) or value.lower() in _WORDS or (flow and ":" in value):
+        return _quoted(value)
+    return value
+
+
+def _quoted(value: str) -> str:
+    quoted = json.dumps(value, ensure_ascii=False)
+    return _ESCAPED.sub(_escape, quoted)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _number(text: str) -> str:
+    """A number as JSON has it; YAML 1.1 takes one with an exponent for text unless it has a point and a sign too."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        raise TypeError(f"not a number: {text!r}")
+    sign, whole, point, fraction, exponent_sign, exponent = found.groups()
+    written = ("-" if sign == "-" else "") + (whole or "0")
+    if point or exponent:
+        written += f".{fraction or '0'}"
+    return f"{written}e{exponent_sign or '+'}{exponent}" if exponent else written

@@ -1,0 +1,86 @@
+"""The one writer of YAML: what it writes is read back, and where quotes stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_tas.yaml import LargeNumber, block, comment, entry, flow, scalar
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"version": 1, "pools": [{"name": "a", "quota": None, "keys": []}, {"name": "b", "inner": {"x": [1, [2, 3]]}}]},
+        ["yes", "no", "y", "on", "null", "~", "true", "1", "1.5", "1e3", "012", "0x1f", "12:30", "2001-01-01"],
+        ["", " ", "a: b", "a #b", "- a", "a\nb", "'", '"', "\\", "*a", "&a", "!a", "%", "@", "`", "{", "é", "🚀"],
+        {"yes": 1, "a b": {"": "x"}, "1": True, "nothing": None, "empty": {}, "list": []},
+        [],
+        {},
+        [[], {}, [{}]],
+    ],
+)  # fmt: skip
+def test_yaml_is_read_back(value: Any) -> None:
+    """By a parser of YAML 1.1, which takes more for something else than text."""
+    assert yaml.safe_load(block(value)) == value
+
+
+def test_yaml_is_in_block_style() -> None:
+    assert block({"pools": [{"name": "team", "levels": [{"key": "rack"}]}], "none": []}) == (
+        "pools:\n"
+        "- name: team\n"
+        "  levels:\n"
+        "  - key: rack\n"
+        "none: []\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "style", "written"),
+    [
+        ("a/b:c", "", "a/b:c"),
+        ("on", "", '"on"'),
+        ("Y", "", '"Y"'),
+        ("1", "", '"1"'),
+        ("a", "'", "'a'"),
+        ("it's", "'", "'it''s'"),
+        ("a\nb", "'", '"a\\nb"'),
+        ("a", '"', '"a"'),
+        ("a\x85\u2028\ufeff", "", '"a\\u0085\\u2028\\ufeff"'),
+        (True, "'", "true"),
+        (1, '"', "1"),
+        (1e-7, "", "1.0e-07"),
+        (LargeNumber("+0012e400"), "", "12.0e+400"),
+        (LargeNumber("012345678901234567890"), "", "12345678901234567890"),
+        (LargeNumber("-.5e999"), "", "-0.5e+999"),
+    ],
+)
+def test_scalar(value: object, style: str, written: str) -> None:
+    assert scalar(value, style) == written
+
+
+@pytest.mark.parametrize("value", [None, [], {}, LargeNumber("a")])
+def test_what_is_no_scalar(value: object) -> None:
+    with pytest.raises(TypeError):
+        scalar(value)
+
+
+def test_flow() -> None:
+    assert flow({"a:b": {"c": 1}, "d": "e"}) == '{"a:b": {c: 1}, d: e}'
+    assert flow({"a": "b"}, '"') == '{"a": "b"}'
+
+
+def test_entry() -> None:
+    assert entry("a", {"b": {"c": "d"}, "e": {}}, "  ") == ["  a:", "    b:", "      c: d", "    e: {}"]
+
+
+def test_a_key_too_long_for_parsers_gets_a_question_mark() -> None:
+    key = "k" * 2000
+    assert block({key: [1], "b": {key: 2}}) == f"? {key}\n:\n- 1\nb:\n  ? {key}\n  : 2\n"
+
+
+def test_comment() -> None:
+    assert comment("größe/a b") == "größe/a b"
+    assert comment("a\nb\u202e") == "a\\nb\\u202e"
