@@ -15,7 +15,7 @@ from threading import Thread
 from typing import IO
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.files import MEBIBYTE
+from kubectl_tas.folders import MEBIBYTE
 
 _CHUNK = 64 * 1024
 _GRACE = 1.0

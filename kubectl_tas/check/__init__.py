@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kubectl_tas.check.bindings import check_bindings
 from kubectl_tas.check.cliques import check_cliques
-from kubectl_tas.check.config import check_config
+from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.gangs import check_gangs
 from kubectl_tas.check.grove import check_default_topology, check_grove
 from kubectl_tas.check.names import check_names
-from kubectl_tas.check.operator import check_operator
-from kubectl_tas.check.placement import check_placement
+from kubectl_tas.check.placement import check_placement, check_pod_placement
 from kubectl_tas.check.podgroup import check_pod_groups
-from kubectl_tas.check.podplacement import check_pod_placement
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
-from kubectl_tas.check.topology import check_topologies
+from kubectl_tas.check.topology import check_bindings, check_topologies
 from kubectl_tas.check.unique import check_unique
 from kubectl_tas.check.versions import check_versions
 from kubectl_tas.check.workflow import check_workflows

@@ -211,7 +211,7 @@ def _path(root: Path, file: str) -> tuple[str, bool]:
 
 def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     """The file, with another pool and priority where they are given."""
-    from kubectl_tas.files import read_plain
+    from kubectl_tas.folders import read_plain
     from kubectl_tas.load.document import parse
     from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
     from kubectl_tas.load.source import MAX_BYTES

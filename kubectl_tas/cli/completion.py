@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def schema_names(start: str) -> list[str]:
     """The kinds that have a JSON Schema."""
-    from kubectl_tas.resources import resource_root
+    from kubectl_tas.folders import resource_root
 
     names = sorted(path.stem for path in (resource_root() / "schemas").glob("*.json"))
     return [name for name in names if name.startswith(start.lower())]

@@ -23,9 +23,8 @@ def with_changes(session: Session, base: str | None, cluster: Mapping[str, str |
 
     Raises TasError where the revision or the cluster cannot be read.
     """
-    from kubectl_tas.compare.change import Change
+    from kubectl_tas.compare.change import Change, check_transitions
     from kubectl_tas.compare.cluster import check_drift
-    from kubectl_tas.compare.transitions import check_transitions
     from kubectl_tas.diagnostics import in_order
 
     before, unread = _fleet_at(session, base) if base is not None else (None, ())

@@ -23,7 +23,7 @@ def init(target: str) -> None:
     It has a pool, a subpool, a workflow, a pre-commit file and a CI job. Files that are there already are
     never overwritten: where one would be, nothing is written.
     """
-    from kubectl_tas.resources import resource_root
+    from kubectl_tas.folders import resource_root
 
     scaffold, root = resource_root() / "templates" / "init", Path(group_directory() or ".") / target
     names = sorted(path.relative_to(scaffold).as_posix() for path in scaffold.rglob("*") if path.is_file())

@@ -66,12 +66,12 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
 @repository_option
 def describe(name: str, directory: str | None) -> int:
     """Show all about the pool, or pool--subpool, NAME."""
-    from kubectl_tas.draw.pool import page
+    from kubectl_tas.draw.pages import pool_page
 
     session = open_session(directory)
     found = _find(session, name)
     subpool = next((item for item in found.subpools if item.canonical == name), None)
-    show(page(session.fleet, found, subpool))
+    show(pool_page(session.fleet, found, subpool))
     return tell_errors(session)
 
 
@@ -97,8 +97,7 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
 
 
 def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> list[Row]:
-    from kubectl_tas.gangs.accounts import accounts
-    from kubectl_tas.gangs.admission import Admission
+    from kubectl_tas.gangs.admission import Admission, accounts
     from kubectl_tas.report.pools import Row
 
     fleet = session.fleet

@@ -12,7 +12,7 @@ from kubectl_tas.cli.terminal import hand_over, show
 @click.argument("kind", required=False, shell_complete=lambda _c, _p, start: schema_names(start))
 def schema(kind: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds."""
-    from kubectl_tas.resources import read_resource
+    from kubectl_tas.folders import read_resource
 
     names = schema_names("")
     if kind is None:

@@ -54,7 +54,7 @@ def list_topologies(output: str, directory: str | None) -> int:
 
 
 def _topologies(fleet: Fleet) -> list[dict[str, Any]]:
-    from kubectl_tas.draw.topology import set_name, sets_of
+    from kubectl_tas.draw.pages import set_name, sets_of
 
     return [
         {
@@ -74,14 +74,14 @@ def _topologies(fleet: Fleet) -> list[dict[str, Any]]:
 @repository_option
 def describe(name: str, directory: str | None) -> int:
     """Show all about the topology NAME: its levels, the Topology objects it becomes, and who uses it."""
-    from kubectl_tas.draw.topology import page
+    from kubectl_tas.draw.pages import topology_page
 
     session = open_session(directory)
     found = next((item for item in session.fleet.topologies if item.name == name), None)
     if found is None:
         known = ", ".join(topology_names(session.fleet)) or "none"
         raise click.UsageError(f'no topology "{name}"; there is {known}')
-    show(page(session.fleet, found))
+    show(topology_page(session.fleet, found))
     return tell_errors(session)
 
 
@@ -133,7 +133,7 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
 def _declared_uses(fleet: Fleet) -> list[Use]:
     """What each set of the repository uses, judged by the topologies of the repository."""
     from kubectl_tas.compare.cluster import declared_levels, domains
-    from kubectl_tas.draw.topology import set_cluster
+    from kubectl_tas.draw.pages import set_cluster
 
     known = domains(declared_levels(fleet))
     return [

@@ -14,8 +14,7 @@ from kubectl_tas.compile.podgroups import (
     preview_pod_groups,
     preview_set_pod_groups,
 )
-from kubectl_tas.compile.priorityclasses import compile_priority_classes
-from kubectl_tas.compile.queues import compile_queues
+from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
 from kubectl_tas.compile.workloads import compile_sets, compile_workloads

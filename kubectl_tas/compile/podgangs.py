@@ -9,8 +9,7 @@ from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.labels import MANAGED_BY, POOL
-from kubectl_tas.model.manifest import Metadata
-from kubectl_tas.model.podgang import GangConstraint, GangMember, GangPack, GangPart, PodGang, PodGangSpec
+from kubectl_tas.model.manifest import GangConstraint, GangMember, GangPack, GangPart, Metadata, PodGang, PodGangSpec
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet

@@ -1,4 +1,4 @@
-"""Queues: the root above all pools, a container for each pool, and the leaves that take work."""
+"""Queues: the root above all pools, a container for each pool, the leaves that take work; and the PriorityClasses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from kubectl_tas.compile.metadata import POOL, metadata
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.manifest import Queue, QueueResources, QueueSpec, Share
+from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -73,3 +74,23 @@ def _queue(
         ),
     )
     return Artifact(backend.name, phase, _FOLDER, f"{name}.yaml", manifest, source)
+
+
+_DESCRIPTIONS = {
+    "HIGH": "OSMO priority HIGH: stays within its quota and is not preempted.",
+    "NORMAL": "OSMO priority NORMAL: stays within its quota and is not preempted.",
+    "LOW": "OSMO priority LOW: may exceed its quota and is preempted first.",
+}
+
+
+def compile_priority_classes(fleet: Fleet) -> Iterator[Artifact]:
+    """One for each priority on each backend."""
+    for backend in fleet.backends:
+        for priority, name in fleet.config.priorityClasses.model_dump().items():
+            manifest = PriorityClass(
+                metadata=metadata(fleet, name, Phase.PRIORITY_CLASS),
+                value=PRIORITY_VALUES[priority],
+                description=_DESCRIPTIONS[priority],
+            )
+            file = names.file(name)
+            yield Artifact(backend.name, Phase.PRIORITY_CLASS, "priorityclasses", file, manifest, fleet.settings)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.files import MEBIBYTE, read_plain
+from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.process import LimitError, Limits, run
 
 REQUEST_SECONDS = 30

@@ -7,9 +7,8 @@ from enum import IntEnum
 
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import Metadata, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import Metadata, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
-from kubectl_tas.model.podgang import PodGang
 
 
 class PassThrough(Model):

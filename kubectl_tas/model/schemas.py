@@ -15,9 +15,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
-from kubectl_tas.model.podgang import PodGang
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
