@@ -38,10 +38,12 @@ def scalar(value: object, style: str = "", *, flow: bool = False) -> str:
     ``style`` is the quote to prefer: ``'``, ``"`` or none. ``flow``: it stands within braces or brackets. Raises
     TypeError for anything that is no scalar, and for None.
     """
+    if type(value) is str:
+        return _quoted_as(value, style, flow=flow) if style or flow else _text(value)
     if isinstance(value, LargeNumber):
         return _number(value)
     if isinstance(value, str):
-        return _text(value, style, flow=flow)
+        return scalar(str(value), style, flow=flow)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -109,12 +111,16 @@ def _leaf(value: object) -> str:
 
 
 @lru_cache(maxsize=65536)
-def _text(value: str, style: str, *, flow: bool) -> str:
+def _text(value: str) -> str:
+    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return _quoted(value)
+
+
+def _quoted_as(value: str, style: str, *, flow: bool) -> str:
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    if style or not _PLAIN.fullmatch(value) or value.lower() in _WORDS or (flow and ":" in value):
-        return _quoted(value)
-    return value
+    return _quoted(value) if style or (flow and ":" in value) else _text(value)
 
 
 def _quoted(value: str) -> str:

@@ -26,6 +26,8 @@ _ODD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:/|u[dD][89a-fA-F]|U0000[dD][89a-
 """Escapes in double quotes that YAML 1.1 does not have."""
 _INDICATOR_IN_WORD = re.compile(r":(?![A-Za-z0-9/_.-])|(?<![A-Za-z0-9/_.-]):|\?")
 """Colons and question marks in a plain scalar within braces at which parsers may end it."""
+_ODD_HEAD = re.compile(r"[^\n]*[|>][-+0-9]*#")
+"""The head of a block scalar with a comment right behind it."""
 _ODD_TAB = re.compile(r"^(?:(?!(?:^|[ ])#)[^\n\t])*\t", re.MULTILINE)
 """A tab outside of comments."""
 _ODD_TAB_IN_BLOCK = re.compile(r"\A[^\n]*\t|^[ ]*\t[ \t]*$", re.MULTILINE)
@@ -44,6 +46,8 @@ def reads_alike(text: str) -> bool:
         return False
     scalars = list(_scalars(root.node))
     if any(scalar is None for scalar in scalars):
+        return False
+    if any(scalar.style in ("|", ">") and _ODD_HEAD.match(_source(scalar, text)) for scalar in scalars):
         return False
     quoted = [scalar for scalar in scalars if scalar.style] if "\t" in text or "\\" in text else []
     if any(_has_odd_escape(scalar, text) for scalar in quoted):

@@ -124,7 +124,7 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     lines = Lines(path, text)
     documents: list[Document] = []
     try:
-        bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text))
+        bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text)) if "!" in text else frozenset()
         for root in roots(text):
             reader = Reader(has_tags=root.has_tags, bare_tags=bare_tags)
             data = reader.read(root.node)

@@ -117,6 +117,7 @@ REWRITTEN = {
     "keys that are numbers": "spec: {1: a, 010: b, 0x10: c, 1.0: d, 1e3: e}\n",
     "keys in block style": "spec:\n  on: 1\n  2026-11-21: 2\n",
     "an anchor again": "x: &x 1\ny: &x 2\nspec: *x\n",
+    "a comment right behind the head of a block": "spec:\n- |#c\n  a\n- >-#c\n  a\n",
     "a tab as space": "spec:\ta\n",
     "a tab before a comment": "spec: a\t# b\n",
     "a tab in a word": "spec: a\tb\n",
