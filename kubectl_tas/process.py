@@ -71,13 +71,15 @@ def run(
         raise TasError(f"cannot run {command[0]}: {error.strerror}", hint=hint) from error
     except ValueError as error:  # a NUL character or half a surrogate pair, of which no argument can be made
         raise TasError(f"cannot run {shlex.join(command)!a}: {error}", hint="Correct the argument.") from error
-    parts = _serve(process, stdin, allowed)
+    threads: tuple[Thread, ...] = ()
     try:
+        parts = _serve(process, stdin, allowed)
+        threads = parts.threads
         return _finished(process, command, parts, allowed)
     except BaseException:
         _kill(process)
         process.wait()
-        for thread in parts.threads:  # what has left the group may hold a pipe for longer: its thread closes it then
+        for thread in threads:  # what has left the group may hold a pipe for longer: its thread closes it then
             thread.join(_GRACE)
         raise
 

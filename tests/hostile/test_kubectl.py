@@ -209,6 +209,7 @@ class TestProgram:
         started = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
         while not is_running(f"sleep\0{mark}"):
             time.sleep(0.05)
+        time.sleep(0.5)  # until it is waited for
         started.send_signal(2)
         started.wait(10)
         assert not is_running(f"sleep\0{mark}")
