@@ -84,7 +84,7 @@ def test_imports_lead_downstairs(path: Path) -> None:
 def test_floors_are_told_apart() -> None:
     """The test above can fail."""
     assert climbs("kubectl_tas.check.quota", "kubectl_tas.compile.pods")
-    assert climbs("kubectl_tas.load.source", "kubectl_tas.emit.write")
+    assert climbs("kubectl_tas.load.source", "kubectl_tas.emit.plan")
     assert climbs("kubectl_tas.model.pool", "kubectl_tas.report.text")
     assert climbs("kubectl_tas.kai", "kubectl_tas.model.pool")
     assert climbs("kubectl_tas.resolve.fleet", "kubectl_tas.cli.session")

@@ -214,9 +214,8 @@ def _content(file: str, pool: str | None, priority: str | None) -> bytes:
     from kubectl_tas.folders import read_plain
     from kubectl_tas.load.document import parse
     from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
-    from kubectl_tas.load.source import MAX_BYTES
+    from kubectl_tas.load.source import MAX_BYTES, decode
     from kubectl_tas.load.splice import set_value
-    from kubectl_tas.load.text import decode
     from kubectl_tas.model.grove import PodCliqueSet
     from kubectl_tas.model.labels import OWN_PREFIX
     from kubectl_tas.model.workload import WORKLOADS

@@ -68,7 +68,7 @@ def render(
 
         hand_over(text.stream(_of_backend(session, artifacts, backend)))
         return 0
-    from kubectl_tas.emit.write import apply_plan
+    from kubectl_tas.emit.plan import apply_plan
 
     plan = _plan(session, artifacts)
     lost = _lost(session, plan)

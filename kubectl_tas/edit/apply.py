@@ -15,8 +15,8 @@ from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
 from kubectl_tas.load.document import parse
+from kubectl_tas.load.source import decode
 from kubectl_tas.load.splice import set_value
-from kubectl_tas.load.text import decode
 
 
 @dataclass(frozen=True, slots=True)

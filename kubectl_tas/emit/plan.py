@@ -1,4 +1,4 @@
-"""What is to be on disk, against what is there: files to write, to keep and to remove."""
+"""What is to be on disk, against what is there: files to write, to keep and to remove; and writing them."""
 
 from __future__ import annotations
 
@@ -194,3 +194,24 @@ def _in_the_way(path: str) -> TasError:
 
 def _unreadable(what: str, error: OSError) -> TasError:
     return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")
+
+
+def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
+    """Carries out a plan below ``root``. Raises TasError where a file cannot be written or removed."""
+    with Disk(root.resolve()) as disk:
+        for index, change in enumerate(sorted(plan.changes, key=_step)):
+            try:
+                if change.after is None:
+                    disk.remove(plan.locate(change))
+                else:
+                    disk.replace(plan.locate(change), change.after.encode())
+            except OSError as error:
+                message = f"cannot write {change.path}: {error.strerror}"
+                raise TasError(message, hint="Check permissions and free space; run again to finish.") from error
+            if tick:
+                tick(index + 1, len(plan.changes))
+
+
+def _step(change: Change) -> tuple[bool, bool, str]:
+    """Objects are written first and removed last, so that what a kustomization lists is there at every moment."""
+    return (change.after is None, change.path.endswith(f"/{KUSTOMIZATION}"), change.path)

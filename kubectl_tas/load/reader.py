@@ -9,7 +9,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from kubectl_tas.diagnostics import Rule, Severity
 from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.scalars import read_scalar
-from kubectl_tas.load.text import FILE_NOT_TEXT
+from kubectl_tas.load.source import FILE_NOT_TEXT
 
 MAX_VALUES = MAX_NODES
 """How many values a document may have once its aliases are written out."""

@@ -14,8 +14,7 @@ from kubectl_tas.folders import misspelled
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import INVALID_VALUE, validate
-from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
-from kubectl_tas.load.text import decode
+from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workload import WORKLOADS

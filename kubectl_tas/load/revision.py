@@ -16,9 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git
+from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
-from kubectl_tas.load.worktree import work_trees
 
 _MAX_LINKS = 40
 """Links that are followed one after another before a chain counts as a loop, as in Linux."""

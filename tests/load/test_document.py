@@ -9,7 +9,7 @@ import pytest
 from kubectl_tas.load.compose import MAX_DEPTH
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.reader import MAX_VALUES
-from kubectl_tas.load.text import decode
+from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.yaml import LargeNumber
 
