@@ -12,6 +12,16 @@ from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The fleet at a revision."""
+
+    fleet: Fleet
+    revision: str
+    unread: tuple[str, ...] = ()
+    """Places there that could not be read."""
+
+
 @dataclass(frozen=True)
 class Change:
     """What is compared."""

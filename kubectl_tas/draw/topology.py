@@ -1,15 +1,62 @@
-"""A topology in, a page about it out, in the manner of ``kubectl describe``."""
+"""Topologies and who uses them in; tables, a page in the manner of ``kubectl describe``, or the same as data out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from kubectl_tas.compare.cluster import CONDITION, condition, declared_levels, domains
+from kubectl_tas.compare.cluster import (
+    CONDITION,
+    Condition,
+    Drift,
+    Use,
+    cluster_of,
+    condition,
+    declared_levels,
+    domains,
+    full_name,
+)
 from kubectl_tas.kai import Feature
-from kubectl_tas.report import table, usage
+from kubectl_tas.live.grove import Levels
+from kubectl_tas.report import table
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
+
+HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
+DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
+NONE = "-"
+
+
+def render(fleet: Fleet) -> str:
+    """All topologies with their levels and who uses them."""
+    rows = [
+        (
+            topology.name,
+            topology.declared.spec.kind,
+            " > ".join(level.key for level in topology.levels),
+            ", ".join(_pools(fleet, topology)) or NONE,
+            ", ".join(_set_names(fleet, topology)) or NONE,
+        )
+        for topology in fleet.topologies
+    ]
+    return table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows)
+
+
+def data(fleet: Fleet) -> dict[str, Any]:
+    """The same for programs."""
+    found = [
+        {
+            "name": topology.name,
+            "kind": topology.declared.spec.kind,
+            "file": topology.declared.origin.path,
+            "levels": [{"key": level.key, "label": level.label} for level in topology.levels],
+            "pools": _pools(fleet, topology),
+            "podCliqueSets": _set_names(fleet, topology),
+        }
+        for topology in fleet.topologies
+    ]
+    return {"version": 1, "topologies": found}
 
 
 def page(fleet: Fleet, topology: FleetTopology) -> str:
@@ -46,26 +93,98 @@ def _objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
             yield f"{topology.name}{where}, not rendered: createTopologyResources is false"
 
 
-def sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
+def _pools(fleet: Fleet, topology: FleetTopology) -> list[str]:
+    return [pool.name for pool in fleet.pools if pool.topology == topology]
+
+
+def _set_names(fleet: Fleet, topology: FleetTopology) -> list[str]:
+    return [_set_name(fleet, item) for item in _sets_of(fleet, topology)]
+
+
+def _sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
     """The PodCliqueSets that use a cluster topology."""
     if topology.pool is not None:
         return []
     return [item for item in fleet.pod_clique_sets if item.topology_name == topology.name]
 
 
-def set_cluster(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
-    """The cluster of a set, where there are several."""
-    return item.backend.name if item.backend and len(fleet.backends) > 1 else None
-
-
-def set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
+def _set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
     """Cluster, where there are several, namespace and name."""
-    return usage.full_name(set_cluster(fleet, item), *item.key)
+    return full_name(cluster_of(fleet, item), *item.key)
 
 
 def _sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
     known = domains(declared_levels(fleet))
-    for item in sets_of(fleet, topology):
+    for item in _sets_of(fleet, topology):
         state = condition(item.spec, known)
         missing = f" (it lacks {', '.join(state.missing)})" if state and state.missing else ""
-        yield set_name(fleet, item), f"{state.status if state else '-'}{missing}"
+        yield _set_name(fleet, item), f"{state.status if state else '-'}{missing}"
+
+
+def uses(found: Sequence[Use]) -> str:
+    """A line for each set, grouped by topology."""
+    rows = [(use.label, use.full_name) for use in _in_order(found)]
+    return table.render(("", ""), rows).partition("\n")[2] if rows else ""
+
+
+def conditions(found: Sequence[Use]) -> str:
+    """The same with the condition that Grove reports of each set."""
+    rows = [
+        (
+            use.label,
+            use.full_name,
+            use.condition.status if use.condition else NONE,
+            use.condition.reason if use.condition else NONE,
+            ", ".join(use.condition.missing) or NONE if use.condition else NONE,
+        )
+        for use in _in_order(found)
+    ]
+    return table.render(HEADER, rows) if rows else ""
+
+
+def differences(drifts: Sequence[Drift]) -> str:
+    """The topologies that differ, with both hierarchies."""
+    rows = [(item.name, _levels(item.declared), _levels(item.live)) for item in drifts]
+    return table.render(DRIFT_HEADER, rows) if rows else ""
+
+
+def uses_data(found: Sequence[Use], source: str, drifts: Sequence[Drift] | None) -> dict[str, Any]:
+    """The same for programs; ``drifts`` is None where nothing was compared."""
+    data: dict[str, Any] = {
+        "version": 1,
+        "from": source,
+        "podCliqueSets": [
+            {
+                "namespace": use.namespace,
+                "name": use.name,
+                "backend": use.backend,
+                "topology": use.topology,
+                "default": use.is_default,
+                "condition": _condition(use.condition),
+            }
+            for use in _in_order(found)
+        ],
+    }
+    if drifts is not None:
+        data["differences"] = [
+            {"topology": item.name, "repository": _data(item.declared), "cluster": _data(item.live)} for item in drifts
+        ]
+    return data
+
+
+def _in_order(found: Sequence[Use]) -> list[Use]:
+    return sorted(found, key=lambda use: (use.topology is None, use.label, use.full_name))
+
+
+def _condition(found: Condition | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"type": CONDITION, "status": found.status, "reason": found.reason, "missing": list(found.missing)}
+
+
+def _levels(levels: Levels | None) -> str:
+    return NONE if levels is None else " > ".join(f"{domain} ({key})" for domain, key in levels)
+
+
+def _data(levels: Levels | None) -> list[dict[str, str]] | None:
+    return None if levels is None else [{"domain": domain, "key": key} for domain, key in levels]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kubectl_tas.gangs.admission import Admission
+from kubectl_tas.live.cluster import QueueUsage
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
 
@@ -18,6 +20,8 @@ class Account:
     """None: the pool itself, by what its subpools leave to it."""
     used: int | None
     """GPUs of HIGH and NORMAL work; None: not known."""
+    running: int | None = None
+    """Workflows that run; None: not known."""
 
     @property
     def name(self) -> str:
@@ -47,11 +51,39 @@ class Account:
         """GPUs left, negative while a queue drains; None: no limit, or not known what is used."""
         return None if self.quota is None or self.used is None else self.quota - self.used
 
+    @property
+    def total(self) -> int | None:
+        """GPUs guaranteed to a pool with subpools, theirs included; otherwise None."""
+        return self.pool.guarantee if self.subpool is None and self.pool.is_split else None
 
-def accounts(fleet: Fleet, used: Mapping[str, int | None], *, archived: bool = False) -> Iterator[Account]:
-    """Every pool followed by its subpools; ``used`` is in GPUs by queue, 0 where a queue is not in it."""
+    @property
+    def limit(self) -> int | None:
+        """The most GPUs; None: no limit."""
+        return None if self.pool.maximum == UNLIMITED else self.pool.maximum
+
+    @property
+    def file(self) -> str:
+        """Where it is declared."""
+        return (self.subpool or self.pool).declared.origin.path
+
+
+def accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool = False) -> Iterator[Account]:
+    """Every pool followed by its subpools. What is used is what ``queues`` of a cluster say; None: what the repository
+    declares.
+    """
+    declared = Admission(fleet).declared
     for pool in fleet.pools:
-        yield Account(pool, None, used.get(pool.shared_queue, 0))
-        for subpool in pool.subpools:
-            if archived or subpool.state != "ARCHIVED":
-                yield Account(pool, subpool, used.get(subpool.queue, 0))
+        for subpool in (None, *pool.subpools):
+            if subpool is None or subpool.state != "ARCHIVED" or archived:
+                queue = subpool.queue if subpool else pool.shared_queue
+                used = declared.get(queue, 0)
+                yield Account(pool, subpool, used) if queues is None else _held(Account(pool, subpool, 0), queues)
+
+
+def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:
+    """The account with what a cluster says of its queue."""
+    if account.queue is None:
+        return account
+    usage = queues.get(account.queue)
+    running = usage.workflows if usage and not usage.doubt else None
+    return replace(account, used=usage.used if usage else None, running=running)
