@@ -18,9 +18,10 @@ from unittest import mock
 
 from fuzz.oracle import RAW, Failure, MemorySource, thrown
 from kubectl_tas.cli import main
+from kubectl_tas.compare.change import Earlier
 from kubectl_tas.diagnostics import Severity, in_order
 from kubectl_tas.load.repository import load_repository
-from kubectl_tas.resolve.fleet import Fleet, resolve
+from kubectl_tas.resolve.fleet import resolve
 
 _NAME = re.compile(r"^\s*(?:- |\{)?\"?name\"?: *[\"']?([A-Za-z0-9][\w.-]*)", re.MULTILINE)
 _PARENT = re.compile(r"^\s*parent: *[\"']?([\w.-]+)", re.MULTILINE)
@@ -55,7 +56,7 @@ class Commands:
                 target.write_bytes(content)
         self.state.write_bytes(cluster)
         random = Random(zlib.crc32(b"".join(files.values())))
-        with mock.patch("kubectl_tas.cli.history._fleet_at", side_effect=lambda *_: _fleet(base)):  # without git
+        with mock.patch("kubectl_tas.cli.validate.read_revision", side_effect=lambda *_: _earlier(base)):  # without git
             self._validate_and_render()
             self._read(random, files)
             self._edit(random, files)
@@ -179,11 +180,11 @@ class Commands:
         return found
 
 
-def _fleet(files: Mapping[str, bytes]) -> tuple[Fleet, tuple[str, ...]]:
-    """The fleet of a revision, and the places there that could not be read."""
+def _earlier(files: Mapping[str, bytes]) -> Earlier:
+    """The fleet of a revision."""
     loaded = load_repository(MemorySource(files))
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
-    return resolve(loaded.repository), tuple(str(item.location) for item in errors)
+    return Earlier(resolve(loaded.repository), "main", tuple(str(item.location) for item in errors))
 
 
 def _is_manifest(content: bytes) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from fuzz import readers
 from kubectl_tas.cli.session import Session, check_source
+from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.emit import text as emitted
 from kubectl_tas.emit.plan import layout
@@ -137,10 +138,10 @@ def judge(files: Mapping[str, bytes]) -> Judgement:
 def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judgement:
     """What becomes of a repository without errors."""
     try:
-        artifacts = session.artifacts()
+        artifacts = compile_fleet(session.fleet)
         output = session.fleet.config.output
         texts = layout(artifacts, output, session.fleet.settings)
-        again = layout(session.artifacts(), output, session.fleet.settings) if twice else texts
+        again = layout(compile_fleet(session.fleet), output, session.fleet.settings) if twice else texts
     except TasError as error:
         failures.append(Failure("unrendered", _shape(error.message), error.message))
         return Judgement(RENDERED, tuple(failures))

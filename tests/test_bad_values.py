@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import Session, check_source
+from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit.plan import layout
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource
@@ -94,7 +95,7 @@ def handled(root: Path, texts: dict[str, bytes]) -> Session:
             assert 1 <= place.column <= len(lines[place.line - 1]) + 1, found
     assert report.render(session.diagnostics, session.files)
     if not session.failed():
-        artifacts = session.artifacts()
+        artifacts = compile_fleet(session.fleet)
         assert layout(artifacts, session.fleet.config.output, session.fleet.settings) or not artifacts
     return session
 
@@ -102,7 +103,7 @@ def handled(root: Path, texts: dict[str, bytes]) -> Session:
 def test_the_repository_renders(repository: Path) -> None:
     session = handled(repository, files(coherent()))
     assert not session.failed(), report.render(session.diagnostics, session.files)
-    assert len(session.artifacts()) > 15
+    assert len(compile_fleet(session.fleet)) > 15
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -13,6 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
+from kubectl_tas.compile import compile_fleet
 from kubectl_tas.model.artifact import PassThrough
 from kubectl_tas.model.schemas import MODELS
 from tests.support.cli import kubectl_tas
@@ -100,7 +101,7 @@ def test_every_yaml_parser_reads_the_same(rendered: Rendered) -> None:
 def test_text_says_what_was_compiled(rendered: Rendered) -> None:
     written = 0
     for cluster in rendered.clusters:
-        for artifact in rendered.session.artifacts():
+        for artifact in compile_fleet(rendered.session.fleet):
             if artifact.backend == cluster.name:
                 found = load(cluster.folder / artifact.folder / artifact.file)
                 compiled = _present(artifact.manifest.model_dump(mode="json"))

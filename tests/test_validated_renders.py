@@ -8,6 +8,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from kubectl_tas.cli.session import check_source
+from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import text
 from kubectl_tas.emit.plan import layout
 from kubectl_tas.load.source import FolderSource, OverlaySource
@@ -26,7 +27,7 @@ def test_what_schemas_accept(repository: Path) -> None:
         assert report.render(session.diagnostics, session.files)
         if session.failed():
             return
-        artifacts = session.artifacts()
+        artifacts = compile_fleet(session.fleet)
         written = layout(artifacts, session.fleet.config.output, session.fleet.settings)
         for content in written.values():
             assert isinstance(yaml.load(content, yaml.CSafeLoader), dict)

@@ -58,7 +58,7 @@ def _contexts(command: click.Command, name: str, parent: click.Context | None) -
     yield context
     if isinstance(command, click.Group):
         for child in command.list_commands(context):
-            inner = command.get_command(context, child)
+            _, inner, _ = command.resolve_command(context, [child])
             assert inner is not None
             yield from _contexts(inner, child, context)
 

@@ -10,9 +10,11 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kubectl_tas.cli.session import group_directory
+from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import say
+from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import resource_root
 
 
 @click.command()
@@ -23,8 +25,6 @@ def init(target: str) -> None:
     It has a pool, a subpool, a workflow, a pre-commit file and a CI job. Files that are there already are
     never overwritten: where one would be, nothing is written.
     """
-    from kubectl_tas.folders import resource_root
-
     scaffold, root = resource_root() / "templates" / "init", Path(group_directory() or ".") / target
     names = sorted(path.relative_to(scaffold).as_posix() for path in scaffold.rglob("*") if path.is_file())
     files = {_visible(name): scaffold / name for name in names}
@@ -58,8 +58,6 @@ def _taken(root: Path, names: Iterable[str]) -> list[str]:
 
 def _copy(files: dict[str, Path], root: Path) -> None:
     """Writes every file, or none: those that came before a failure are removed again."""
-    from kubectl_tas.emit.disk import Disk
-
     contents = {name: source.read_bytes() for name, source in files.items()}
     try:
         root.mkdir(parents=True, exist_ok=True)

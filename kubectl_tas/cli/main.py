@@ -19,39 +19,57 @@ from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.errors import TasError
 
 COMMANDS = {
-    "init": "kubectl_tas.cli.init:init",
-    "validate": "kubectl_tas.cli.validate:validate",
-    "render": "kubectl_tas.cli.render:render",
-    "check": "kubectl_tas.cli.render:check",
-    "pool": "kubectl_tas.cli.pool:pool",
-    "subpool": "kubectl_tas.cli.subpool:subpool",
-    "topology": "kubectl_tas.cli.topology:topology",
-    "workflow": "kubectl_tas.cli.workflow:workflow",
-    "admit": "kubectl_tas.cli.admit:admit",
-    "schema": "kubectl_tas.cli.schema:schema",
-    "rule": "kubectl_tas.cli.rule:rule",
+    "init": ("kubectl_tas.cli.init:init", "Write a small working repository to DIR, by default the working folder."),
+    "validate": (
+        "kubectl_tas.cli.validate:validate",
+        "Check every document of the repository, and all of them against each other.",
+    ),
+    "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
+    "check": ("kubectl_tas.cli.render:check", "Compare the committed manifests with what would be rendered."),
+    "pool": ("kubectl_tas.cli.pool:pool", "Show pools and subpools."),
+    "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, delete and list subpools."),
+    "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
+    "workflow": ("kubectl_tas.cli.workflow:workflow", "Explain workflows."),
+    "admit": (
+        "kubectl_tas.cli.admit:admit",
+        "Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.",
+    ),
+    "schema": (
+        "kubectl_tas.cli.schema:schema",
+        "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
+    ),
+    "rule": ("kubectl_tas.cli.rule:rule", "Explain the rule CODE; without CODE, list all rules."),
 }
-"""Where each command lives; imported when it is called."""
+"""Where each command lives, and the first sentence of its help."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """What a shell says of a program that SIGINT or SIGPIPE ended."""
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is asked for."""
+    """A group that imports a command when it is run; it lists all of them without importing any."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, in the order in which one meets them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        target = COMMANDS.get(cmd_name)
-        if target is None:
-            return None
-        module, _, name = target.partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        """What is to be said of the command of that name in a list; ``resolve_command`` has the command itself."""
+        return click.Command(cmd_name, help=COMMANDS[cmd_name][1]) if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called, and its arguments."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest
+
+
+def load(name: str) -> click.Command:
+    """One of COMMANDS."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    command: click.Command = getattr(import_module(module), attribute)
+    return command
 
 
 @click.command(

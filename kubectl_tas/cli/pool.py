@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from kubectl_tas.cli.cluster import cluster_options, read_cluster
-from kubectl_tas.cli.completion import from_fleet, pool_names
-from kubectl_tas.cli.session import Session, open_session, output_option, repository_option, tell_errors
+from kubectl_tas import yaml
+from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
+from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-
-if TYPE_CHECKING:
-    from kubectl_tas.live.cluster import ClusterState
-    from kubectl_tas.report.pools import Row
-    from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.draw import pool as pages
+from kubectl_tas.gangs.accounts import accounts
+from kubectl_tas.report import json
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Target
 
 FORMATS = ("table", "wide", "json", "yaml", "csv")
 DECLARED, CLUSTER = "declared", "cluster"
@@ -42,98 +40,52 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
     Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
     --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
     """
-    from kubectl_tas import yaml
-    from kubectl_tas.report import json, pools
-
     session = open_session(directory)
-    state = read_cluster(cluster) if live or any(cluster.values()) else None
-    rows = _rows(session, state, archived=archived)
-    source = DECLARED if state is None else CLUSTER
+    asked = named_cluster(cluster, live=live)
+    found = list(accounts(session.fleet, asked.state().queues if asked else None, archived=archived))
+    source = CLUSTER if asked else DECLARED
     if output == "json":
-        hand_over(json.dump(pools.data(rows, source)))
+        hand_over(json.dump(pages.data(found, source)))
     elif output == "yaml":
-        hand_over(yaml.block(pools.data(rows, source)))
+        hand_over(yaml.block(pages.data(found, source)))
     elif output == "csv":
-        hand_over(pools.comma_separated(rows))
+        hand_over(pages.comma_separated(found))
     else:
-        show(pools.render(rows, wide=output == "wide"))
+        show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)
     return tell_errors(session)
 
 
 @pool.command()
-@click.argument("name", shell_complete=from_fleet(pool_names))
+@click.argument("name", shell_complete=from_fleet(Fleet.target_names))
 @repository_option
 def describe(name: str, directory: str | None) -> int:
     """Show all about the pool, or pool--subpool, NAME."""
-    from kubectl_tas.draw.pages import pool_page
-
     session = open_session(directory)
-    found = _find(session, name)
-    subpool = next((item for item in found.subpools if item.canonical == name), None)
-    show(pool_page(session.fleet, found, subpool))
+    show(pages.page(session.fleet, *_target(session.fleet, name)))
     return tell_errors(session)
 
 
 @pool.command("topology-keys")
-@click.argument("name", shell_complete=from_fleet(pool_names))
+@click.argument("name", shell_complete=from_fleet(Fleet.target_names))
 @output_option("table", "json")
 @repository_option
 def topology_keys(name: str, output: str, directory: str | None) -> int:
     """List the topology keys that workflows of the pool NAME can use, from the coarsest to the finest."""
-    from kubectl_tas.report import json, table
-
     session = open_session(directory)
-    found = _find(session, name)
+    found, _ = _target(session.fleet, name)
     if output == "json":
-        keys = [{"key": level.key, "label": level.label} for level in found.levels]
-        hand_over(json.dump({"version": 1, "pool": found.name, "topologyKeys": keys}))
+        hand_over(json.dump(pages.keys_data(found)))
     elif found.levels:
-        rows = [(level.key, level.label) for level in found.levels]
-        show(table.render(("KEY", "LABEL"), rows))
+        show(pages.keys(found))
     else:
         say(f"Pool {found.name} has no topology keys.", err=True)
     return tell_errors(session)
 
 
-def _rows(session: Session, state: ClusterState | None, *, archived: bool) -> list[Row]:
-    from kubectl_tas.gangs.admission import Admission, accounts
-    from kubectl_tas.report.pools import Row
-
-    fleet = session.fleet
-    used: dict[str, int | None] = dict(Admission(fleet).declared)
-    if state is not None:
-        found = {queue: usage.used for queue, usage in state.queues.items()}
-        used = {queue: found.get(queue) for backend in fleet.backends for queue in fleet.leaf_queues(backend)}
-    return [
-        Row(
-            name=account.name,
-            state=account.state,
-            quota=account.quota,
-            total=account.pool.guarantee if account.subpool is None and account.pool.is_split else None,
-            used=account.used,
-            available=account.available,
-            limit=None if account.pool.maximum < 0 else account.pool.maximum,
-            weight=account.pool.weight,
-            running=_running(state, account.queue),
-            backend=account.pool.backend.name,
-            queue=account.queue,
-            file=(account.subpool or account.pool).declared.origin.path,
-        )
-        for account in accounts(fleet, used, archived=archived)
-    ]
-
-
-def _running(state: ClusterState | None, queue: str | None) -> int | None:
-    usage = state.queues.get(queue) if state is not None and queue is not None else None
-    return usage.workflows if usage is not None and not usage.doubt else None
-
-
-def _find(session: Session, name: str) -> FleetPool:
-    """The pool of that name, or of the subpool of that name; a usage error where there is none."""
-    parent, _, short = name.partition("--")
-    found = session.fleet.pool_by_name.get(parent)
-    known = pool_names(session.fleet)
-    if found is None or (short and name not in known):
-        raise click.UsageError(f'no pool "{name}"; there is {", ".join(known) or "none"}')
+def _target(fleet: Fleet, name: str) -> Target:
+    """The pool, or subpool, of that name; a usage error where there is none."""
+    found = fleet.target(name)
+    if found is None:
+        raise click.UsageError(f'no pool "{name}"; there is {", ".join(fleet.target_names()) or "none"}')
     return found

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
-
 import click
 
-from kubectl_tas.cli.completion import backend_names, from_fleet
-from kubectl_tas.cli.progress import Progress
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, report, repository_option
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors
+from kubectl_tas.cli.terminal import hand_over, progress, say, show
+from kubectl_tas.compile import compile_fleet
+from kubectl_tas.emit import text
+from kubectl_tas.emit.plan import Plan, apply_plan, bereft, layout, plan
 from kubectl_tas.errors import TasError
-
-if TYPE_CHECKING:
-    from kubectl_tas.emit.plan import Plan
-    from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.report.diff import unified
+from kubectl_tas.resolve.fleet import Fleet
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
+
+
+def _backends(fleet: Fleet) -> list[str]:
+    return [backend.name for backend in fleet.backends]
+
 
 guard_option = click.option(
     "--guard", is_flag=True, help="Emit admission policies that refuse work which bypasses this repository."
@@ -31,7 +35,7 @@ guard_option = click.option(
     "--backend",
     metavar="NAME",
     help="With -o -: the backend to print, where there are several.",
-    shell_complete=from_fleet(backend_names),
+    shell_complete=from_fleet(_backends),
 )
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
@@ -58,24 +62,19 @@ def render(
     if fail_on_change and output is not None:
         raise click.UsageError("--fail-on-change does not go with -o -, which changes no file")
     session = open_session(directory, allow_empty=allow_empty)
-    if session.failed(strict=strict):
-        report(session, stream=sys.stderr)
+    if refuse_errors(session, strict=strict):
         return 1
     session = session.with_guard(guard=guard)
     artifacts = _artifacts(session, allow_empty=allow_empty)
     if output == "-":
-        from kubectl_tas.emit import text
-
         hand_over(text.stream(_of_backend(session, artifacts, backend)))
         return 0
-    from kubectl_tas.emit.plan import apply_plan
-
     plan = _plan(session, artifacts)
     lost = _lost(session, plan)
     if lost and not allow_empty:
         raise TasError(lost, hint="Bring it back, or pass --allow-empty to remove them.")
-    with Progress("Writing") as progress:
-        apply_plan(plan, session.root, progress.tick)
+    with progress("Writing") as tick:
+        apply_plan(plan, session.root, tick)
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
     written = sum(change.after is not None for change in plan.changes)
     removed = len(plan.changes) - written
@@ -95,10 +94,8 @@ def check(guard: bool, directory: str | None) -> int:
     session = open_session(directory)
     if refuse_errors(session):
         return 1
-    from kubectl_tas.report.diff import unified
-
     session = session.with_guard(guard=guard)
-    plan = _plan(session, session.artifacts())
+    plan = _plan(session, compile_fleet(session.fleet))
     diff = unified(plan.differences)
     if diff:
         show(diff)
@@ -110,7 +107,7 @@ def check(guard: bool, directory: str | None) -> int:
 
 
 def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
-    artifacts = session.artifacts()
+    artifacts = compile_fleet(session.fleet)
     if not artifacts and not allow_empty:
         raise TasError(
             f"nothing to render: {session.root} declares no pool, topology, workflow, workload or PodGroup",
@@ -121,9 +118,6 @@ def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
 
 def _lost(session: Session, plan: Plan) -> str:
     """What is missing although manifests that would be removed came from it; '' where nothing is."""
-    from kubectl_tas.emit.plan import bereft
-    from kubectl_tas.load.source import CONFIG_FILE
-
     repository = session.fleet.repository
     absent = (*repository.absent, *((CONFIG_FILE,) if repository.config is None else ()))
     counts = bereft(plan, absent)
@@ -135,7 +129,7 @@ def _lost(session: Session, plan: Plan) -> str:
 
 def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
     """The objects of one backend: a stream is applied to one cluster."""
-    known = [backend.name for backend in session.fleet.backends]
+    known = _backends(session.fleet)
     if name is None and len(known) > 1:
         raise click.UsageError(f"there are several backends; name one with --backend: {', '.join(known)}")
     if name is not None and name not in known:
@@ -144,11 +138,9 @@ def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | N
 
 
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
-    from kubectl_tas.emit.plan import layout, plan
-
     config = session.fleet.config
-    with Progress("Rendering") as progress:
-        files = layout(artifacts, config.output, session.fleet.settings, progress.tick)
+    with progress("Rendering") as tick:
+        files = layout(artifacts, config.output, session.fleet.settings, tick)
     return plan(files, session.root, config.output, config.sources)
 
 

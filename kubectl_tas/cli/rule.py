@@ -9,9 +9,10 @@ from pkgutil import iter_modules
 import click
 
 import kubectl_tas
-from kubectl_tas.cli.completion import rule_codes
 from kubectl_tas.cli.terminal import show
 from kubectl_tas.diagnostics import Rule
+from kubectl_tas.report import table
+from kubectl_tas.report.rules import page
 
 ROOMS = ("load", "gangs", "check", "compare", "edit")
 """The rooms whose modules find something."""
@@ -29,19 +30,19 @@ def all_rules() -> tuple[Rule, ...]:
     return tuple(found[code] for code in sorted(found))
 
 
+def _codes(start: str) -> list[str]:
+    return [rule.code for rule in all_rules() if rule.code.startswith(start)]
+
+
 @click.command()
-@click.argument("code", required=False, shell_complete=lambda _c, _p, start: rule_codes(start))
+@click.argument("code", required=False, shell_complete=lambda _c, _p, start: _codes(start))
 def rule(code: str | None) -> None:
     """Explain the rule CODE; without CODE, list all rules."""
     rules = {item.code: item for item in all_rules()}
     if code is None:
-        from kubectl_tas.report import table
-
         rows = [(item.code, item.severity.value, item.summary) for item in rules.values()]
         show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
         return
     if code not in rules:
         raise click.UsageError(f'no rule "{code}"; `kubectl tas rule` lists them')
-    from kubectl_tas.report.rules import page
-
     show(page(rules[code]))

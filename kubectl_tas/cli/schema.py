@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import click
 
-from kubectl_tas.cli.completion import schema_names
 from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.folders import read_resource, resource_root
+
+
+def _names(start: str = "") -> list[str]:
+    """The kinds that have a JSON Schema."""
+    names = sorted(path.stem for path in (resource_root() / "schemas").glob("*.json"))
+    return [name for name in names if name.startswith(start.lower())]
 
 
 @click.command()
-@click.argument("kind", required=False, shell_complete=lambda _c, _p, start: schema_names(start))
+@click.argument("kind", required=False, shell_complete=lambda _c, _p, start: _names(start))
 def schema(kind: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds."""
-    from kubectl_tas.folders import read_resource
-
-    names = schema_names("")
+    names = _names()
     if kind is None:
         show("".join(f"{name}\n" for name in names))
         return

@@ -1,28 +1,36 @@
-"""What all commands share: find the repository, load it, report what is wrong with it."""
+"""What commands share: find the repository, load it, report what is wrong with it."""
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from kubectl_tas.cli.terminal import say, show
+from kubectl_tas.check import check_fleet
+from kubectl_tas.cli.options import group_directory
+from kubectl_tas.cli.terminal import progress, say, show, wants_colour
+from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.source import CONFIG_FILE, FolderSource, Source
+from kubectl_tas.model.config import DEFAULT_SOURCES
+from kubectl_tas.model.repository import Repository
+from kubectl_tas.report import text
+from kubectl_tas.resolve.fleet import Fleet, resolve
 
 if TYPE_CHECKING:
-    from kubectl_tas.diagnostics import Diagnostic
-    from kubectl_tas.load.source import Source
-    from kubectl_tas.model.artifact import Artifact
-    from kubectl_tas.model.repository import Repository
-    from kubectl_tas.resolve.fleet import Fleet
+    from types import FrameType
 
-F = TypeVar("F", bound=Callable[..., Any])
+    from kubectl_tas.compare.change import Earlier
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,12 @@ class Session:
 
     def failed(self, *, strict: bool = False) -> bool:
         """Whether anything was found that fails a run."""
-        from kubectl_tas.diagnostics import has_errors
-
         return has_errors(self.diagnostics, strict=strict)
+
+    def of_files(self, paths: Collection[str]) -> Session:
+        """The same with the findings in these files alone."""
+        own = tuple(d for d in self.diagnostics if d.location is not None and d.location.path in paths)
+        return replace(self, diagnostics=own)
 
     def with_guard(self, *, guard: bool) -> Session:
         """The same with the guard emitted, where ``guard`` asks for it or the Config does."""
@@ -54,25 +65,6 @@ class Session:
         config = self.fleet.config.model_copy(update={"guard": True})
         return replace(self, fleet=replace(self.fleet, config=config))
 
-    def artifacts(self) -> tuple[Artifact, ...]:
-        """All objects to apply. Raises TasError for a repository that declares nothing."""
-        from kubectl_tas.compile import compile_fleet
-
-        return compile_fleet(self.fleet)
-
-
-def output_option(*formats: str) -> Callable[[F], F]:
-    """Adds ``--output``; the first format is the default."""
-    choice = click.Choice(formats)
-    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="How it is printed.")
-
-
-def repository_option(command: F) -> F:
-    """Adds ``-C`` to a command, with the group's own as its default."""
-    return click.option(
-        "-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml."
-    )(command)
-
 
 def open_session(directory: str | None, *, allow_empty: bool = False) -> Session:
     """Loads, resolves and checks the repository.
@@ -80,9 +72,6 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
     Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
     likely the command runs in the wrong folder, and must not say that all is well.
     """
-    from kubectl_tas.load.source import FolderSource
-    from kubectl_tas.model.config import DEFAULT_SOURCES
-
     gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     root = find_root(directory)
     session = check_source(root, FolderSource(root))
@@ -96,23 +85,45 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
 
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:
     """Loads, resolves and checks what ``source`` holds of the repository at ``root``, changed by ``adjust``."""
-    from kubectl_tas.check import check_fleet
-    from kubectl_tas.cli.progress import Progress
-    from kubectl_tas.diagnostics import in_order
-    from kubectl_tas.load.repository import load_repository
-    from kubectl_tas.resolve.fleet import resolve
-
-    with Progress("Reading") as progress:
-        loaded = load_repository(source, progress.tick)
+    with progress("Reading") as tick:
+        loaded = load_repository(source, tick)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
     return Session(root, fleet, in_order(found), loaded.complete)
 
 
+def read_revision(root: Path, revision: str) -> Earlier:
+    """The fleet at a git revision of the repository. Raises TasError where it cannot be read."""
+    from kubectl_tas.compare.change import Earlier  # only --base needs these
+    from kubectl_tas.load.revision import checked_out
+
+    with _tidied_when_ended(), checked_out(root, revision) as source:
+        loaded = load_repository(source)
+    errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
+    return Earlier(resolve(loaded.repository), revision, tuple(str(item.location) for item in errors))
+
+
+@contextmanager
+def _tidied_when_ended() -> Iterator[None]:
+    """While this lasts, a signal that ends the program lets it remove its temporary folder first."""
+    signals = [number for number in (signal.SIGTERM, getattr(signal, "SIGHUP", None)) if number is not None]
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread may ask for signals
+    ours = [number for number in signals if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
 def find_root(directory: str | None) -> Path:
     """The repository: ``directory``, else the group's ``-C``, else the nearest parent with ``tas.yaml``."""
-    from kubectl_tas.load.source import CONFIG_FILE
-
     chosen = directory or group_directory()
     if chosen is not None:
         path = Path(chosen)
@@ -127,24 +138,38 @@ def find_root(directory: str | None) -> Path:
     return next((folder for folder in (here, *here.parents) if os.path.isfile(folder / CONFIG_FILE)), here)  # noqa: PTH113
 
 
-def group_directory() -> str | None:
-    """The ``-C`` that stands before the command."""
-    context = click.get_current_context(silent=True)
-    return context.find_root().params.get("directory") if context else None
+def from_fleet(
+    names: Callable[[Fleet], list[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Completion by names that the repository declares; none where it cannot be read."""
+
+    def complete(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
+        try:
+            with context.scope(cleanup=False):
+                fleet = open_session(context.params.get("directory")).fleet
+        except TasError:  # completion has nobody to tell; the command itself will say what is wrong
+            return []
+        return [name for name in names(fleet) if name.startswith(start)]
+
+    return complete
 
 
 def report(session: Session, *, stream: TextIO | None = None) -> None:
     """Prints all findings for people."""
-    from kubectl_tas.report import text
-
     out = stream or sys.stdout
     colour = wants_colour(out)
     show(text.render(session.diagnostics, session.files, colour=colour), stream=out, colour=colour)
 
 
-def refuse_errors(session: Session) -> bool:
+def show_findings(diagnostics: Sequence[Diagnostic]) -> None:
+    """Prints findings to stderr, without a line that counts them."""
+    colour = wants_colour(sys.stderr)
+    show(text.blocks(diagnostics, colour=colour), stream=sys.stderr, colour=colour)
+
+
+def refuse_errors(session: Session, *, strict: bool = False) -> bool:
     """Where the repository has errors, prints its findings to stderr and returns True."""
-    if session.failed():
+    if session.failed(strict=strict):
         report(session, stream=sys.stderr)
         return True
     return False
@@ -154,13 +179,6 @@ def tell_errors(session: Session) -> int:
     """Says on stderr that the repository has errors, since what was shown may lack something."""
     if not session.failed():
         return 0
-    from kubectl_tas.report.text import plural
-
-    number = sum(diagnostic.severity.value == "error" for diagnostic in session.diagnostics)
-    say(f"This repository has {plural(number, 'error')}; run: kubectl tas validate", err=True)
+    number = sum(diagnostic.severity is Severity.ERROR for diagnostic in session.diagnostics)
+    say(f"This repository has {text.plural(number, 'error')}; run: kubectl tas validate", err=True)
     return 1
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal whose user has not said NO_COLOR."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import click
 
-from kubectl_tas.cli.cluster import cluster_options, read_cluster
-from kubectl_tas.cli.completion import from_fleet
-from kubectl_tas.cli.editing import edit, edit_options
-from kubectl_tas.cli.session import open_session, output_option, repository_option, tell_errors
+from kubectl_tas.cli.options import cluster_options, edit_options, given_cluster, output_option, repository_option
+from kubectl_tas.cli.session import check_source, find_root, from_fleet, open_session, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.errors import TasError
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.draw import pool as pages
+from kubectl_tas.edit import subpools
+from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
+from kubectl_tas.edit.subpools import Edit, Usage
+from kubectl_tas.model.pool import SHARE
+from kubectl_tas.report import json
+from kubectl_tas.report.diff import unified
+from kubectl_tas.resolve.fleet import Fleet
 
-if TYPE_CHECKING:
-    from kubectl_tas.diagnostics import Diagnostic
-    from kubectl_tas.edit.subpools import Edit
-    from kubectl_tas.live.cluster import ClusterState
-    from kubectl_tas.resolve.fleet import Fleet
-    from kubectl_tas.resolve.pools import FleetSubpool
+Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
+"""What a command wants of the fleet: an edit, several, or a refusal."""
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
@@ -30,8 +34,6 @@ class _Quota(click.ParamType):  # type: ignore[type-arg]
     name = "gpus"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        from kubectl_tas.model.pool import SHARE
-
         text = str(value).strip()
         if re.fullmatch(r"[0-9]{1,9}", text):
             return int(text)
@@ -71,12 +73,8 @@ def subpool() -> None:
 @edit_options
 def create(parent: str, name: str, quota: int | str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Create the subpool NAME of the pool PARENT, in a file of its own."""
-    from kubectl_tas.edit import subpools
-
-    def plan(fleet: Fleet) -> Edit | Diagnostic:
-        return subpools.create(fleet, parent, name, quota)
-
-    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    plan = partial(subpools.create, parent=parent, name=name, quota=quota)
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -89,12 +87,8 @@ def update(parent: str, name: str, quota: int | str, dry_run: bool, render_after
 
     A lower quota ends nothing that runs: what is available is negative until enough has ended.
     """
-    from kubectl_tas.edit import subpools
-
-    def plan(fleet: Fleet) -> Edit | Diagnostic:
-        return subpools.update(fleet, parent, name, quota)
-
-    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    plan = partial(subpools.update, parent=parent, name=name, quota=quota)
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -106,12 +100,8 @@ def recreate(
     parent: str, name: str, quota: int | str | None, dry_run: bool, render_after: bool, directory: str | None
 ) -> int:
     """Make the ARCHIVED subpool NAME of PARENT ACTIVE again."""
-    from kubectl_tas.edit import subpools
-
-    def plan(fleet: Fleet) -> Edit | Diagnostic:
-        return subpools.recreate(fleet, parent, name, quota)
-
-    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    plan = partial(subpools.recreate, parent=parent, name=name, quota=quota)
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -134,26 +124,12 @@ def delete(
     It becomes ARCHIVED where nothing runs in it, else DELETING: it takes no new work, and `subpool drain`
     archives it when it is empty. Whether anything runs is asked of the cluster, unless --used says it.
     """
-    from kubectl_tas.diagnostics import Diagnostic
-    from kubectl_tas.edit import subpools
-
-    def active(fleet: Fleet) -> list[FleetSubpool]:
-        found = subpools.find(fleet, parent, name)
-        return [] if isinstance(found, Diagnostic) or found.state != "ACTIVE" else [found]
-
-    state = _ask(cluster, directory, active) if used is None else None
-
-    def plan(fleet: Fleet) -> Edit | Diagnostic:
-        found = subpools.find(fleet, parent, name)
-        if isinstance(found, Diagnostic):
-            return found
-        if found.state != "ACTIVE":
-            return subpools.delete(fleet, parent, name, in_use=True)
-        if used is not None:
-            return subpools.delete(fleet, parent, name, in_use=used > 0)
-        return subpools.delete(fleet, parent, name, in_use=_in_use(state, found))
-
-    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    usage = Usage(used)
+    if used is None:
+        asked = subpools.deletable(open_session(directory).fleet, parent, name)
+        usage = subpools.ask(given_cluster(cluster), asked)
+    plan = partial(subpools.delete, parent=parent, name=name, usage=usage)
+    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -168,29 +144,22 @@ def drain(
 
     Those whose queue the cluster does not have are left as they are: they may live in another cluster.
     """
-    from kubectl_tas.edit import subpools
-
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
-
     while True:
-        state = _ask(cluster, directory, subpools.draining) if used is None else None
-        known = {name: usage.in_use for name, usage in state.queues.items()} if state else {}
-
-        def plan(fleet: Fleet, known: dict[str, bool | None] = known) -> Sequence[Edit]:
-            told = {item.queue: used > 0 for item in subpools.draining(fleet)} if used is not None else known
-            return subpools.drain(fleet, told)
-
-        code = edit(directory, plan, dry_run=dry_run, render_after=render_after)
+        usage = Usage(used)
+        if used is None:
+            usage = subpools.ask(given_cluster(cluster), subpools.draining(open_session(directory).fleet))
+        code = _edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
         fleet = open_session(directory).fleet
         left = subpools.draining(fleet)
         for item in left:
-            say(f"{item.canonical}: still DELETING{_doubt(state, item)}", err=True)
+            say(f"{item.canonical}: still DELETING{usage.doubt(item)}", err=True)
         if not watch or not left:
             return code
-        time.sleep(_seconds(fleet.config.drainInterval))
+        time.sleep(fleet.config.drain_seconds)
 
 
 @subpool.command("list")
@@ -199,88 +168,48 @@ def drain(
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
     """List all subpools, or those of PARENT, ARCHIVED ones included."""
-    from kubectl_tas.report import json, table
-
     session = open_session(directory)
     pools = [pool for pool in session.fleet.pools if parent in (None, pool.name)]
     if parent is not None and not pools:
         raise click.UsageError(f'no pool "{parent}"; there is {", ".join(_parents(session.fleet)) or "none"}')
     found = [item for pool in pools for item in pool.subpools]
     if output == "json":
-        hand_over(json.dump({"version": 1, "subpools": [_data(item) for item in found]}))
+        hand_over(json.dump(pages.subpools_data(found)))
     elif found:
-        rows = [
-            (item.pool, item.name, item.state, str(item.declared.spec.spec.quota), str(item.quota), _file(item))
-            for item in found
-        ]
-        show(table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows))
+        show(pages.subpools(found))
     else:
         say("There are no subpools.", err=True)
     return tell_errors(session)
 
 
-def _data(item: FleetSubpool) -> dict[str, Any]:
-    return {
-        "pool": item.pool,
-        "name": item.name,
-        "state": item.state,
-        "declaredQuota": item.declared.spec.spec.quota,
-        "quota": item.quota,
-        "queue": item.queue if item.state != "ARCHIVED" else None,
-        "file": _file(item),
-    }
+def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool) -> int:
+    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock."""
+    root = find_root(directory)
+    with lock(root):
+        session = open_session(directory)
+        planned = plan(session.fleet)
+        if isinstance(planned, Diagnostic):
+            show_findings([planned])
+            return 1
+        edits = [planned] if isinstance(planned, Edit) else list(planned)
+        files = spliced(root, edits)
+        after = check_source(root, as_edited(root, files)) if files else session
+        new = new_errors(session.diagnostics, after.diagnostics)
+        if new:
+            show_findings(new)
+            say("Nothing was written: the repository would have these errors.", err=True)
+            return 1
+        if dry_run:
+            show(unified(file.difference for file in files))
+            return 0
+        write(root, files)
+        for edit in edits:
+            say(f"{edit.summary} ({edit.path})")
+        return _render(root) if render_after and edits else 0
 
 
-def _file(item: FleetSubpool) -> str:
-    return item.declared.origin.path
+def _render(root: Path) -> int:
+    from kubectl_tas.cli.render import render  # only --render needs the compiler and its templates
 
-
-def _ask(
-    cluster: dict[str, str | None], directory: str | None, choose: Callable[[Fleet], Sequence[FleetSubpool]]
-) -> ClusterState | None:
-    """The state of the cluster, which has the queue of at least one of the subpools that are chosen; None for none.
-
-    It is asked before any lock is taken: a cluster may take long to answer.
-    """
-    chosen = choose(open_session(directory).fleet)
-    if not chosen:
-        return None
-    try:
-        state = read_cluster(cluster)
-    except TasError as error:
-        raise _untold(error.message) from error
-    queues = [item.queue for item in chosen]
-    if not any(queue in state.queues for queue in queues):
-        raise _untold(f"the cluster has no queue {' or '.join(queues)}", "Name the right cluster with --context. ")
-    return state
-
-
-def _in_use(state: ClusterState | None, item: FleetSubpool) -> bool:
-    """Whether anything runs in a subpool. Raises TasError where the cluster has not said so."""
-    from kubectl_tas.live.cluster import what_is_unknown
-
-    usage = state.queues.get(item.queue) if state else None
-    if usage is None:
-        raise _untold("the subpool was changed while the cluster was asked", "Run again. ")
-    if usage.in_use is None:
-        raise _untold(what_is_unknown(item.queue, usage))
-    return usage.in_use
-
-
-def _doubt(state: ClusterState | None, item: FleetSubpool) -> str:
-    """What is to be added about a subpool of which the cluster does not say what it holds."""
-    usage = state.queues.get(item.queue) if state else None
-    if usage is None or usage.in_use is not None:
-        return ""
-    return f"; nobody knows whether anything runs there: {usage.doubt}. Where nothing does, pass --used 0"
-
-
-def _untold(reason: str, hint: str = "") -> TasError:
-    return TasError(f"cannot tell whether anything runs there: {reason}", hint=f"{hint}{_OTHERWISE}")
-
-
-_OTHERWISE = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
-
-
-def _seconds(interval: str) -> int:
-    return int(interval[:-1]) * {"s": 1, "m": 60, "h": 3600}[interval[-1]]
+    code = render.main(["-C", str(root)], standalone_mode=False)
+    return code if isinstance(code, int) else 0

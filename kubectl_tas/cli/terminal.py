@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 import click
 
 from kubectl_tas.report.style import printable, printable_lines
+
+DELAY = 1.0
+"""Seconds of work before a bar appears."""
+STEPS = 100
+"""How often a bar is drawn at the most."""
 
 
 def say(line: str, *, err: bool = False) -> None:
@@ -33,3 +42,33 @@ def hand_over(text: str) -> None:
         show(text)
     else:
         click.echo(text, nl=False, color=True)
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has not said NO_COLOR."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr for work that takes longer than a second, where stderr is a terminal.
+
+    Yields what is to be told how many of how many steps are done.
+    """
+    start, before = time.monotonic(), 0
+    update: Callable[[int], None] | None = None
+    with ExitStack() as shown:
+
+        def tick(done: int, total: int) -> None:
+            nonlocal update, before
+            if update is None and sys.stderr.isatty() and time.monotonic() - start >= DELAY:
+                steps = max(1, total // STEPS)
+                bar = click.progressbar(
+                    length=total, label=label, file=sys.stderr, show_eta=False, show_pos=True, update_min_steps=steps
+                )
+                update = shown.enter_context(bar).update
+            if update is not None:
+                update(done - before)
+                before = done
+
+        yield tick

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from kubectl_tas.cli.cluster import cluster_options
-from kubectl_tas.cli.session import Session, open_session, output_option, report, repository_option
+from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
+from kubectl_tas.cli.session import Session, open_session, read_revision, report
 from kubectl_tas.cli.terminal import hand_over
-
-if TYPE_CHECKING:
-    from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.diagnostics import Diagnostic, in_order
+from kubectl_tas.report import json
 
 
 @click.command()
@@ -44,15 +42,16 @@ def validate(
     runs there decides what may change.
     """
     session = open_session(directory)
-    if base is not None or live or any(cluster.values()):
-        from kubectl_tas.cli.history import with_changes
+    asked = named_cluster(cluster, live=live)
+    if base is not None or asked is not None:
+        from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        session = with_changes(session, base, cluster if live or any(cluster.values()) else None)
+        before = read_revision(session.root, base) if base is not None else None
+        found = compare(session.fleet, before, asked, complete=session.complete)
+        session = replace(session, diagnostics=in_order((*session.diagnostics, *found)))
     if paths:
         session = replace(session, diagnostics=_below(session, paths))
     if output == "json":
-        from kubectl_tas.report import json
-
         hand_over(json.render(session.diagnostics, session.files))
     else:
         report(session)

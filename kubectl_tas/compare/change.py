@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
-from kubectl_tas.compare.priorityclasses import changed_classes
-from kubectl_tas.compare.subpools import changed_subpools
-from kubectl_tas.compare.topologies import changed_levels, removed_topologies
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.live.grove import GroveState, LiveSet, SetKey
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The fleet at a revision."""
+
+    fleet: Fleet
+    revision: str
+    unread: tuple[str, ...] = ()
+    """Places there that could not be read."""
 
 
 @dataclass(frozen=True)
@@ -85,36 +90,3 @@ def scheduled_pods(change: Change, key: SetKey) -> int | None:
 def live_sets(change: Change) -> Mapping[SetKey, LiveSet]:
     """The sets of the cluster, as far as they are known."""
     return (change.state.sets if change.state else None) or {}
-
-
-BASE_UNREAD = Rule(
-    "base-unread",
-    Severity.INFO,
-    "Documents of the revision that is compared with have errors.",
-    "What cannot be read cannot be compared, so a change that must not be made may pass unseen.",
-)
-
-
-def check_transitions(change: Change) -> tuple[Diagnostic, ...]:
-    """Every change that must not be made."""
-    return tuple(diagnostic for check in CHECKS for diagnostic in check(change))
-
-
-def _unread(change: Change) -> Iterator[Diagnostic]:
-    if change.unread:
-        shown = ", ".join(change.unread[:3]) + (", ..." if len(change.unread) > 3 else "")
-        message = f"what has errors at {change.revision}, and what depends on it, is not compared: {shown}"
-        hint = "Look at what changed there yourself, or compare with a revision that is valid."
-        yield Diagnostic(BASE_UNREAD, message, None, hint=hint)
-
-
-CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
-    removed_topologies,
-    changed_levels,
-    changed_constraints,
-    changed_references,
-    changed_subpools,
-    changed_classes,
-    _unread,
-)
-"""In the order in which they run."""

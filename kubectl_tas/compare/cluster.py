@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.errors import TasError
 from kubectl_tas.live.grove import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, PodCliqueSet
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
 
@@ -74,6 +76,82 @@ class Drift:
     live: Levels | None
     """None: the cluster does not have it."""
     topology: FleetTopology | None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A PodCliqueSet and the cluster topology that it uses."""
+
+    namespace: str
+    name: str
+    topology: str | None
+    """None: no topology applies, since it asks for no placement."""
+    is_default: bool
+    """Whether the topology is the default, which the set does not name."""
+    condition: Condition | None
+    """None where no topology applies, and where the topologies are not known."""
+    backend: str | None = None
+    """The cluster that it is for, where there are several."""
+
+    @property
+    def label(self) -> str:
+        """The topology as the overview has it."""
+        return f"{self.topology} (default)" if self.is_default else self.topology or "-"
+
+    @property
+    def is_unavailable(self) -> bool:
+        """Whether levels that it uses are not there."""
+        return self.condition is not None and self.condition.status != "False"
+
+    @property
+    def full_name(self) -> str:
+        """Cluster, where there are several, namespace and name."""
+        return full_name(self.backend, self.namespace, self.name)
+
+
+def full_name(backend: str | None, namespace: str, name: str) -> str:
+    """What a set is called; ``backend`` is None where there is one cluster."""
+    return "/".join(part for part in (backend, namespace, name) if part is not None)
+
+
+def declared_uses(fleet: Fleet) -> list[Use]:
+    """What each set of the repository uses, judged by the topologies of the repository."""
+    known = domains(declared_levels(fleet))
+    return [
+        _use(item.key, item.spec, known, is_named=bool(item.named), backend=cluster_of(fleet, item))
+        for item in fleet.pod_clique_sets
+    ]
+
+
+def live_uses(state: GroveState, *, check: bool) -> list[Use]:
+    """What each set of the cluster uses, judged by the topologies of the cluster.
+
+    Raises TasError where the sets are not known, and where their topologies are not although ``check`` needs them.
+    """
+    hint = "Add what `kubectl get podcliquesets,clustertopologies -A -o json` prints."
+    if state.sets is None:
+        raise TasError("the file has no PodCliqueSets, so nobody knows who uses what", hint=hint)
+    if check and state.topologies is None and state.sets:
+        raise TasError("the file has no cluster topologies, so no level can be checked", hint=hint)
+    known = None if state.topologies is None else domains(state.topologies)
+    return [_use(key, item, known, is_named=item.is_named) for key, item in state.sets.items()]
+
+
+def _use(
+    key: SetKey,
+    item: Placed,
+    known: Mapping[str, Collection[str]] | None,
+    *,
+    is_named: bool,
+    backend: str | None = None,
+) -> Use:
+    is_default = item.topology_name is not None and not is_named
+    return Use(*key, item.topology_name, is_default, None if known is None else condition(item, known), backend)
+
+
+def cluster_of(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
+    """The cluster of a set, where there are several."""
+    return item.backend.name if item.backend and len(fleet.backends) > 1 else None
 
 
 def condition(item: Placed, topologies: Mapping[str, Collection[str]]) -> Condition | None:

@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.edit.subpools import Edit, NewFile, SetValues
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.source import decode
+from kubectl_tas.load.source import FolderSource, OverlaySource, decode
 from kubectl_tas.load.splice import set_value
 
 
@@ -55,6 +56,23 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
                 after = _edited(edit, (known.after if known else before or b"").decode("utf-8"))
             files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8"))
     return tuple(files[path] for path in sorted(files))
+
+
+def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
+    """The repository as it would be."""
+    return OverlaySource(FolderSource(root), {file.path: file.after for file in files})
+
+
+def new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The errors that an edit would bring."""
+    known = {_identity(item) for item in before}
+    return tuple(item for item in after if item.severity is Severity.ERROR and _identity(item) not in known)
+
+
+def _identity(diagnostic: Diagnostic) -> tuple[str, str, str]:
+    """What tells a finding from others, wherever it stands in its file: an edit moves lines."""
+    path = diagnostic.location.path if diagnostic.location else ""
+    return path, diagnostic.rule.code, diagnostic.message
 
 
 def _check_unchanged(edit: SetValues, content: bytes) -> None:

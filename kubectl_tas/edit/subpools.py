@@ -1,4 +1,4 @@
-"""A fleet and a request in, the edit of one file out, or the diagnostic that refuses it. Pure.
+"""A fleet and a request in, the edit of one file out, or the diagnostic that refuses it.
 
 The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only
 be recreated, and no document is ever removed.
@@ -6,11 +6,13 @@ be recreated, and no document is ever removed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.cluster import Cluster, QueueUsage
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
@@ -66,6 +68,58 @@ class NewFile:
 Edit = SetValues | NewFile
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is known of whether anything runs in subpools."""
+
+    told: int | None = None
+    """GPUs in use in each, as somebody said; None: what the cluster says counts."""
+    queues: Mapping[str, QueueUsage] = field(default_factory=dict)
+    """What the cluster says."""
+
+    def in_use(self, subpool: FleetSubpool) -> bool | None:
+        """Whether anything runs there; None where that is not known."""
+        if self.told is not None:
+            return self.told > 0
+        usage = self.queues.get(subpool.queue)
+        return usage.in_use if usage else None
+
+    def must_be_known(self, subpool: FleetSubpool) -> bool:
+        """Whether anything runs there. Raises TasError where the cluster has not said so."""
+        found = self.in_use(subpool)
+        if found is None and subpool.queue in self.queues:
+            raise _untold(self.queues[subpool.queue].unknown(subpool.queue))
+        if found is None:
+            raise _untold("the subpool was changed while the cluster was asked", "Run again. ")
+        return found
+
+    def doubt(self, subpool: FleetSubpool) -> str:
+        """What is to be added about a subpool of which the cluster does not say what it holds."""
+        usage = self.queues.get(subpool.queue)
+        if usage is None or usage.in_use is not None:
+            return ""
+        return f"; nobody knows whether anything runs there: {usage.doubt}. Where nothing does, pass --used 0"
+
+
+def ask(cluster: Cluster, subpools: Sequence[FleetSubpool]) -> Usage:
+    """What a cluster says, which has the queue of at least one of these; it is not asked about none."""
+    if not subpools:
+        return Usage()
+    try:
+        queues = cluster.state().queues
+    except TasError as error:
+        raise _untold(error.message) from error
+    wanted = [item.queue for item in subpools]
+    if not any(queue in queues for queue in wanted):
+        raise _untold(f"the cluster has no queue {' or '.join(wanted)}", "Name the right cluster with --context. ")
+    return Usage(queues=queues)
+
+
+def _untold(reason: str, hint: str = "") -> TasError:
+    otherwise = "Where there is no cluster to ask, pass --used N (GPUs in use) or --cluster-state FILE."
+    return TasError(f"cannot tell whether anything runs there: {reason}", hint=f"{hint}{otherwise}")
+
+
 def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
     """A new ACTIVE subpool in a file of its own."""
     pool = fleet.pool_by_name.get(parent)
@@ -93,14 +147,14 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     )
 
 
-def delete(fleet: Fleet, parent: str, name: str, *, in_use: bool) -> Edit | Diagnostic:
-    """ARCHIVED at once where nothing runs in the subpool, else DELETING."""
+def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
+    """ARCHIVED at once where nothing runs in the subpool, else DELETING. Raises TasError where that is not known."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
     if subpool.state != "ACTIVE":
         return _frozen(subpool, "delete")
-    return _transition(subpool, "DELETING" if in_use else "ARCHIVED")
+    return _transition(subpool, "DELETING" if usage.must_be_known(subpool) else "ARCHIVED")
 
 
 def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit | Diagnostic:
@@ -113,9 +167,15 @@ def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit 
     return _transition(subpool, "ACTIVE", quota)
 
 
-def drain(fleet: Fleet, in_use: Mapping[str, bool | None]) -> tuple[SetValues, ...]:
-    """ARCHIVED for every DELETING subpool in whose queue nothing runs; ``in_use`` is by queue, None: not known."""
-    idle = (subpool for subpool in draining(fleet) if in_use.get(subpool.queue) is False)
+def deletable(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
+    """The subpool of that name, where it can be deleted."""
+    subpool = find(fleet, parent, name)
+    return [] if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" else [subpool]
+
+
+def drain(fleet: Fleet, usage: Usage) -> tuple[SetValues, ...]:
+    """ARCHIVED for every DELETING subpool in which nothing runs."""
+    idle = (subpool for subpool in draining(fleet) if usage.in_use(subpool) is False)
     return tuple(_transition(subpool, "ARCHIVED") for subpool in idle)
 
 

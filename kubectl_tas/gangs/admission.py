@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
-from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.errors import TasError
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
-from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool, Submission
+from kubectl_tas.resolve.fleet import Fleet, sent
+from kubectl_tas.resolve.pools import UNLIMITED, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -43,6 +44,10 @@ QUOTA_SHARED = Rule(
     "The gangs of HIGH or NORMAL work fit their quota one by one, but not beside all others of this repository.",
     "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
 )
+VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA})
+"""Errors that are the verdict itself."""
+AGAIN = frozenset({"name-duplicate", "name-collision"})
+"""Errors that a file beside the repository may cause: a workflow is submitted once more."""
 MAX_SUGGESTED = 3
 """Queues with room that a refusal names."""
 Outcome = Literal["admitted", "pending", "unschedulable", "rejected"]
@@ -61,6 +66,32 @@ class Verdict:
     over_quota: int
     """GPUs that only a LOW workflow can have, until somebody else claims them."""
     hint: str = ""
+
+
+class QueueUsage(Protocol):
+    """What a cluster says of a queue."""
+
+    @property
+    def used(self) -> int | None:
+        """GPUs of work that cannot be preempted; None where that is not known."""
+
+    def unknown(self, queue: str) -> str:
+        """The sentence that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is said of one submission of a file."""
+
+    item: Submission
+    verdict: Verdict
+    used: int
+    """GPUs that others of its queue use: as told, as the cluster says, or as declared."""
+
+    @property
+    def quota(self) -> int | None:
+        """GPUs of its queue; None: no limit."""
+        return None if self.item.quota == UNLIMITED else self.item.quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +146,70 @@ class Admission:
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
         return admit(item, self.request(item), self.others(item), self.declared)
+
+
+def sent_by(fleet: Fleet, path: str) -> list[Submission]:
+    """What the file at ``path`` sends to queues. Raises TasError where it cannot be known of all of it."""
+    declared = [item.origin.path for _, _, item in sent(fleet.repository)]
+    found = [item for item in fleet.submissions if item.declared.origin.path == path]
+    if len(found) < declared.count(path):
+        raise TasError("cannot tell: the pool's own file has errors", hint="Run: kubectl tas validate")
+    return found
+
+
+def apart(
+    diagnostics: Sequence[Diagnostic], path: str, *, is_new: bool
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """The findings that keep the file at ``path`` from being answered, and those that are no part of an answer.
+
+    A file that ``is_new`` lies beside the repository, and may send what is there already.
+    """
+    verdicts = {rule.code for rule in VERDICTS}
+    expected = verdicts | AGAIN if is_new else verdicts
+    own = (item for item in diagnostics if item.location is not None and item.location.path == path)
+    rest = tuple(item for item in diagnostics if item.rule.code not in verdicts | AGAIN)
+    return tuple(item for item in own if item.rule.code not in expected), rest
+
+
+def answers(
+    fleet: Fleet, items: Sequence[Submission], used: int | None, queues: Mapping[str, QueueUsage] | None
+) -> list[Answer]:
+    """The answers to what is sent together. ``used`` are GPUs of others in the queue of each, as told; else
+    ``queues`` say it, and where both are None the other work of the repository.
+
+    Raises TasError where the cluster does not have a queue, or does not say what the queue holds.
+    """
+    admission = Admission(fleet)
+    return [_answer(admission, item, items, used, queues) for item in items]
+
+
+def _answer(
+    admission: Admission,
+    item: Submission,
+    items: Sequence[Submission],
+    used: int | None,
+    queues: Mapping[str, QueueUsage] | None,
+) -> Answer:
+    """What is told counts members of its gang that run, so it asks for those that are sent with it."""
+    held: dict[str, int | None]
+    if queues is None:
+        held = {**admission.declared, item.queue: admission.others(item)}
+    else:
+        held = {name: usage.used for name, usage in queues.items()}
+    if used is not None:
+        held[item.queue] = used
+    elif queues is not None and (item.subpool is None or item.subpool.state == "ACTIVE"):
+        if item.queue not in queues:
+            hint = "Name the right cluster, or pass --used N."
+            raise TasError(f"the cluster has no queue {item.queue}", hint=hint)
+        if held[item.queue] is None:
+            message = queues[item.queue].unknown(item.queue)
+            raise TasError(message, hint="Look at it with kubectl, or pass --used N.")
+    rest, is_told = held.get(item.queue) or 0, used is not None or queues is not None
+    gang = (item.queue, item.priority, item.gang)
+    new = sum(other.gpus for other in items if (other.queue, other.priority, other.gang) == gang)
+    verdict = admit(item, admission.request(item), rest, held, new if is_told and item.gang else None)
+    return Answer(item, verdict, rest)
 
 
 def _together(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
@@ -239,51 +334,3 @@ def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, int |
     others = [(name, quota, elsewhere.get(queue, 0)) for name, queue, quota in places if queue != workflow.queue]
     free = [(quota - used, name) for name, quota, used in others if used is not None]
     return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= asked]
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """One pool or subpool."""
-
-    pool: FleetPool
-    subpool: FleetSubpool | None
-    """None: the pool itself, by what its subpools leave to it."""
-    used: int | None
-    """GPUs of HIGH and NORMAL work; None: not known."""
-
-    @property
-    def name(self) -> str:
-        """As users name it."""
-        return self.subpool.canonical if self.subpool else self.pool.name
-
-    @property
-    def state(self) -> str | None:
-        """State of a subpool; None for a pool."""
-        return self.subpool.state if self.subpool else None
-
-    @property
-    def queue(self) -> str | None:
-        """The queue of its work; None for an ARCHIVED subpool."""
-        if self.subpool is None:
-            return self.pool.shared_queue
-        return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
-
-    @property
-    def quota(self) -> int | None:
-        """GPUs guaranteed, none to a subpool that is not ACTIVE; None: no limit."""
-        quota = self.subpool.quota if self.subpool else self.pool.shared_quota
-        return None if quota == UNLIMITED else quota
-
-    @property
-    def available(self) -> int | None:
-        """GPUs left, negative while a queue drains; None: no limit, or not known what is used."""
-        return None if self.quota is None or self.used is None else self.quota - self.used
-
-
-def accounts(fleet: Fleet, used: Mapping[str, int | None], *, archived: bool = False) -> Iterator[Account]:
-    """Every pool followed by its subpools; ``used`` is in GPUs by queue, 0 where a queue is not in it."""
-    for pool in fleet.pools:
-        yield Account(pool, None, used.get(pool.shared_queue, 0))
-        for subpool in pool.subpools:
-            if archived or subpool.state != "ARCHIVED":
-                yield Account(pool, subpool, used.get(subpool.queue, 0))

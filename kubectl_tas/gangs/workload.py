@@ -107,6 +107,11 @@ def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
     return workload.shared_gang.sub_groups[workload.file_name, own or ""]
 
 
+def segments_of_pods(items: Iterable[FleetWorkload], index: int) -> list[tuple[FleetWorkload, PodSegment]]:
+    """Where the pods with ``index`` of several workloads are."""
+    return [(item, found) for item in items for found in segments_of_pod(item, index)]
+
+
 def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]:
     """Where the pods with ``index`` are, for each replica type with segments; nothing where no segment has it."""
     leads = podgrouper.row(workload).leads_segments

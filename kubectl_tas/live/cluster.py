@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
-from kubectl_tas.live import kubectl
+from kubectl_tas.live import grove, kubectl
 from kubectl_tas.live.kubectl import Access, shown, text_of
 
 QUEUES = "queues.scheduling.run.ai"
@@ -54,10 +54,9 @@ class QueueUsage:
         """GPUs of work that cannot be preempted; None where that is not known."""
         return None if self.doubt else self.non_preemptible
 
-
-def what_is_unknown(queue: str, usage: QueueUsage) -> str:
-    """The sentence about a queue whose usage is in doubt."""
-    return f"of the queue {queue} the cluster does not say what it holds: {usage.doubt}"
+    def unknown(self, queue: str) -> str:
+        """The sentence about the queue of this name, where its usage is in doubt."""
+        return f"of the queue {queue} the cluster does not say what it holds: {self.doubt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,30 @@ class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster, or a file with its objects. Nothing is read before it is asked for."""
+
+    access: Access
+    file: str | None = None
+    """JSON of ``kubectl get`` instead of a cluster."""
+
+    def state(self) -> ClusterState:
+        """Its queues. Raises TasError where they cannot be read."""
+        return from_cluster(self.access) if self.file is None else from_file(self.file, self.access.namespace)
+
+    def grove(self) -> grove.GroveState:
+        """Grove's objects. Raises TasError where they cannot be read, NoSuchResourceError where Grove is not there."""
+        if self.file is None:
+            return grove.from_cluster(self.access)
+        return grove.from_file(self.file, self.access.namespace)
+
+    def must_be_readable(self) -> None:
+        """Raises TasError where there is a file that cannot be read."""
+        if self.file is not None:
+            kubectl.read_file(self.file)
 
 
 def from_cluster(access: Access) -> ClusterState:

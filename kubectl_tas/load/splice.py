@@ -18,7 +18,12 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse, roots
+from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
+from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.labels import OWN_PREFIX
+from kubectl_tas.model.workload import WORKLOADS
 
 BOM = "\ufeff"
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -80,6 +85,25 @@ def _edited(text: str, document: int, entries: Sequence[Entry]) -> str:
 def _data(text: str) -> list[Any]:
     """What the documents of a text say."""
     return [document.data for document in parse("", text)[0]]
+
+
+def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | None) -> bytes:
+    """A file whose workflows, workloads and PodCliqueSets have another pool and priority; None leaves one as it is.
+
+    What is no text is returned as it is. Raises TasError as ``set_value`` does.
+    """
+    text, problem = decode(path, content)
+    if problem is not None or (pool is None and priority is None):
+        return content
+    documents, _ = parse(path, text)
+    for key, value in (("pool", pool), ("priority", priority)):
+        for document in documents if value is not None else ():
+            kind = recognise(document)
+            if kind is WORKFLOW and isinstance(document.data.get("workflow"), dict):
+                text = set_value(text, document.index, ("workflow", key), str(value), after="name")
+            elif isinstance(kind, Kind) and kind.model in (*WORKLOADS, PodCliqueSet):
+                text = set_value(text, document.index, ("metadata", "labels", f"{OWN_PREFIX}{key}"), str(value))
+    return text.encode("utf-8")
 
 
 class _Editor:

@@ -75,6 +75,11 @@ class ConfigSpec(Model):
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
 
+    @property
+    def drain_seconds(self) -> int:
+        """``drainInterval`` in seconds."""
+        return int(self.drainInterval[:-1]) * {"s": 1, "m": 60, "h": 3600}[self.drainInterval[-1]]
+
 
 class Config(Model):
     """The repository's settings. Only in tas.yaml, and only once."""

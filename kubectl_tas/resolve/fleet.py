@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.repository import Repository
+from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.podgroup import FleetPodGroup, resolve_pod_group
-from kubectl_tas.resolve.pools import FleetPool, Known, Submission, resolve_pools
+from kubectl_tas.resolve.pools import FleetPool, Known, Submission, Target, resolve_pools
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
@@ -80,6 +81,22 @@ class Fleet:
         """Pools by name."""
         return {pool.name: pool for pool in self.pools}
 
+    def target_names(self) -> list[str]:
+        """Every pool, followed by its pool--subpool."""
+        return [name for pool in self.pools for name in (pool.name, *(item.canonical for item in pool.subpools))]
+
+    def target(self, name: str) -> Target | None:
+        """The pool, or pool--subpool, of that name; None where there is none."""
+        parent, _, short = name.partition(names.SEPARATOR)
+        pool = self.pool_by_name.get(parent)
+        subpool = next((item for item in pool.subpools if item.name == short), None) if pool else None
+        return None if pool is None or (short and subpool is None) else (pool, subpool)
+
+    def submissions_in(self, paths: Collection[str], wanted: str) -> list[Submission]:
+        """What ``wanted``, a name or KIND/NAME, names in these files; all that is in them where it names none."""
+        there = [item for item in self.submissions if item.declared.origin.path in paths]
+        return [item for item in there if _is_called(item.kind, item.name, wanted)] or there
+
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
         """The work that ``topology`` places, which the fleet itself may no longer declare."""
         for workflow in self.workflows:
@@ -140,3 +157,39 @@ def resolve(repository: Repository) -> Fleet:
 
 def _known(found: Iterable[T | None]) -> list[T]:
     return [item for item in found if item is not None]
+
+
+def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
+    """Kind, name and document of all that is meant for a queue, whether it can be resolved or not."""
+    for item in repository.workflows:
+        yield "Workflow", item.spec.workflow.name, item
+    for workload in repository.workloads:
+        yield workload.spec.kind, workload.spec.metadata.name, workload
+    for clique_set in repository.pod_clique_sets:
+        yield clique_set.spec.kind, clique_set.spec.metadata.name, clique_set
+
+
+def files_of(repository: Repository, wanted: str) -> list[str]:
+    """The files of all workflows, workloads and PodCliqueSets that are called ``wanted``, or KIND/NAME."""
+    return [item.origin.path for kind, name, item in sent(repository) if _is_called(kind, name, wanted)]
+
+
+def replaced(path: str, repository: Repository) -> Repository:
+    """The repository in which objects of the file at ``path`` take the place of those of their kind and name."""
+    fleet = resolve(repository)
+    objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
+    named = [((item.kind, item.name, item.pool.backend.name), item.declared) for item in objects]
+    new = {name for name, item in named if item.origin.path == path}
+    old = {id(item) for name, item in named if item.origin.path != path and name in new}
+    return replace(
+        repository,
+        workloads=tuple(item for item in repository.workloads if id(item) not in old),
+        pod_clique_sets=tuple(item for item in repository.pod_clique_sets if id(item) not in old),
+    )
+
+
+def _is_called(kind: str, name: str, wanted: str) -> bool:
+    """Whether ``wanted`` is the name, or KIND/NAME; names of workflows are folded."""
+    wanted_kind, _, wanted_name = wanted.rpartition("/")
+    is_same = name == wanted_name or (kind == "Workflow" and names.fold(name) == names.fold(wanted_name))
+    return is_same and wanted_kind.lower() in ("", kind.lower())

@@ -267,11 +267,12 @@ class TestEdits:
     ) -> None:
         write(team, {"subpools/a.yaml": subpool("a", 30, state="DELETING"), "workflows/train.yaml": ""})
 
-        def swap(_edits: object) -> None:
+        def swap(*_: object) -> tuple[()]:
             (team / "subpools").rename(team / "old")
             (team / "subpools").symlink_to(outside)
+            return ()
 
-        monkeypatch.setattr("kubectl_tas.cli.editing._refused", lambda session, files: swap(files))
+        monkeypatch.setattr("kubectl_tas.cli.subpool.new_errors", swap)
         refused(kubectl_tas("subpool", "drain", "--used", "0", "-C", team), "leads out of the repository")
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import check_source
+from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import text
 from kubectl_tas.load.source import FolderSource, OverlaySource
 
@@ -89,7 +90,7 @@ def gang(root: Path, texts: dict[str, bytes]) -> tuple[frozenset[str], str]:
     session = check_source(root, OverlaySource(FolderSource(root), texts))
     assert not session.failed(), session.diagnostics
     found, content = set(), []
-    for artifact in session.artifacts():
+    for artifact in compile_fleet(session.fleet):
         kind, name = artifact.manifest.kind, artifact.manifest.metadata.name
         document = text.document(artifact)
         spec = document.partition("\nspec:\n")[2]

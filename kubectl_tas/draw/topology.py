@@ -1,0 +1,190 @@
+"""Topologies and who uses them in; tables, a page in the manner of ``kubectl describe``, or the same as data out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kubectl_tas.compare.cluster import (
+    CONDITION,
+    Condition,
+    Drift,
+    Use,
+    cluster_of,
+    condition,
+    declared_levels,
+    domains,
+    full_name,
+)
+from kubectl_tas.kai import Feature
+from kubectl_tas.live.grove import Levels
+from kubectl_tas.report import table
+from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
+
+HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
+DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
+NONE = "-"
+
+
+def render(fleet: Fleet) -> str:
+    """All topologies with their levels and who uses them."""
+    rows = [
+        (
+            topology.name,
+            topology.declared.spec.kind,
+            " > ".join(level.key for level in topology.levels),
+            ", ".join(_pools(fleet, topology)) or NONE,
+            ", ".join(_set_names(fleet, topology)) or NONE,
+        )
+        for topology in fleet.topologies
+    ]
+    return table.render(("NAME", "FROM", "LEVELS", "POOLS", "PODCLIQUESETS"), rows)
+
+
+def data(fleet: Fleet) -> dict[str, Any]:
+    """The same for programs."""
+    found = [
+        {
+            "name": topology.name,
+            "kind": topology.declared.spec.kind,
+            "file": topology.declared.origin.path,
+            "levels": [{"key": level.key, "label": level.label} for level in topology.levels],
+            "pools": _pools(fleet, topology),
+            "podCliqueSets": _set_names(fleet, topology),
+        }
+        for topology in fleet.topologies
+    ]
+    return {"version": 1, "topologies": found}
+
+
+def page(fleet: Fleet, topology: FleetTopology) -> str:
+    """Its levels, what it becomes on each cluster, and who uses it."""
+    facts = [
+        ("Name", topology.name),
+        ("Kind", topology.declared.spec.kind),
+        ("File", topology.declared.origin.path),
+        *(("Topology", text) for text in _objects(fleet, topology)),
+    ]
+    header = ("KEY", "LABEL") if topology.pool else ("DOMAIN", "LABEL")
+    levels = [(level.key, level.label) for level in topology.levels]
+    pools = [(pool.name, pool.backend.name) for pool in fleet.pools if pool.topology == topology]
+    parts = [table.pairs(facts), table.section("Levels", header, levels)]
+    parts.append(table.section("Pools", ("NAME", "BACKEND"), pools))
+    work = [(item.what, item.queue) for item in fleet.placed_by(topology)]
+    parts.append(table.section("Placed work", ("NAME", "QUEUE"), work))
+    if topology.pool is None:
+        parts.append(table.section("PodCliqueSets", ("NAME", CONDITION), list(_sets(fleet, topology))))
+    return "\n".join(parts)
+
+
+def _objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
+    """What stands for it on each cluster."""
+    for backend in (topology.backend,) if topology.backend else fleet.backends:
+        where = f" on backend {backend.name}"
+        if not backend.has(Feature.TOPOLOGY):
+            yield f"none{where}, which has no KAI Scheduler with topologies"
+        elif topology.binding(backend) is not None:
+            yield f"{topology.name_on(backend)}{where}, which exists already"
+        elif topology.is_created_on(backend):
+            yield f"{topology.name}{where}, rendered here"
+        else:
+            yield f"{topology.name}{where}, not rendered: createTopologyResources is false"
+
+
+def _pools(fleet: Fleet, topology: FleetTopology) -> list[str]:
+    return [pool.name for pool in fleet.pools if pool.topology == topology]
+
+
+def _set_names(fleet: Fleet, topology: FleetTopology) -> list[str]:
+    return [_set_name(fleet, item) for item in _sets_of(fleet, topology)]
+
+
+def _sets_of(fleet: Fleet, topology: FleetTopology) -> list[FleetPodCliqueSet]:
+    """The PodCliqueSets that use a cluster topology."""
+    if topology.pool is not None:
+        return []
+    return [item for item in fleet.pod_clique_sets if item.topology_name == topology.name]
+
+
+def _set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
+    """Cluster, where there are several, namespace and name."""
+    return full_name(cluster_of(fleet, item), *item.key)
+
+
+def _sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
+    known = domains(declared_levels(fleet))
+    for item in _sets_of(fleet, topology):
+        state = condition(item.spec, known)
+        missing = f" (it lacks {', '.join(state.missing)})" if state and state.missing else ""
+        yield _set_name(fleet, item), f"{state.status if state else '-'}{missing}"
+
+
+def uses(found: Sequence[Use]) -> str:
+    """A line for each set, grouped by topology."""
+    rows = [(use.label, use.full_name) for use in _in_order(found)]
+    return table.render(("", ""), rows).partition("\n")[2] if rows else ""
+
+
+def conditions(found: Sequence[Use]) -> str:
+    """The same with the condition that Grove reports of each set."""
+    rows = [
+        (
+            use.label,
+            use.full_name,
+            use.condition.status if use.condition else NONE,
+            use.condition.reason if use.condition else NONE,
+            ", ".join(use.condition.missing) or NONE if use.condition else NONE,
+        )
+        for use in _in_order(found)
+    ]
+    return table.render(HEADER, rows) if rows else ""
+
+
+def differences(drifts: Sequence[Drift]) -> str:
+    """The topologies that differ, with both hierarchies."""
+    rows = [(item.name, _levels(item.declared), _levels(item.live)) for item in drifts]
+    return table.render(DRIFT_HEADER, rows) if rows else ""
+
+
+def uses_data(found: Sequence[Use], source: str, drifts: Sequence[Drift] | None) -> dict[str, Any]:
+    """The same for programs; ``drifts`` is None where nothing was compared."""
+    data: dict[str, Any] = {
+        "version": 1,
+        "from": source,
+        "podCliqueSets": [
+            {
+                "namespace": use.namespace,
+                "name": use.name,
+                "backend": use.backend,
+                "topology": use.topology,
+                "default": use.is_default,
+                "condition": _condition(use.condition),
+            }
+            for use in _in_order(found)
+        ],
+    }
+    if drifts is not None:
+        data["differences"] = [
+            {"topology": item.name, "repository": _data(item.declared), "cluster": _data(item.live)} for item in drifts
+        ]
+    return data
+
+
+def _in_order(found: Sequence[Use]) -> list[Use]:
+    return sorted(found, key=lambda use: (use.topology is None, use.label, use.full_name))
+
+
+def _condition(found: Condition | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"type": CONDITION, "status": found.status, "reason": found.reason, "missing": list(found.missing)}
+
+
+def _levels(levels: Levels | None) -> str:
+    return NONE if levels is None else " > ".join(f"{domain} ({key})" for domain, key in levels)
+
+
+def _data(levels: Levels | None) -> list[dict[str, str]] | None:
+    return None if levels is None else [{"domain": domain, "key": key} for domain, key in levels]
