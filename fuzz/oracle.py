@@ -193,7 +193,7 @@ def _wrong_place(place: Location, files: Mapping[str, bytes], code: str) -> str 
     line = lines[place.line - 1]
     if not 1 <= place.column <= len(line) + 1:
         return "a column beyond the line"
-    if place.source and place.source != line:
+    if place.source and place.source != line[place.source_column - 1 :][: len(place.source)]:
         return "another line than it shows"
     return None
 

@@ -35,7 +35,7 @@ out, as kubectl does wherever they stand."""
 
 
 def read_scalar(text: str) -> str | int | float | bool | None:
-    """A plain scalar by the core schema of YAML 1.2; numbers too large to be exact stay text."""
+    """A plain scalar by the core schema of YAML 1.2; what is beyond all numbers is text, as kubectl has it."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
@@ -46,10 +46,9 @@ def read_scalar(text: str) -> str | int | float | bool | None:
         return int(text[2:], 8)
     if _HEX.fullmatch(text):
         return int(text[2:], 16)
-    if len(text) <= 40 and not text.lstrip("+-").isdigit() and _FLOAT.fullmatch(text):
-        number = float(text)
-        return number if isfinite(number) else LargeNumber(text)
-    return LargeNumber(text) if _FLOAT.fullmatch(text) else text
+    if not _FLOAT.fullmatch(text) or not isfinite(number := float(text)):
+        return text
+    return number if len(text) <= 40 and not text.lstrip("+-").isdigit() else LargeNumber(text)
 
 
 def reads_alike(text: str) -> bool:
