@@ -32,8 +32,6 @@ def rendered(root: Path, number: str) -> str:
         ("1.5e-7", "1.5e-07"),
         ("-2E+30", "-2.0e+30"),
         ("1e5", "100000.0"),
-        ("1e400", "1.0e+400"),
-        ("-1.5E400", "-1.5e+400"),
         ("0.1", "0.1"),
         ("9" * 30, "9" * 30),
     ],
@@ -43,6 +41,12 @@ def test_both_versions_read_a_number(repository: Path, number: str, text: str) -
     assert found == text
     assert yaml.safe_load(found) == float(number) or yaml.safe_load(found) == int(number)
     assert float(str(read_scalar(found))) == float(number)
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1.5E400"])
+def test_a_number_beyond_all_numbers_is_text(repository: Path, number: str) -> None:
+    """kubectl makes text of it in YAML, and an API server takes it nowhere."""
+    assert rendered(repository, number) == f'"{number}"'
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
