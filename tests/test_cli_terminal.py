@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import pty
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.cli import progress
+from kubectl_tas.cli import terminal
 from kubectl_tas.cli.main import run
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import SCRIPTS, call, environment
@@ -79,60 +80,69 @@ class Terminal(io.StringIO):
 
 
 class TestProgress:
-    """A bar is drawn once work has taken ``progress._DELAY``; the tests set that instead of waiting."""
+    """A bar is drawn once work has taken ``terminal.DELAY``; the tests set that instead of waiting."""
 
     @pytest.fixture(autouse=True)
     def at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(progress, "_DELAY", 0.0)
-        monkeypatch.setattr(progress, "_INTERVAL", 0.0)
+        monkeypatch.setattr(terminal, "DELAY", 0.0)
 
-    def shown(self, stream: io.StringIO) -> str:
-        """What four steps of work show on ``stream``."""
-        with contextlib.redirect_stderr(stream), progress.Progress("Reading") as bar:
-            for done in range(4):
-                bar.tick(done + 1, 4)
+    def shown(self, stream: io.StringIO, steps: int = 4) -> str:
+        """What so many steps of work show on ``stream``."""
+        with contextlib.redirect_stderr(stream), terminal.progress("Reading") as tick:
+            for done in range(steps):
+                tick(done + 1, steps)
         return stream.getvalue()
 
     def test_long_work(self) -> None:
         shown = self.shown(Terminal())
-        frames = shown.split("\r")
-        assert frames[1] == "Reading [#######-----------------------] 1/4"
-        assert frames[4] == "Reading [##############################] 4/4"
-        assert shown.endswith(f"\r{ESCAPE}K"), "the bar is wiped away in the end"
+        assert re.findall(r"\r.*?Reading  \[([#-]*)\]  (\d/\d)", shown) == [
+            ("#" * (36 * done // 4) + "-" * (36 - 36 * done // 4), f"{done}/4") for done in range(5)
+        ]
+        assert shown.endswith("\n"), "what follows starts on a line of its own"
 
     def test_short_work(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(progress, "_DELAY", float("inf"))
+        monkeypatch.setattr(terminal, "DELAY", float("inf"))
         assert self.shown(Terminal()) == ""
 
-    def test_is_not_redrawn_at_every_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(progress, "_INTERVAL", float("inf"))
-        assert self.shown(Terminal()).count("Reading") == 1
+    def test_appears_where_the_work_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The steps of the first second count, although nobody saw them."""
+        stream = Terminal()
+        with contextlib.redirect_stderr(stream), terminal.progress("Reading") as tick:
+            monkeypatch.setattr(terminal, "DELAY", float("inf"))
+            tick(1, 4)
+            assert stream.getvalue() == ""
+            monkeypatch.setattr(terminal, "DELAY", 0.0)
+            tick(2, 4)
+            assert "2/4" in stream.getvalue()
+
+    def test_is_not_redrawn_at_every_step(self) -> None:
+        assert self.shown(Terminal(), 100_000).count("Reading") <= terminal.STEPS + 1
 
     def test_no_terminal(self) -> None:
         assert self.shown(io.StringIO()) == ""
 
     def test_a_second_is_the_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.undo()
-        assert progress._DELAY == 1.0
+        assert terminal.DELAY == 1.0
 
     def test_commands_show_it(self, large: Path) -> None:
         out, err = io.StringIO(), Terminal()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             assert run(["render", "-C", str(large)], "kubectl tas") == 0
         for label in ("Reading", "Rendering", "Writing"):
-            assert f"\r{label} [" in err.getvalue()
+            assert f"{label}  [" in err.getvalue()
         assert "Reading" not in out.getvalue()
 
-    def test_is_wiped_before_an_error(self) -> None:
+    def test_ends_before_an_error(self) -> None:
         def interrupted() -> None:
-            with progress.Progress("Reading") as bar:
-                bar.tick(1, 2)
+            with terminal.progress("Reading") as tick:
+                tick(1, 2)
                 raise KeyboardInterrupt
 
         stream = Terminal()
         with contextlib.redirect_stderr(stream), pytest.raises(KeyboardInterrupt):
             interrupted()
-        assert stream.getvalue().endswith(f"\r{ESCAPE}K")
+        assert stream.getvalue().endswith("\n")
 
 
 @contextmanager

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from kubectl_tas.cli.main import COMMANDS, cli, load
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.process import call
 
@@ -48,9 +50,28 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
     return repository
 
 
-@pytest.mark.parametrize("arguments", ["--version", "--help", "validate --help", "render --help", "pool list --help"])
+@pytest.mark.parametrize("arguments", ["--version", "--help", "init --help", "schema --help", "rule --help"])
 def test_asking_for_help_imports_nothing(arguments: str) -> None:
     assert imported(*arguments.split()) == set()
+
+
+@pytest.mark.parametrize("arguments", ["validate --help", "pool list --help", "subpool create --help", "admit --help"])
+def test_the_help_of_a_command_imports_what_the_command_needs(arguments: str) -> None:
+    assert imported(*arguments.split()) == MODELS | YAML
+
+
+def test_completing_commands_imports_nothing() -> None:
+    program = "import sys; from kubectl_tas.cli.complete import choices; print(choices(['']), *sys.modules)"
+    result = call(sys.executable, "-c", program)
+    assert result.out.startswith(str(list(COMMANDS)))
+    assert not ALL & set(result.out.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_listed_as_they_explain_themselves(name: str) -> None:
+    listed = cli.get_command(click.Context(cli), name)
+    assert listed is not None
+    assert listed.get_short_help_str(1000) == load(name).get_short_help_str(1000)
 
 
 @pytest.mark.parametrize("arguments", ["schema", "schema pool"])
@@ -61,6 +82,17 @@ def test_printing_a_schema_imports_nothing(arguments: str) -> None:
 @pytest.mark.parametrize("arguments", ["validate", "validate -o json", "topology list"])
 def test_reading_a_clean_repository_imports_neither_schemas_nor_templates(clean: Path, arguments: str) -> None:
     assert imported("-C", clean, *arguments.split()) == MODELS | YAML
+
+
+@pytest.mark.parametrize(
+    "arguments", ["validate", "pool list", "subpool list", "workflow explain train", "admit {file}"]
+)
+def test_what_asks_neither_a_cluster_nor_git_imports_neither(clean: Path, arguments: str) -> None:
+    words = arguments.format(file=next(clean.glob("workflows/*.yaml"))).split()
+    result = call(sys.executable, "-c", _PROGRAM, "-C", clean, *words)
+    assert result.code == 0, result.err
+    modules = set(result.out.rpartition("imported:")[2].split())
+    assert not modules & {"kubectl_tas.live.kubectl", "kubectl_tas.load.git", "kubectl_tas.process"}
 
 
 def test_rendering_imports_templates(clean: Path) -> None:

@@ -13,12 +13,13 @@ from kubectl_tas.cli.options import cluster_options, named_cluster, output_optio
 from kubectl_tas.cli.session import check_source, find_root, from_fleet, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
-from kubectl_tas.draw import json, tree
+from kubectl_tas.draw import answer as pages
 from kubectl_tas.folders import read_plain
 from kubectl_tas.gangs.admission import answers, apart, sent_by
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
+from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet, replaced
 
 
@@ -70,9 +71,9 @@ def admit(
     asked = named_cluster(cluster, live=live)
     found = answers(session.fleet, sent, used, asked.state().queues if asked else None)
     if output == "json":
-        hand_over(json.answers(found))
+        hand_over(json.dump(pages.data(found)))
     else:
-        show(tree.answers(found))
+        show(pages.render(found))
     code = tell_errors(replace(session, diagnostics=others))
     return 1 if any(answer.verdict.outcome == "rejected" for answer in found) else code
 

@@ -1,4 +1,4 @@
-"""Pictures, answers and the segments of pods as JSON: a versioned contract."""
+"""Pictures and the segments of pods as JSON: a versioned contract."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.draw.picture import Picture
-from kubectl_tas.gangs.admission import Answer
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.workload import PodSegment
 from kubectl_tas.report.json import dump
@@ -20,30 +19,6 @@ def render(pictures: Sequence[Picture]) -> str:
     """The facts and the gangs as one JSON object; of several pictures a list of them."""
     found = [_picture(picture) for picture in pictures]
     return dump(found[0] if len(found) == 1 else {"version": VERSION, "items": found})
-
-
-def answers(found: Sequence[Answer]) -> str:
-    """What submissions would be answered."""
-    return dump({"version": VERSION, "workflows": [_answer(answer) for answer in found]})
-
-
-def _answer(answer: Answer) -> dict[str, Any]:
-    item, verdict = answer.item, answer.verdict
-    return {
-        "workflow": item.name,
-        "pool": item.target,
-        "queue": item.queue,
-        "priority": item.priority,
-        "asks": item.gpus,
-        "quota": answer.quota,
-        "used": answer.used,
-        "verdict": verdict.outcome,
-        "rule": verdict.rule.code if verdict.rule else None,
-        "inQuota": verdict.in_quota,
-        "overQuota": verdict.over_quota,
-        "message": verdict.text,
-        "hint": verdict.hint,
-    }
 
 
 def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:

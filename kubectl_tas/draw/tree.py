@@ -1,4 +1,4 @@
-"""Pictures as trees for terminals; answers and the segments of pods in words."""
+"""Pictures as trees for terminals; the segments of pods in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.compile.podgroups import indices
 from kubectl_tas.draw.picture import Picture
-from kubectl_tas.gangs.admission import Answer
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.workload import PodSegment
 from kubectl_tas.report import table
@@ -18,28 +17,6 @@ from kubectl_tas.resolve.workload import FleetWorkload
 def render(pictures: Sequence[Picture]) -> str:
     """Of each picture the facts, then a tree for each gang."""
     return "\n".join(map(_picture, pictures))
-
-
-def answers(found: Sequence[Answer]) -> str:
-    """What submissions would be answered."""
-    return "\n".join(map(_answer, found))
-
-
-def _answer(answer: Answer) -> str:
-    item, verdict, quota = answer.item, answer.verdict, answer.quota
-    facts = [
-        (item.kind, item.name),
-        ("Pool", item.target),
-        ("Queue", item.queue),
-        ("Priority", item.priority),
-        ("Asks", plural(item.gpus, "GPU")),
-        ("Quota", "no limit" if quota is None else f"{plural(quota, 'GPU')}, {answer.used} used by others"),
-        ("Verdict", verdict.outcome.upper()),
-        ("Why", verdict.text),
-    ]
-    if verdict.hint:
-        facts.append(("Help", verdict.hint))
-    return table.pairs(facts)
 
 
 def pod_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]]) -> str:

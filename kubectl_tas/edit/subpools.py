@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.cluster import Cluster, QueueUsage
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
@@ -21,6 +21,9 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool
 from kubectl_tas.words import did_you_mean
 from kubectl_tas.yaml import scalar
+
+if TYPE_CHECKING:  # most edits ask no cluster
+    from kubectl_tas.live.cluster import Cluster, QueueUsage
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",

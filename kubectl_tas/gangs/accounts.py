@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kubectl_tas.gangs.admission import Admission
-from kubectl_tas.live.cluster import QueueUsage
+from kubectl_tas.gangs.admission import Admission, QueueUsage
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
 
@@ -85,5 +84,4 @@ def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:
     if account.queue is None:
         return account
     usage = queues.get(account.queue)
-    running = usage.workflows if usage and not usage.doubt else None
-    return replace(account, used=usage.used if usage else None, running=running)
+    return replace(account, used=usage.used if usage else None, running=usage.running if usage else None)

@@ -75,6 +75,10 @@ class QueueUsage(Protocol):
     def used(self) -> int | None:
         """GPUs of work that cannot be preempted; None where that is not known."""
 
+    @property
+    def running(self) -> int | None:
+        """Workflows that run; None where that is not known."""
+
     def unknown(self, queue: str) -> str:
         """The sentence that says so."""
 

@@ -54,6 +54,11 @@ class QueueUsage:
         """GPUs of work that cannot be preempted; None where that is not known."""
         return None if self.doubt else self.non_preemptible
 
+    @property
+    def running(self) -> int | None:
+        """PodGroups with running pods; None where that is not known."""
+        return None if self.doubt else self.workflows
+
     def unknown(self, queue: str) -> str:
         """The sentence about the queue of this name, where its usage is in doubt."""
         return f"of the queue {queue} the cluster does not say what it holds: {self.doubt}"

@@ -72,7 +72,7 @@ LEAVES = {
 def leaves(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[str]:
     context = click.Context(group)
     for name in group.list_commands(context):
-        command = group.get_command(context, name)
+        _, command, _ = group.resolve_command(context, [name])
         if isinstance(command, click.Group):
             yield from leaves(command, (*above, name))
         else:
