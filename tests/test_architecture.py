@@ -67,6 +67,56 @@ def climbs(module: str, imported: str) -> bool:
     return room(module) != room(imported) and FLOORS[room(imported)] >= FLOORS[room(module)]
 
 
+def within_the_package(path: Path) -> set[str]:
+    """The modules of the package that a file imports; a package counts as its own module."""
+    return {name for name, _ in imports(path) if name.split(".")[0] == PACKAGE and is_module(name)}
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """The modules of one circle of imports, in order; none where there is none."""
+    done: set[str] = set()
+    for start in sorted(arrows):
+        way: list[tuple[str, Iterator[str]]] = [(start, iter(sorted(arrows[start])))]
+        while way and start not in done:
+            module, following = way[-1]
+            target = next((name for name in following if name in arrows and name not in done), None)
+            names = [name for name, _ in way]
+            if target in names:
+                return names[names.index(target) :]
+            if target is None:
+                done.add(module)
+                way.pop()
+            else:
+                way.append((target, iter(sorted(arrows[target]))))
+    return []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Neither at the top of a module nor in a function, nor for types alone."""
+    arrows = {dotted(path): within_the_package(path) - {PACKAGE, dotted(path)} for path in MODULES}
+    assert circle(arrows) == []
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"], "a circle is not found"
+
+
+def test_names_are_imported_from_where_they_are_defined() -> None:
+    """No module hands on what another one defines."""
+    defined: dict[str, set[str]] = {}
+    for path in MODULES:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        found = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        for node in body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names = [part for target in targets if target is not None for part in ast.walk(target)]
+            found |= {part.id for part in names if isinstance(part, ast.Name)}
+        defined[dotted(path)] = found
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module) in defined:
+                for alias in node.names:
+                    is_own = alias.name in defined[str(node.module)] or is_module(f"{node.module}.{alias.name}")
+                    assert is_own, f"{dotted(path)} takes {alias.name} from {node.module}"
+
+
 def test_every_room_has_a_floor() -> None:
     rooms = {path.parent.name for path in (ROOT / PACKAGE).glob("*/__init__.py")}
     assert rooms <= FLOORS.keys()

@@ -92,12 +92,15 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
     return Session(root, fleet, in_order(found), loaded.complete)
 
 
-def read_revision(root: Path, revision: str) -> Earlier:
-    """The fleet at a git revision of the repository. Raises TasError where it cannot be read."""
+def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
+    """The fleet at a git revision of the repository; ``directory`` is what -C says of it.
+
+    Raises TasError where it cannot be read.
+    """
     from kubectl_tas.compare.change import Earlier  # only --base needs these
     from kubectl_tas.load.revision import checked_out
 
-    with _tidied_when_ended(), checked_out(root, revision) as source:
+    with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
         loaded = load_repository(source)
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
     return Earlier(resolve(loaded.repository), revision, tuple(str(item.location) for item in errors))
@@ -136,6 +139,12 @@ def find_root(directory: str | None) -> Path:
         raise TasError("the working folder is gone", hint="Change to a folder that exists.") from error
     # A parent that may not be searched counts as one without the file.
     return next((folder for folder in (here, *here.parents) if os.path.isfile(folder / CONFIG_FILE)), here)  # noqa: PTH113
+
+
+def _as_named(root: Path, directory: str | None) -> Path:
+    """The repository by the way that leads to it, links included: what ``-C`` says, or where the shell is."""
+    named = os.path.abspath(directory or group_directory() or os.environ.get("PWD") or root)  # noqa: PTH100 - resolves no links
+    return next((path for path in (Path(named), *Path(named).parents) if path.resolve() == root), root)
 
 
 def from_fleet(

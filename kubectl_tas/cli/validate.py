@@ -46,7 +46,7 @@ def validate(
     if base is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        before = read_revision(session.root, base) if base is not None else None
+        before = read_revision(session.root, base, directory) if base is not None else None
         found = compare(session.fleet, before, asked, complete=session.complete)
         session = replace(session, diagnostics=in_order((*session.diagnostics, *found)))
     if paths:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Literal
 
-from kubectl_tas.compile.metadata import QUEUE, metadata
+from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.gpus import cel_of_pod
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.guard import (
@@ -26,6 +26,7 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
+from kubectl_tas.model.labels import QUEUE
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.labels import MANAGED_BY, SYNC_WAVE
-from kubectl_tas.model.labels import POD_GROUP as POD_GROUP
-from kubectl_tas.model.labels import POOL as POOL
-from kubectl_tas.model.labels import QUEUE as QUEUE
-from kubectl_tas.model.labels import SKIP_PODGROUPER as SKIP_PODGROUPER
-from kubectl_tas.model.labels import SUBGROUP as SUBGROUP
-from kubectl_tas.model.labels import WORKFLOW as WORKFLOW
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.fleet import Fleet
 

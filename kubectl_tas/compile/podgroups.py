@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from kubectl_tas.compile.metadata import POOL, QUEUE, metadata
+from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import MANAGED_BY
+from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
 from kubectl_tas.model.workload import LeaderWorkerSet
 from kubectl_tas.resolve import names

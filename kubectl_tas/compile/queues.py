@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.compile.metadata import POOL, metadata
+from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.config import PRIORITY_VALUES
+from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend

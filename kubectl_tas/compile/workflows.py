@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.compile.metadata import POD_GROUP, POOL, QUEUE, SKIP_PODGROUPER, SUBGROUP, WORKFLOW, metadata
+from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.labels import POD_GROUP, POOL, QUEUE, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve import names

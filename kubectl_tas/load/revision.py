@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import is_below
 from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
@@ -31,16 +32,32 @@ _MAX_TOTAL = 1024 * 1024 * 1024
 def checked_out(root: Path, revision: str) -> Iterator[Revision]:
     """The files below ``root`` as they were at ``revision``, until the block ends.
 
-    Raises TasError where git is missing, ``root`` is in no git repository, or ``revision`` is unknown.
+    Raises TasError where git is missing, ``root`` is in no git repository, or leads there by a link of that repository
+    itself, and where ``revision`` is unknown.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="kubectl-tas-"))
     except OSError as error:
         raise TasError(f"cannot make a temporary folder: {error.strerror}", hint="Set TMPDIR.") from error
     try:
+        _refuse_links(root)
         yield _open(root.resolve(), revision, folder.resolve())
     finally:
         shutil.rmtree(folder)
+
+
+def _refuse_links(root: Path) -> None:
+    """Raises TasError where a link within the checkout leads to ``root``: a commit that makes one could choose what it
+    is compared with, most simply nothing at all.
+    """
+    tops = [str(tree.top) for tree in work_trees(root.resolve())]
+    for path in (root, *root.parents):
+        around = os.path.realpath(path.parent)
+        if path.is_symlink() and any(is_below(around, top) for top in tops):
+            raise TasError(
+                f"{path} is a link of the checkout that is compared",
+                hint=f"Name the folder that it leads to: {path.resolve()}",
+            )
 
 
 def _open(root: Path, revision: str, folder: Path) -> Revision:

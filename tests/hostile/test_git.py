@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -356,3 +357,35 @@ class TestMeaningOfTheBase:
         result = validate(root, name)
         assert result.code in (2, 3)
         assert "git knows no revision" in result.err or "Usage" in result.err
+
+
+class TestLinkToTheRoot:
+    """A pull request that puts a link in place of the folder would choose what that is compared with."""
+
+    @pytest.fixture
+    def planted(self, root: Path) -> Path:
+        """The link, which leads to a folder that is new, and so has nothing to be compared with."""
+        root.rename(root.parent / "other")
+        root.symlink_to("other")
+        return root
+
+    def test_named(self, planted: Path) -> None:
+        result = kubectl_tas("validate", "-C", planted, "--base", "origin/main")
+        assert (result.code, result.out) == (3, "")
+        assert f"{planted} is a link of the checkout that is compared" in result.err
+
+    def test_named_before_the_command(self, planted: Path) -> None:
+        assert kubectl_tas("-C", planted, "validate", "--base", "origin/main").code == 3
+
+    def test_where_the_shell_is(self, planted: Path) -> None:
+        command = ["sh", "-c", 'cd "$1" && exec "$2" -m kubectl_tas validate --base origin/main', "-", planted]
+        done = subprocess.run([*command, sys.executable], capture_output=True, text=True, check=False)
+        assert done.returncode == 3, done.stdout
+        assert "is a link of the checkout" in done.stderr
+
+    def test_without_a_base_nothing_is_compared(self, planted: Path) -> None:
+        assert kubectl_tas("validate", "-C", planted).code == 0
+
+    def test_a_link_outside_of_the_checkout_is_the_users_own(self, root: Path, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(root)
+        assert_base_counts(tmp_path / "link")
