@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.gangs.podgroup import gang_of_pod_group
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
@@ -86,7 +87,7 @@ def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _spelling(item)
         yield from _names(item)
         yield from _parents(item)
-        yield from _minimums(item)
+        yield from _minimums(fleet, item)
         yield from _queue(fleet, item)
         topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
         for constraint, path in item.constraints:
@@ -147,19 +148,17 @@ def _cycle(start: str, by_name: dict[str, SubGroup]) -> tuple[str, ...]:
     return tuple(seen) if name == start else ()
 
 
-def _minimums(item: FleetPodGroup) -> Iterator[Diagnostic]:
+def _minimums(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     spec, declared = item.declared.spec.spec, item.declared
-    children: dict[str | None, int] = {}
-    for sub_group, _ in item.sub_groups:
-        children[sub_group.parent] = children.get(sub_group.parent, 0) + 1
+    gang = gang_of_pod_group(fleet, item)
     strict = item.backend.has(Feature.STRICT_MIN_MEMBER)
     if spec.minMember is not None and spec.subGroups:
         hint = "Put minMember on the leaf SubGroups."
         message = "minMember on top is not read where there are SubGroups"
         yield _minimum(item, ("spec", "minMember"), message, hint)
-    yield from _too_many(item, ("spec",), spec.minSubGroup, children.get(None, 0))
+    yield from _too_many(item, ("spec",), spec.minSubGroup, len(gang.below(gang)))
     for sub_group, path in item.sub_groups:
-        below = children.get(sub_group.name, 0)
+        below = len(gang.by_parent.get(sub_group.name, ()))
         if below and sub_group.minMember is not None:
             message = f'SubGroup "{sub_group.name}" has children, so it must not have minMember'
             yield _minimum(item, (*path, "minMember"), message, "Remove it; pods are counted on the leaves.")
