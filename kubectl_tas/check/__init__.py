@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubectl_tas.check.cliques import check_cliques
+from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
-from kubectl_tas.check.gangs import check_gangs
-from kubectl_tas.check.grove import check_default_topology, check_grove
 from kubectl_tas.check.names import check_names
+from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.quota import check_admission, check_quotas

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.check.grove import SET_TOPOLOGY_UNKNOWN
+from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kubectl_tas.live.grove import GroveState, LiveSet, SetKey
+from kubectl_tas.live.cliquesets import GroveState, LiveSet, SetKey
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.grove import GroveState, Levels, LiveSet, SetKey
+from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, PodCliqueSet
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet

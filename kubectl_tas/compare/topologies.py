@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.compare.change import Change, kept_sets, live_sets, scheduled_pods
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.live.grove import SetKey
+from kubectl_tas.live.cliquesets import SetKey
 from kubectl_tas.resolve.topologies import FleetTopology
 
 TOPOLOGY_REMOVED = Rule(

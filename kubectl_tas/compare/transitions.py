@@ -14,8 +14,8 @@ from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.cluster import Cluster
-from kubectl_tas.live.grove import GroveState
 from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -17,7 +17,7 @@ from kubectl_tas.compare.cluster import (
     full_name,
 )
 from kubectl_tas.kai import Feature
-from kubectl_tas.live.grove import Levels
+from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet

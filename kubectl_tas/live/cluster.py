@@ -12,7 +12,7 @@ from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
-from kubectl_tas.live import grove, kubectl
+from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, shown, text_of
 
 QUEUES = "queues.scheduling.run.ai"
@@ -83,11 +83,11 @@ class Cluster:
         """Its queues. Raises TasError where they cannot be read."""
         return from_cluster(self.access) if self.file is None else from_file(self.file, self.access.namespace)
 
-    def grove(self) -> grove.GroveState:
+    def grove(self) -> cliquesets.GroveState:
         """Grove's objects. Raises TasError where they cannot be read, NoSuchResourceError where Grove is not there."""
         if self.file is None:
-            return grove.from_cluster(self.access)
-        return grove.from_file(self.file, self.access.namespace)
+            return cliquesets.from_cluster(self.access)
+        return cliquesets.from_file(self.file, self.access.namespace)
 
     def must_be_readable(self) -> None:
         """Raises TasError where there is a file that cannot be read."""
