@@ -121,7 +121,10 @@ def test_every_value_of_every_field(repository: Path, name: str) -> None:
 
 
 FUZZ = settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 """``root`` stays an empty folder: the files of an example exist in memory only."""
 TOKENS = (

@@ -166,7 +166,11 @@ class TestRule2HierarchicalStrictness:
         middle=st.sampled_from([None, *DOMAINS[:-1]]),
         low=st.sampled_from([None, *DOMAINS[:-1]]),
     )
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=60,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
     def test_any_chain(self, tmp_path: Path, top: str | None, middle: str | None, low: str | None) -> None:
         declared = clique_set(top, clique("server", low), scaling_group("workers", "server", middle))
         found = rules(declare(tmp_path / "repository", operator(), declared))

@@ -338,7 +338,11 @@ class TestGpus:
         assert rules(declare(repository, declared, guarantee=48)) == []
 
     @given(data=st.data())
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=60,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
     def test_the_gangs_hold_every_pod_once(self, tmp_path: Path, data: st.DataObject) -> None:
         few = st.integers(1, 3)
         names = [f"c{index}" for index in range(data.draw(few))]

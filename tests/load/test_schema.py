@@ -307,7 +307,7 @@ def test_variable_without_a_name() -> None:
     assert only(ENVIRONMENT.replace("@", '""')) == ("5:39", "invalid-value", message, "")
 
 
-@pytest.mark.parametrize("image", [" ", " i", "i ", "a b", r"i\n", r"\0", "\u00a0i"])
+@pytest.mark.parametrize("image", [" ", " i", "i ", "a b", r"i\n", "\u00a0i"])
 def test_image_with_blanks(image: str) -> None:
     place, rule, message, _ = only(TASK.replace("image: i", f'image: "{image}"'))
     assert (place, rule) == ("5:22", "invalid-value")
