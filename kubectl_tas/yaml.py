@@ -21,8 +21,10 @@ UNPRINTABLE = (
     "\u2028\u2029\ufffe\uffff\ud800-\udfff"  # further line breaks, and what is no text
 )
 """Characters, as a class of a regular expression, that a terminal would obey or could not show."""
-_ESCAPED = re.compile(f"[{UNPRINTABLE}]")
-"""They are also what JSON leaves as it is, and YAML takes for a line break, or not for text."""
+_ESCAPED = re.compile(rf"[{UNPRINTABLE}]|#(?=#(?:vso)?\[)")
+"""They are also what JSON leaves as it is, and YAML takes for a line break, or not for text; and ``##[``, which in the log
+of a CI job begins a command.
+"""
 _NUMBER = re.compile(r"([-+]?)0*([0-9]*)(\.?)([0-9]*)(?:[eE]([-+]?)([0-9]+))?")
 _MAX_IMPLICIT_KEY = 1000
 """A longer key needs a '?' before it; parsers look ahead for 1,024 characters."""

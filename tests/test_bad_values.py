@@ -124,7 +124,7 @@ FUZZ = settings(
     max_examples=300,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=list(HealthCheck),
 )
 """``root`` stays an empty folder: the files of an example exist in memory only."""
 TOKENS = (

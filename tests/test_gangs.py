@@ -78,9 +78,7 @@ def test_names_of_a_gang_do_not_depend_on_the_order(repository: Path) -> None:
     assert sub_groups(objects[0]) == sub_groups(objects[1])
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_names_in_a_gang(repository: Path, data: st.DataObject) -> None:
     words = st.lists(st.sampled_from(["a", "b", "head", "rayjob"]), min_size=1, max_size=4)

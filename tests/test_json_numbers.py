@@ -49,9 +49,7 @@ def test_a_number_beyond_all_numbers_is_text(repository: Path, number: str) -> N
     assert rendered(repository, number) == f'"{number}"'
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_any_float(repository: Path, number: float) -> None:
     found = yaml.safe_load(rendered(repository, json.dumps(number)))

@@ -324,9 +324,7 @@ VALUES = st.sampled_from(
 
 
 @pytest.mark.parametrize("name", [model.__name__.lower() for model in WORKLOADS])
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_value_anywhere(repository: Path, name: str, data: st.DataObject) -> None:
     """A workload is refused at a place in its file, or it renders to what was written with lines added."""

@@ -169,7 +169,7 @@ class TestRule2HierarchicalStrictness:
     @settings(
         max_examples=60,
         deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+        suppress_health_check=list(HealthCheck),
     )
     def test_any_chain(self, tmp_path: Path, top: str | None, middle: str | None, low: str | None) -> None:
         declared = clique_set(top, clique("server", low), scaling_group("workers", "server", middle))

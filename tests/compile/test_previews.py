@@ -130,9 +130,7 @@ def is_in_zone(by_name: dict[str, Object], name: str) -> bool:
     size=st.integers(1, 12),
     version=st.sampled_from(["0.13", "0.15", "0.17"]),
 )
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_segments(repository: Path, workers: int, minimum: int, size: int, version: str) -> None:
     """Every index in one segment, members that add up, a minimum that is covered, in what is really rendered."""
     size, minimum = min(size, workers), min(minimum, workers + 1)

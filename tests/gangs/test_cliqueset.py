@@ -341,7 +341,7 @@ class TestGpus:
     @settings(
         max_examples=60,
         deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+        suppress_health_check=list(HealthCheck),
     )
     def test_the_gangs_hold_every_pod_once(self, tmp_path: Path, data: st.DataObject) -> None:
         few = st.integers(1, 3)

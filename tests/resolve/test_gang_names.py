@@ -260,7 +260,7 @@ def repositories(draw: st.DrawFn) -> dict[str, Any]:
     max_examples=150,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    suppress_health_check=list(HealthCheck),
 )
 @given(one=repositories(), other=repositories())
 def test_one_name_for_one_content(repository: Path, one: dict[str, Any], other: dict[str, Any]) -> None:
