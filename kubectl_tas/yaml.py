@@ -22,8 +22,8 @@ UNPRINTABLE = (
 )
 """Characters, as a class of a regular expression, that a terminal would obey or could not show."""
 _ESCAPED = re.compile(rf"[{UNPRINTABLE}]|#(?=#(?:vso)?\[)")
-"""They are also what JSON leaves as it is, and YAML takes for a line break, or not for text; and ``##[``, which in the log
-of a CI job begins a command.
+"""They are also what JSON leaves as it is, and YAML takes for a line break, or not for text. In the log of a CI job
+``##[`` begins a command.
 """
 _NUMBER = re.compile(r"([-+]?)0*([0-9]*)(\.?)([0-9]*)(?:[eE]([-+]?)([0-9]+))?")
 _MAX_IMPLICIT_KEY = 1000
