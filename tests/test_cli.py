@@ -228,3 +228,18 @@ class TestSchema:
         kinds = kubectl_tas("schema").out.splitlines()
         assert {"config", "pool", "subpool", "workflow"} <= set(kinds)
         assert all(kubectl_tas("schema", kind).code == 0 for kind in kinds)
+
+
+@pytest.mark.parametrize("words", [(), ("pool",), ("subpool",), ("topology",), ("workflow",)])
+def test_help_without_a_command_is_shown_once(words: tuple[str, ...]) -> None:
+    result = kubectl_tas(*words)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("Usage: ") == 1
+    assert "Error" not in result.err
+
+
+def test_the_folder_above_is_not_in_the_repository(tmp_path: Path) -> None:
+    root = write(tmp_path / "repository", {"pools/team.yaml": "kind: Pol\n"})
+    result = kubectl_tas("validate", "-C", root, root / "..")
+    assert result.code == 2
+    assert "is not in the repository" in result.err

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_tas.check.podgroup import CONSTRAINT_ORDER
 from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
+from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
@@ -261,10 +262,7 @@ def _order(item: FleetPodCliqueSet) -> tuple[str, ...]:
 
 def _scheduler(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     if item.backend is not None and not item.backend.is_kai and item.asks:
-        scheduler = item.backend.spec.scheduler.type
-        message = (
-            f'topologyConstraint needs KAI Scheduler, but backend {item.backend.name} has scheduler type "{scheduler}"'
-        )
+        message = needs_kai(item.backend, "topologyConstraint")
         place = item.declared.origin.locate(item.constraints[0][1], key=True)
         hint = "Remove the constraints, or use a pool of another backend."
         yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
@@ -95,8 +96,7 @@ def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
             place = declared.origin.locate(("spec", "topology_keys"), key=True)
             yield Diagnostic(TOPOLOGY_TWICE, message, place, hint=hint)
         if not pool.backend.is_kai and (spec.topology is not None or spec.topology_keys):
-            scheduler = pool.backend.spec.scheduler.type
-            message = f'{field} needs KAI Scheduler, but backend {pool.backend.name} has scheduler type "{scheduler}"'
+            message = needs_kai(pool.backend, field)
             place = declared.origin.locate(("spec", field), key=True)
             hint = f"Remove {field}, or set scheduler.type of the backend to kai."
             yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)

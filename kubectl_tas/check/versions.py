@@ -88,9 +88,14 @@ def _placement(
         yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
 
 
-def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
+def needs_kai(backend: FleetBackend, what: str) -> str:
+    """That ``what`` needs another scheduler than the backend has."""
     scheduler = backend.spec.scheduler.type
-    message = f'{what} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
+    return f'{what} needs KAI Scheduler, but backend {backend.name} has scheduler type "{scheduler}"'
+
+
+def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
+    message = needs_kai(backend, what)
     hint = "Remove it, or set scheduler.type of the backend to kai."
     return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
 

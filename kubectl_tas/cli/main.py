@@ -123,6 +123,9 @@ def _refuse(error: click.ClickException) -> int:
     """Says what is wrong with the command line, as click does, and returns the exit code for it."""
     told = io.StringIO()
     error.show(told)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        show(told.getvalue(), stream=sys.stderr)
+        return error.exit_code
     show(told.getvalue().partition("Error: ")[0], stream=sys.stderr)
     say(f"Error: {error.format_message()}", err=True)
     return error.exit_code

@@ -99,7 +99,7 @@ def check(guard: bool, directory: str | None) -> int:
     diff = unified(plan.differences)
     if diff:
         show(diff)
-        say("The manifests are not up to date. Run: kubectl tas render", err=True)
+        say(f"The manifests are not up to date. Run: kubectl tas render{' --guard' if guard else ''}", err=True)
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import click
 
@@ -14,19 +14,17 @@ from kubectl_tas.diagnostics import Rule
 from kubectl_tas.report import table
 from kubectl_tas.report.rules import page
 
-ROOMS = ("load", "gangs", "check", "compare", "edit")
-"""The rooms whose modules find something."""
-
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, sorted by its code. Raises ValueError where two rules have one code."""
     found: dict[str, Rule] = {}
-    for room in ROOMS:
-        for module in iter_modules([f"{path}/{room}" for path in kubectl_tas.__path__]):
-            for value in vars(import_module(f"kubectl_tas.{room}.{module.name}")).values():
-                if isinstance(value, Rule) and found.setdefault(value.code, value) is not value:
-                    raise ValueError(f"two rules are called {value.code}")
+    for module in walk_packages(kubectl_tas.__path__, f"{kubectl_tas.__name__}."):
+        if module.name == f"{kubectl_tas.__name__}.__main__":  # which would start the command line
+            continue
+        for value in vars(import_module(module.name)).values():
+            if isinstance(value, Rule) and found.setdefault(value.code, value) is not value:
+                raise ValueError(f"two rules are called {value.code}")
     return tuple(found[code] for code in sorted(found))
 
 

@@ -74,7 +74,7 @@ def _relative(root: Path, path: str) -> Path:
     full = Path(path).absolute() if Path(path).exists() else root / path
     if not full.exists():
         raise click.UsageError(f"{path} does not exist")
-    resolved = full.parent.resolve() / full.name
+    resolved = full.resolve() if full.name == ".." else full.parent.resolve() / full.name  # a link stays one
     if not resolved.is_relative_to(root):
         raise click.UsageError(f"{path} is not in the repository {root}")
     return resolved.relative_to(root)

@@ -18,7 +18,7 @@ class Earlier:
 
     fleet: Fleet
     revision: str
-    unread: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
     """Places there that could not be read."""
 
 
@@ -36,7 +36,7 @@ class Change:
     """What is known of Grove in a cluster; None: nothing."""
     queues: Mapping[str, bool] = field(default_factory=dict)
     """Whether anything runs in a queue, as far as that is known."""
-    unread: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
     """Places at ``revision`` that could not be read."""
 
     @property

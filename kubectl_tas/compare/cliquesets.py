@@ -32,7 +32,7 @@ SET_REFERENCE_LOCKED = Rule(
     "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
     "deploy it anew.",
 )
-Asked = tuple[str | None, str | None]
+Domains = tuple[str | None, str | None]
 """A required and a preferred domain."""
 
 
@@ -50,17 +50,19 @@ def changed_constraints(change: Change) -> Iterator[Diagnostic]:
             yield Diagnostic(SET_CONSTRAINT_CHANGED, message, place, hint=hint)
 
 
-def _differences(before: FleetPodCliqueSet, after: FleetPodCliqueSet) -> Iterator[tuple[str, Asked, Asked, Location]]:
+def _differences(
+    before: FleetPodCliqueSet, after: FleetPodCliqueSet
+) -> Iterator[tuple[str, Domains, Domains, Location]]:
     """What is there before and after, and placed in another way: what, the domains before and now, and the place."""
     earlier, later = _owners(before), _owners(after)
     for owner, (constraint, path) in later.items():
-        if owner in earlier and _asked(earlier[owner][0]) != _asked(constraint):
+        if owner in earlier and _domains(earlier[owner][0]) != _domains(constraint):
             place = _constraint_place(after, constraint, path)
-            yield f'{owner[0]} "{owner[1]}"', _asked(earlier[owner][0]), _asked(constraint), place
+            yield f'{owner[0]} "{owner[1]}"', _domains(earlier[owner][0]), _domains(constraint), place
     for clique in after.cliques:
         was, now = _group(before, clique.name), _group(after, clique.name)
         is_same = was is not None and now is not None and was.name == now.name
-        old, new = (_asked(group.spec.topologyConstraint if group else None) for group in (was, now))
+        old, new = (_domains(group.spec.topologyConstraint if group else None) for group in (was, now))
         if ("clique", clique.name) in earlier and not is_same and old != new:
             place = after.declared.at(*clique.path, "name")
             yield f'clique "{clique.name}" by its scaling group', old, new, place
@@ -91,12 +93,12 @@ def _owners(item: FleetPodCliqueSet) -> dict[tuple[str, str], tuple[PackConstrai
     return found
 
 
-def _asked(constraint: PackConstraint | None) -> Asked:
+def _domains(constraint: PackConstraint | None) -> Domains:
     """The required and the preferred domain; whichever spelling says it."""
     return (constraint.required, constraint.preferred) if constraint else (None, None)
 
 
-def _words(asked: Asked) -> str:
+def _words(asked: Domains) -> str:
     required, preferred = asked
     words = [*([required] if required else []), *([f"preferred {preferred}"] if preferred else [])]
     return " and ".join(words) or "none"

@@ -21,7 +21,7 @@ _PATH = ("spec", "priorityClasses")
 
 def changed_classes(change: Change) -> Iterator[Diagnostic]:
     """The names of PriorityClasses that went from one priority to another."""
-    if change.before.repository.is_empty or _is_unread(change):
+    if change.before.repository.is_empty or _is_unreadable(change):
         return
     before = _priorities(change.before)
     config, earlier = change.after.repository.config, change.before.repository.config
@@ -39,9 +39,9 @@ def changed_classes(change: Change) -> Iterator[Diagnostic]:
         yield Diagnostic(PRIORITY_CLASS_CHANGED, message, place, related, hint=hint)
 
 
-def _is_unread(change: Change) -> bool:
+def _is_unreadable(change: Change) -> bool:
     """Whether either Config may be one that could not be read, so that the defaults stand in for it."""
-    return (change.before.repository.config is None and bool(change.unread)) or (
+    return (change.before.repository.config is None and bool(change.unreadable)) or (
         change.after.repository.config is None and not change.complete
     )
 

@@ -41,7 +41,7 @@ def compare(
         yield from check_drift(fleet, state)
     if before is not None:
         queues = _queues(cluster, before.fleet, fleet) if cluster else {}
-        change = Change(before.fleet, fleet, before.revision, complete, state, queues, before.unread)
+        change = Change(before.fleet, fleet, before.revision, complete, state, queues, before.unreadable)
         yield from (diagnostic for check in CHECKS for diagnostic in check(change))
 
 
@@ -73,9 +73,9 @@ def _queues(cluster: Cluster, before: Fleet, after: Fleet) -> Mapping[str, bool]
     return {name: in_use for name, in_use in known.items() if in_use is not None}
 
 
-def _unread(change: Change) -> Iterator[Diagnostic]:
-    if change.unread:
-        shown = ", ".join(change.unread[:3]) + (", ..." if len(change.unread) > 3 else "")
+def _unreadable(change: Change) -> Iterator[Diagnostic]:
+    if change.unreadable:
+        shown = ", ".join(change.unreadable[:3]) + (", ..." if len(change.unreadable) > 3 else "")
         message = f"what has errors at {change.revision}, and what depends on it, is not compared: {shown}"
         hint = "Look at what changed there yourself, or compare with a revision that is valid."
         yield Diagnostic(BASE_UNREAD, message, None, hint=hint)
@@ -88,6 +88,6 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_references,
     changed_subpools,
     changed_classes,
-    _unread,
+    _unreadable,
 )
 """In the order in which they run."""

@@ -65,6 +65,5 @@ def _parts(gang: Gang) -> Iterator[GangPart]:
 def _packed(constraint: Constraint | None) -> GangConstraint | None:
     if constraint is None or constraint.topology is None:
         return None
-    required, preferred = constraint.required, constraint.preferred
-    pack = GangPack(required=required.label if required else None, preferred=preferred.label if preferred else None)
-    return GangConstraint(packConstraint=pack)
+    required, preferred = constraint.labels
+    return GangConstraint(packConstraint=GangPack(required=required, preferred=preferred))

@@ -166,13 +166,11 @@ def _min_sub_group(gang: Gang, part: Part, backend: FleetBackend) -> int | None:
 
 
 def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
-    """Levels by their node labels, which every KAI release understands."""
     if constraint is None or constraint.topology is None:
         return None
+    required, preferred = constraint.labels
     return TopologyConstraint(
-        topology=constraint.topology,
-        requiredTopologyLevel=constraint.required.label if constraint.required else None,
-        preferredTopologyLevel=constraint.preferred.label if constraint.preferred else None,
+        topology=constraint.topology, requiredTopologyLevel=required, preferredTopologyLevel=preferred
     )
 
 

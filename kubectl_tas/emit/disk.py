@@ -108,7 +108,7 @@ class Disk:
         With ``durable`` a power cut leaves one of the two as well.
         """
         target, at = self._locate(path, make=True)
-        source = self._beside(f".{os.urandom(8).hex()}{TEMPORARY}")
+        source = self._in_folder(f".{os.urandom(8).hex()}{TEMPORARY}")
         handle = os.open(source, _CREATE, 0o666, dir_fd=at)
         try:
             try:
@@ -141,7 +141,7 @@ class Disk:
         for entry in found:
             if is_leftover(entry.name) and entry.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):  # nothing depends on its removal
-                    os.unlink(self._beside(entry.name), dir_fd=self._descriptor)
+                    os.unlink(self._in_folder(entry.name), dir_fd=self._descriptor)
 
     def _remove_empty(self, folder: str) -> None:
         """Removes ``folder`` and those above it that are empty, up to the root."""
@@ -157,9 +157,9 @@ class Disk:
         """A path as system calls take it: a name and its folder's descriptor, or the whole path and None."""
         folder, _, name = path.rpartition("/")
         self._enter(folder, make=make)
-        return self._beside(name), self._descriptor
+        return self._in_folder(name), self._descriptor
 
-    def _beside(self, name: str) -> str:
+    def _in_folder(self, name: str) -> str:
         """A name in the folder that was used last, as system calls take it."""
         place = self._places[-1]
         return name if isinstance(place, int) else os.path.join(place, name)  # noqa: PTH118
@@ -182,7 +182,7 @@ class Disk:
         return self._places[-1]
 
     def _down(self, part: str, *, make: bool) -> None:
-        name, at = self._beside(part), self._descriptor
+        name, at = self._in_folder(part), self._descriptor
         if make:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, dir_fd=at)

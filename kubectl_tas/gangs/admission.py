@@ -134,7 +134,7 @@ class Admission:
             case FleetWorkload() if item.shared_gang is not None:
                 shared = item.shared_gang
                 if id(shared) not in self._shared:
-                    self._shared[id(shared)] = _together(shared.workloads)
+                    self._shared[id(shared)] = _of_shared_gang(shared.workloads)
                 return self._shared[id(shared)][item.queue, item.priority]
             case FleetWorkload():
                 return _of_workload(item)
@@ -194,7 +194,11 @@ def _answer(
     used: int | None,
     queues: Mapping[str, QueueUsage] | None,
 ) -> Answer:
-    """What is told counts members of its gang that run, so it asks for those that are sent with it."""
+    """The answer to one submission.
+
+    Where usage is told, or read from a cluster, members of its gang that run are in it already. So of the gang only
+    the ``items``, which are submitted with it, count as new.
+    """
     held: dict[str, int | None]
     if queues is None:
         held = {**admission.declared, item.queue: admission.others(item)}
@@ -216,7 +220,7 @@ def _answer(
     return Answer(item, verdict, rest)
 
 
-def _together(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
+def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
     """What workloads that share a gang ask for, by queue and priority: those in another queue cannot be in it."""
     found: dict[tuple[str, Priority], Request] = {}
     for item in workloads:
@@ -252,11 +256,12 @@ def _least(clique: FleetClique) -> int:
 def admit(
     workflow: Submission, request: Request, used: int, elsewhere: Mapping[str, int | None], new: int | None = None
 ) -> Verdict:
-    """The verdict on a workflow or workload, where others of its queue already use ``used`` GPUs in quota;
-    ``elsewhere`` is what is used in other queues, for those that are suggested; None: not known.
+    """The verdict on a submission.
 
-    A gang of several workloads is one PodGroup, so each of them is answered for all. Of a gang that may run in part
-    ``new`` is what comes to the GPUs used, which the rest of it is in; without it, all that the gang asks.
+    ``used`` are the GPUs in quota that its queue already holds, ``elsewhere`` those of the other queues, which are
+    suggested where they have room; None where it is not known. A gang of several workloads is one PodGroup, so each
+    of them is answered for all. ``new`` are the GPUs of the gang that are not among ``used`` yet: of a gang of 8, of
+    which 6 run, 2. Without it the whole gang is new.
     """
     quota, target = workflow.quota, workflow.target
     largest, together = request.largest, request.gpus

@@ -33,6 +33,11 @@ class Constraint:
     preferred: Level | None
     """The pods run within one domain of this level if possible."""
 
+    @property
+    def labels(self) -> tuple[str | None, str | None]:
+        """The required and the preferred level by their node labels, which every KAI release understands."""
+        return self.required.label if self.required else None, self.preferred.label if self.preferred else None
+
 
 @dataclass(frozen=True)
 class Part:

@@ -70,8 +70,7 @@ def _identity(queue: str, gang: Gang) -> object:
 def _labels(constraint: Constraint | None) -> object:
     if constraint is None or constraint.topology is None:
         return None
-    required, preferred = constraint.required, constraint.preferred
-    return [constraint.topology, required.label if required else None, preferred.label if preferred else None]
+    return [constraint.topology, *constraint.labels]
 
 
 def _named(gang: Gang, name: str) -> Gang:

@@ -231,7 +231,7 @@ class _Builder:
             self._anchors[event.anchor] = node
         if type(node) is ScalarNode:
             return node
-        self._fill(node, depth + 1)
+        self._compose_children(node, depth + 1)
         return node
 
     def _open(self, event: Any) -> Any:
@@ -246,7 +246,7 @@ class _Builder:
         value = event.value.replace(self._stand_in, ":") if self._stand_in in event.value else event.value
         return ScalarNode(tag, value, event.start_mark, event.end_mark, style=event.style)
 
-    def _fill(self, node: Any, depth: int) -> None:
+    def _compose_children(self, node: Any, depth: int) -> None:
         """Reads what stands in a list or a mapping, to its end."""
         is_list = type(node) is SequenceNode
         while True:
