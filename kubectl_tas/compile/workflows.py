@@ -51,7 +51,12 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
         for member in part.members:
             yield Pod(
                 metadata=metadata(
-                    fleet, member.pod, Phase.POD, namespace=backend.namespace, labels=own, annotations=annotations
+                    fleet,
+                    names.pod(gang.name, member.name),
+                    Phase.POD,
+                    namespace=backend.namespace,
+                    labels=own,
+                    annotations=annotations,
                 ),
                 spec=PodSpec.model_validate(member.spec),
             )

@@ -16,8 +16,6 @@ class Member:
     name: str
     """Of the task that it runs."""
     gpus: int
-    pod: str = ""
-    """Name of the Pod."""
     spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The data of its ``PodSpec``."""
 

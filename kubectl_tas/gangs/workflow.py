@@ -15,7 +15,7 @@ from itertools import count
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, SubGroup
 from kubectl_tas.gangs.podspec import pod_spec
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.names import digest, pod, pod_group, shorten
+from kubectl_tas.resolve.names import digest, pod_group, shorten
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, Requirement
 
@@ -56,7 +56,7 @@ def gang_of_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> G
         "pods": pods,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return _named(gang, pod_group(workflow.name, group.name, text))
+    return replace(gang, name=pod_group(workflow.name, group.name, text))
 
 
 def _identity(queue: str, gang: Gang) -> object:
@@ -71,16 +71,6 @@ def _labels(constraint: Constraint | None) -> object:
     if constraint is None or constraint.topology is None:
         return None
     return [constraint.topology, *constraint.labels]
-
-
-def _named(gang: Gang, name: str) -> Gang:
-    """The gang with its name, and the names of its pods that follow from it."""
-
-    def named(members: tuple[Member, ...]) -> tuple[Member, ...]:
-        return tuple(replace(member, pod=pod(name, member.name)) for member in members)
-
-    parts = tuple(replace(part, members=named(part.members)) for part in gang.parts)
-    return replace(gang, name=name, members=named(gang.members), parts=parts)
 
 
 def build(tasks: Sequence[Placed], topology: str | None) -> Gang:
