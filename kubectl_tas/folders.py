@@ -16,6 +16,10 @@ MAX_NAME = 255
 """Bytes in the name of a file or folder, on every file system in use."""
 MAX_FOLDER = 1024
 """Bytes in a folder that the settings name: what is written below it still fits the 4096 of a path."""
+MAX_DEPTH = 64
+"""Folders within one another: to one that the settings name, and again below it."""
+_SHOWN = 40
+"""Characters of each end of a deep path that are shown."""
 _DRIVE = re.compile(r"[A-Za-z]:")
 _SHORT = re.compile(r"git~[0-9]+")
 
@@ -41,6 +45,8 @@ def misspelled(folder: str) -> tuple[str, str] | None:
         if is_git(part):
             return f'"{folder}" lies in the folder of git itself', "Choose a folder of its own, such as manifests."
     size = len(folder.encode())
+    if len(path.parts) > MAX_DEPTH:
+        return f"the path has {len(path.parts)} folders within one another; at most {MAX_DEPTH} are used", "Shorten it."
     if size > MAX_FOLDER:
         return f"the path has {size} bytes; at most {MAX_FOLDER} leave room for what is written there", "Shorten it."
     return None
@@ -50,6 +56,15 @@ def is_git(name: str) -> bool:
     """Whether a name is git's own folder on some system: upper case, a dot or a stream behind it, its short name."""
     bare = name.partition(":")[0].rstrip(". ").lower()
     return bare == ".git" or _SHORT.fullmatch(bare) is not None
+
+
+def too_deep(path: str, most: int = MAX_DEPTH) -> TasError:
+    """What to raise for a folder that lies below more than ``most`` others. The middle of its path is left out."""
+    shown = path if len(path) <= 2 * _SHOWN else f"{path[:_SHOWN]}...{path[-_SHOWN:]}"
+    return TasError(f"{shown} lies too deep: at most {most} folders within one another are read", hint=MOVE)
+
+
+MOVE = "Move it up, or elsewhere."
 
 
 def inside(root: Path, path: str, called: str = "") -> str:

@@ -20,6 +20,8 @@ from kubectl_tas.folders import MEBIBYTE
 _CHUNK = 64 * 1024
 _GRACE = 1.0
 """Seconds that a program whose pipes are closed has to end, and pipes whose program has ended have to close."""
+_LOOK = 0.05
+"""Seconds after which it is asked again whether a program has ended whose pipes are open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ def run(
     """Runs a program to its end, without a shell; in this process's environment where none is given.
 
     Raises LimitError where it takes more than ``limits``, and TasError where it cannot be started. In either case
-    nothing that it started goes on running.
+    nothing that it started goes on running. What still holds its pipes a second after its end is ended as well, and
+    what was read by then is the answer.
     """
     allowed = limits or Limits()
     pipe = subprocess.PIPE
@@ -106,23 +109,44 @@ def _serve(process: subprocess.Popen[bytes], stdin: bytes, limits: Limits) -> _P
 
 
 def _finished(process: subprocess.Popen[bytes], command: Sequence[str], parts: _Parts, limits: Limits) -> Finished:
-    """Waits for a program, which is not asked for its exit code before its pipes are closed: until then its number
+    """Waits for a program, which is not asked for its exit code before nothing holds its pipes: until then its number
     cannot belong to another, so that it can be ended by it. Raises LimitError.
     """
     end = time.monotonic() + limits.seconds
-    for thread in parts.threads:
-        thread.join(max(0.0, end - time.monotonic()))
+    is_closed = _await_pipes(process, parts.threads, end)
     if parts.out.is_full:
         size = limits.out / MEBIBYTE
         raise LimitError(f"{shlex.join(command)} printed more than {size:g} MiB", hint="Look at what it prints.")
     try:
-        if any(thread.is_alive() for thread in parts.threads):
-            raise subprocess.TimeoutExpired(command, limits.seconds)
+        if not is_closed:
+            if not _has_ended(process):
+                raise subprocess.TimeoutExpired(command, limits.seconds)
+            _kill(process)  # what it left behind: what that would print yet is no answer
         code = process.wait(max(_GRACE, end - time.monotonic()))
     except subprocess.TimeoutExpired as error:
         message = f"{shlex.join(command)} did not answer within {limits.seconds:g} s"
         raise LimitError(message, hint="Run it by hand to see what it waits for.") from error
     return Finished(code, bytes(parts.out.content), parts.err.content.decode("utf-8", "replace").strip())
+
+
+def _await_pipes(process: subprocess.Popen[bytes], threads: Sequence[Thread], end: float) -> bool:
+    """Whether all pipes were closed by ``end``, or within the grace after the program has ended."""
+    has_ended = False
+    while waiting := [thread for thread in threads if thread.is_alive()]:
+        now = time.monotonic()
+        if not has_ended and _has_ended(process):
+            has_ended, end = True, min(end, now + _GRACE)
+        if now >= end:
+            return False
+        waiting[0].join(min(_LOOK, end - now))
+    return True
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a program has ended. Its number stays its own where the system can be asked without giving that up."""
+    if hasattr(os, "waitid") and process.returncode is None:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return process.poll() is not None
 
 
 class _Pipe:
@@ -153,7 +177,9 @@ def _feed(stream: IO[bytes], content: bytes) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program and all that it started."""
+    """Ends a program and all that it started, unless its number was given up and may be another's."""
+    if process.returncode is not None:
+        return
     with contextlib.suppress(OSError):  # nothing of it is left
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

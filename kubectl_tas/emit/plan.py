@@ -11,7 +11,7 @@ from pathlib import Path
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import Disk, is_leftover
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import real_output
+from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
 from kubectl_tas.model.artifact import Artifact
 
 KUSTOMIZATION = "kustomization.yaml"
@@ -140,7 +140,7 @@ class _Present:
         if status is not None and not stat.S_ISDIR(status.st_mode):
             raise TasError(f"the output {output} is a file, not a folder", hint="Move it elsewhere.")
         if status is not None:
-            self._scan(output)
+            self._scan(output, depth=0)
 
     def refuse_obstacles(self, wanted: Iterable[str]) -> None:
         """Raises TasError where a file is wanted but no file stands, or a folder is needed but none stands."""
@@ -169,7 +169,9 @@ class _Present:
     def _locate(self, path: str) -> str:
         return self._real + path.removeprefix(self._output)
 
-    def _scan(self, folder: str) -> None:
+    def _scan(self, folder: str, *, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise too_deep(folder)
         try:
             listed = self._disk.entries(self._locate(folder))
         except OSError as error:
@@ -182,7 +184,7 @@ class _Present:
                 self._others.add(path)
             elif not entry.name.startswith("."):
                 self._folders.add(path)
-                self._scan(path)
+                self._scan(path, depth=depth + 1)
 
 
 def _in_the_way(path: str) -> TasError:

@@ -117,6 +117,13 @@ class Git:
             raise TasError(f'the revision "{revision}" means more than one thing in {self.tree.top}', hint=hint)
         return found
 
+    def descends(self, commit: str, ancestor: str) -> bool:
+        """Whether a commit is another one or comes after it; both are there."""
+        done = self._run("merge-base", "--is-ancestor", ancestor, commit)
+        if done.code > 1:
+            raise TasError(f"git merge-base failed: {done.err}", hint=self._hint_of_what_is_missing())
+        return done.code == 0
+
     def entries(self, commit: str, folder: str = "") -> dict[str, Entry]:
         """All that lies below ``folder`` in a commit, by its path from the top of the work tree."""
         if not folder:

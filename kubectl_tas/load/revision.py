@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import is_below
+from kubectl_tas.folders import MAX_DEPTH, is_below, too_deep
 from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
 _MAX_LINKS = 40
 """Links that are followed one after another before a chain counts as a loop, as in Linux."""
+_MAX_DEPTH = 3 * MAX_DEPTH
+"""Folders from the top of a commit: to the root, to a folder of the settings, and below it."""
 _MAX_TARGET = 4096
 """Bytes of what a link points at: longer ones no disk takes."""
 _MAX_TOTAL = 1024 * 1024 * 1024
@@ -61,18 +63,19 @@ def _refuse_links(root: Path) -> None:
 
 
 def _open(root: Path, revision: str, folder: Path) -> Revision:
-    trees = work_trees(root)
-    tree = next(trees, None)
-    if tree is None:
+    trees = tuple(work_trees(root))
+    if not trees:
         raise TasError(f"{root} is in no git repository that can be read: no folder above it has an entry .git")
-    prefix = "" if root == tree.top else root.relative_to(tree.top).as_posix()
+    top = trees[0].top
+    prefix = "" if root == top else root.relative_to(top).as_posix()
     if prefix.split("/")[0] == ".git":
         raise TasError(f"{root} is in no git repository that can be read: it is a part of one")
-    git = Git(tree, _below(folder, "0"))
+    git = inner = Git(trees[0], _below(folder, "0"))
     commit = git.commit(revision)
-    for number, around in enumerate(trees, start=1):
-        path = tree.top.relative_to(around.top).as_posix()
-        _must_have_been_separate(Git(around, _below(folder, str(number))), revision, path)
+    for number, tree in enumerate(trees[1:], start=1):
+        outer = Git(tree, _below(folder, str(number)))
+        _must_belong(inner, outer, revision)
+        inner = outer
     return Revision(git, commit, prefix, _below(folder, "tree"))
 
 
@@ -81,18 +84,40 @@ def _below(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _must_have_been_separate(git: Git, revision: str, path: str) -> None:
-    """Raises TasError where a repository at ``path`` stands in for files of the repository around it.
+def _must_belong(inner: Git, outer: Git, revision: str) -> None:
+    """Raises TasError where ``revision`` of a repository may not be what stood there at ``revision`` of the one around.
 
-    A pull request may replace a folder by a submodule, whose repository then says what ``revision`` means.
+    A pull request may replace a folder by a submodule, or a submodule by another one, whose repository then says what
+    ``revision`` means. It need not be the very commit that was a submodule then: a later one of that repository will
+    do, as long as nobody has changed where submodules come from.
     """
-    commit = git.find(revision)
-    if commit is None:
+    commit = outer.find(revision)
+    if commit is None:  # such as the full name of a commit of the inner one
         return
-    before, now = git.entry(commit, path), git.entry(git.commit("HEAD"), path)
-    if now and now.mode == SUBMODULE and not (before and before.mode == SUBMODULE):
-        message = f"{path} is a submodule, but not at {revision} of the git repository around it"
-        raise TasError(message, hint="To compare within the inner one, name a commit by its full name.")
+    path, head = inner.tree.top.relative_to(outer.tree.top).as_posix(), outer.commit("HEAD")
+    before, now = outer.entry(commit, path), outer.entry(head, path)
+    if not before or before.mode != SUBMODULE:
+        if now and now.mode == SUBMODULE:
+            message = f"{path} is a submodule, but not at {revision} of the git repository around it"
+            raise TasError(message, hint="To compare within the inner one, name a commit by its full name.")
+        return
+    hint = f"To compare with what it was there, name that commit in full: {before.name}"
+    known = inner.find(before.name)
+    if known is None:
+        message = f"the submodule {path} lacks the commit {before.name}, which it was at {revision} of the git "
+        raise TasError(
+            f"{message}repository around it",
+            hint="See whether .gitmodules names another repository now; fetch all of a shallow clone.",
+        )
+    compared = inner.find(revision)
+    if compared == known:
+        return
+    if outer.entry(commit, ".gitmodules") != outer.entry(head, ".gitmodules"):
+        message = f".gitmodules is not what it was at {revision}, so {revision} of the submodule {path} proves nothing"
+        raise TasError(message, hint=hint)
+    if compared is None or not inner.descends(compared, known):
+        message = f"{revision} of the submodule {path} does not contain what it was at {revision} of the git "
+        raise TasError(f"{message}repository around it", hint=hint)
 
 
 class Revision:
@@ -230,6 +255,8 @@ class Revision:
 
     def _make_folder(self, path: str) -> None:
         if path not in self._made_folders:
+            if path.count("/") >= _MAX_DEPTH:
+                raise too_deep(path, _MAX_DEPTH)
             self._make_folder(posixpath.dirname(path))
             with self._making(path) as full:
                 full.mkdir()

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import is_below, is_git, misspelled, real_output
+from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -33,8 +33,10 @@ FILE_TOO_LARGE = Rule(
 FILE_NOT_REGULAR = Rule(
     "file-not-regular",
     Severity.ERROR,
-    "A name that ends like a manifest is a broken link, a pipe or a device; or a folder that is read is a file.",
-    "Such a name cannot be read the same way on every machine. Replace it by a plain file, or by a folder.",
+    "A name that ends like a manifest is a broken link, a pipe or a device; or a folder that is read is a file, "
+    "or lies more than 64 folders deep.",
+    "Such a name cannot be read the same way on every machine. Replace it by a plain file, or by a folder; "
+    "move what lies too deep.",
 )
 FILE_OUTSIDE_REPOSITORY = Rule(
     "file-outside-repository",
@@ -149,6 +151,10 @@ class FolderSource:
             return
         if not self.has_folder(folder):
             yield folder, self._problem(folder, FILE_NOT_REGULAR, "not a folder", "Replace it by a folder.")
+            return
+        if len(above) > MAX_DEPTH:
+            message = f"more than {MAX_DEPTH} folders within one another"
+            yield folder, self._problem(folder, FILE_NOT_REGULAR, message, MOVE)
             return
         try:
             with os.scandir(self.root / folder) as entries:

@@ -359,6 +359,84 @@ class TestMeaningOfTheBase:
         assert "git knows no revision" in result.err or "Usage" in result.err
 
 
+class TestSubmodule:
+    """The root is a submodule at the base already, and a pull request chooses where it comes from."""
+
+    @pytest.fixture
+    def inner(self, tmp_path: Path) -> Path:
+        """The repository that is deployed: a pool with a subpool."""
+        inner = write(tmp_path / "inner", {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10)})
+        commit(inner)
+        return inner
+
+    @pytest.fixture
+    def outer(self, inner: Path) -> Path:
+        outer = write(inner.parent / "outer", {"readme.md": ""})
+        commit(outer)
+        return self.added(outer, inner)
+
+    def added(self, outer: Path, inner: Path, branch: str = "refs/remotes/origin/main") -> Path:
+        git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "--force", str(inner), "tas")
+        commit(outer)
+        git(outer, "update-ref", branch, "HEAD")
+        return outer
+
+    def swapped(self, outer: Path, other: Path) -> Path:
+        git(outer, "rm", "-qf", "tas")
+        subprocess.run(["rm", "-r", outer / ".git/modules/tas"], check=True)
+        git(outer, "config", "--remove-section", "submodule.tas")
+        return self.added(outer, other, "refs/heads/request") / "tas"
+
+    def test_ordinary(self, inner: Path, outer: Path) -> None:
+        (outer / "tas/subpools/a.yaml").unlink()
+        assert_base_counts(outer / "tas")
+        commit(outer / "tas")
+        commit(outer)
+        assert_base_counts(outer / "tas")
+
+    def test_whose_branch_went_on(self, inner: Path, outer: Path) -> None:
+        write(inner, {"subpools/b.yaml": subpool("b", 5)})
+        commit(inner)
+        git(outer / "tas", "pull", "--quiet")
+        (outer / "tas/subpools/b.yaml").unlink()
+        assert_base_counts(outer / "tas")
+
+    def test_whose_branch_is_another(self, outer: Path) -> None:
+        root = outer / "tas"
+        name = git(root, "rev-parse", "HEAD")
+        git(root, "checkout", "--quiet", "--orphan", "new")
+        git(root, "rm", "-qf", "subpools/a.yaml")
+        commit(root)
+        git(root, "update-ref", "refs/remotes/origin/main", "HEAD")
+        result = validate(root)
+        assert result.code == 3
+        assert "origin/main of the submodule tas does not contain what it was" in result.err
+        assert f"name that commit in full: {name}" in result.err
+        assert_base_counts(root, name)
+
+    def test_from_another_repository(self, outer: Path, tmp_path: Path) -> None:
+        other = write(tmp_path / "other", {"pools/team.yaml": pool()})
+        commit(other)
+        name = git(outer, "rev-parse", "HEAD:tas")
+        root = self.swapped(outer, other)
+        result = validate(root)
+        assert result.code == 3
+        assert f"the submodule tas lacks the commit {name}, which it was at origin/main" in result.err
+        assert validate(root, name).code == 3
+        assert validate(root, git(other, "rev-parse", "HEAD")).code == 0
+
+    def test_from_a_fork(self, outer: Path, inner: Path, tmp_path: Path) -> None:
+        """It contains the commit, and its branch goes on without the subpool."""
+        git(tmp_path, "clone", "--quiet", str(inner), "fork")
+        (tmp_path / "fork/subpools/a.yaml").unlink()
+        commit(tmp_path / "fork")
+        root = self.swapped(outer, tmp_path / "fork")
+        result = validate(root)
+        assert result.code == 3
+        assert ".gitmodules is not what it was at origin/main" in result.err
+        assert_base_counts(root, git(inner, "rev-parse", "HEAD"))
+
+
 class TestLinkToTheRoot:
     """A pull request that puts a link in place of the folder would choose what that is compared with."""
 
@@ -389,3 +467,26 @@ class TestLinkToTheRoot:
     def test_a_link_outside_of_the_checkout_is_the_users_own(self, root: Path, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(root)
         assert_base_counts(tmp_path / "link")
+
+
+class TestDepth:
+    @pytest.mark.parametrize("depth", [200, 1200])
+    def test_of_folders_at_the_base(self, root: Path, depth: int) -> None:
+        """The commit is made of trees: no work tree is as deep."""
+        name = git(root, "rev-parse", "HEAD:tas/pools/team.yaml").strip()
+        name = tree(root, f"100644 blob {name}\tteam.yaml")
+        for _ in range(depth):
+            name = tree(root, f"040000 tree {name}\td")
+        for folder in ("pools", "tas"):
+            name = tree(root, f"040000 tree {name}\t{folder}")
+        result = validate(root, git(root, "commit-tree", "-m", "deep", name).strip())
+        assert (result.code, result.out) == (3, "")
+        assert result.err.startswith("error: tas/pools/d/d/d/")
+        assert "lies too deep: at most 192 folders" in result.err
+        assert len(result.out + result.err) < 600
+
+
+def tree(root: Path, line: str) -> str:
+    """The name of a new tree with one entry."""
+    done = subprocess.run(["git", "mktree"], cwd=root, input=f"{line}\n", check=True, capture_output=True, text=True)
+    return done.stdout.strip()

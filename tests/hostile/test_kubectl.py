@@ -183,6 +183,23 @@ class TestProgram:
         content = os.urandom(5_000_000)
         assert run(["cat"], stdin=content).out == content
 
+    def test_a_pipe_that_outlives_the_program(self) -> None:
+        with quickly(3):
+            done = run(["sh", "-c", "sleep 4.271 & echo hi; exit 7"], limits=Limits(seconds=100))
+        assert (done.code, done.out) == (7, b"hi\n")
+        with quickly(2):  # the rest of it was told to end, which takes a moment
+            while is_running("4.271"):
+                time.sleep(0.01)
+
+    def test_a_pipe_that_has_left_the_group(self) -> None:
+        with quickly(3):
+            done = run(["sh", "-c", "setsid sleep 4 & echo hi"], limits=Limits(seconds=100))
+        assert (done.code, done.out) == (0, b"hi\n")
+
+    def test_a_program_that_has_closed_its_pipes(self) -> None:
+        with quickly(5), pytest.raises(LimitError, match=r"did not answer within 0\.2 s$"):
+            run(["sh", "-c", "exec <&- >&- 2>&-; sleep 1000"], limits=Limits(seconds=0.2))
+
     def test_as_much_as_is_allowed(self) -> None:
         assert len(run(["head", "-c", "100000", "/dev/zero"], limits=Limits(out=100_000)).out) == 100_000
         with pytest.raises(LimitError, match=r"printed more than 0\.0953674 MiB$"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import stat
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -592,3 +594,49 @@ class TestVanishing:
         real = Disk.read
         monkeypatch.setattr(Disk, "read", lambda self, path: None if path == QUEUE else real(self, path))
         refused(kubectl_tas("check", "-C", rendered), f"{QUEUE} vanished while it was read")
+
+
+@contextlib.contextmanager
+def nested(folder: Path, depth: int) -> Iterator[None]:
+    """So many folders within one another, which are gone afterwards: pytest cannot remove them either."""
+    place = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=place)
+        inner = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+    yield
+    subprocess.run(["rm", "-r", folder / "d"], check=True)
+
+
+class TestDepth:
+    """Folders that lie within one another more often than a program may call itself."""
+
+    def test_in_the_output(self, rendered: Path, ways: None) -> None:
+        with nested(rendered / "manifests", 1200):
+            result = kubectl_tas("render", "-C", rendered)
+        assert (result.code, result.out) == (3, "")
+        assert "error: manifests/d/d/d" in result.err
+        assert "lies too deep: at most 64 folders" in result.err
+        assert len(result.err) < 300
+
+    def test_in_what_is_read(self, team: Path) -> None:
+        with nested(team / "pools", 1200):
+            result = kubectl_tas("validate", "-C", team)
+        assert (result.code, result.err) == (1, "")
+        assert "pools/d/d/d" in result.out
+        assert "more than 64 folders within one another [file-not-regular]" in result.out
+        assert len(result.out) < 500
+
+    def test_as_deep_as_may_be(self, rendered: Path) -> None:
+        with nested(rendered / "manifests", 64), nested(rendered / "pools", 64):
+            assert kubectl_tas("validate", "-C", rendered).code == 0
+            assert kubectl_tas("render", "-C", rendered).code == 0
+
+    def test_in_the_settings(self, team: Path) -> None:
+        write(team, {"tas.yaml": config("/".join("d" * 65))})
+        result = kubectl_tas("validate", "-C", team)
+        assert (result.code, result.err) == (1, "")
+        assert "tas.yaml:" in result.out
+        assert "65 folders within one another; at most 64" in result.out

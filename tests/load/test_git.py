@@ -90,7 +90,8 @@ class TestKindsOfRepositories:
         commit(tmp_path / "outer")
         commit(tmp_path / "outer")
         assert (tmp_path / "outer/tas/.git").is_file()
-        assert_past_of(tmp_path / "outer/tas", "main~1", "main")
+        before = git(tmp_path / "outer/tas", "rev-parse", "main~1")
+        assert_past_of(tmp_path / "outer/tas", before, "main")
 
     def test_clone_that_borrows_objects(self, tmp_path: Path) -> None:
         with_a_past(tmp_path / "cache")
