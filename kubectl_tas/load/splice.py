@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -73,12 +73,16 @@ def with_values(text: str, data: Any, entries: Sequence[Entry]) -> str | None:
 
 
 def _edited(text: str, document: int, entries: Sequence[Entry]) -> str:
-    """The text with the values set, whatever else that has changed."""
-    for path, value, after in entries:
+    """The text with the values set, whatever else that has changed.
+
+    The text is parsed once for all entries of different mappings, not once for each entry.
+    """
+    while entries:
         try:
-            text = _Editor(text).set(roots(text)[document].node, path, value, after)
-        except (YAMLError, IndexError) as error:  # the value before has broken the text
-            raise _refusal(path) from error
+            root = roots(text)[document].node
+        except (YAMLError, IndexError) as error:  # a value before has broken the text
+            raise _refusal(entries[0][0]) from error
+        text, entries = _Editor(text).set(root, entries)
     return text
 
 
@@ -106,28 +110,66 @@ def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | 
     return text.encode("utf-8")
 
 
+class _Cut(NamedTuple):
+    """A part of the text, and what comes in its place."""
+
+    start: int
+    end: int
+    new: str
+
+
 class _Editor:
-    """Makes one edit in one text."""
+    """Makes edits in one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def set(self, root: Any, path: KeyPath, value: Value, after: str | None) -> str:
-        """The edited text."""
+    def set(self, root: Any, entries: Sequence[Entry]) -> tuple[str, list[Entry]]:
+        """The edited text, and the entries that are still to be set: a mapping is changed once, as its next change
+        may need the marks of what the first has added.
+        """
+        left: list[Entry] = []
+        cuts: list[tuple[int, int, _Cut]] = []
+        taken: set[int] = set()
+        for path, value, after in entries:
+            node, depth = self._parent(root, path)
+            if id(node) in taken:
+                left.append((path, value, after))
+                continue
+            taken.add(id(node))
+            cut = self._cut(node, path, depth, (value, after))
+            cuts.append((cut.start, -depth, cut))  # where two mappings end in one place, the inner one ends first
+        parts: list[str] = []
+        place = 0
+        for _, _, cut in sorted(cuts):
+            if cut.start < place:
+                raise _refusal(entries[0][0])
+            parts += self._text[place : cut.start], cut.new
+            place = cut.end
+        return "".join((*parts, self._text[place:])), left
+
+    def _parent(self, root: Any, path: KeyPath) -> tuple[Any, int]:
+        """The innermost node on the way to ``path`` that is there, the last step not taken, and its depth."""
         node = root
-        for depth, step in enumerate(path):
+        for depth, step in enumerate(path[:-1]):
             found = _own_child(node, step)
             if found is None:
-                return self._add(node, path[depth:], value, after)
+                return node, depth
             key, child = found
-            if depth == len(path) - 1:
-                return self._replace(path, key, child, value)
             if key is not None and self._is_elsewhere(key, child):
                 raise _refusal(path)
             node = child
-        raise _refusal(path)
+        return node, len(path) - 1
 
-    def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> str:
+    def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Value, str | None]) -> _Cut:
+        """The edit of ``node``, which is ``depth`` steps down the path, that sets a value behind a key."""
+        value, after = new
+        found = _own_child(node, path[depth])
+        if found is None:
+            return self._add(node, path[depth:], value, after)
+        return self._replace(path, *found, value)
+
+    def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
         is_alias = key is not None and self._is_elsewhere(key, child)
         if isinstance(value, Mapping) or (type(child) is not ScalarNode and not is_alias):
             raise _refusal(path)
@@ -143,7 +185,7 @@ class _Editor:
                 new += (header[1] or "") if header else ""
             elif start == end and self._text[start - 1] == ":":  # an empty value
                 new = f" {new}"
-        return self._text[:start] + new + self._text[end:]
+        return _Cut(start, end, new)
 
     def _scalar_span(self, node: Any) -> tuple[int, int]:
         """Where a scalar stands: without the anchor in front of it, and the blank lines behind a block scalar."""
@@ -170,7 +212,7 @@ class _Editor:
         """Whether a key's value is an alias: its node then stands where the anchor is."""
         return key is not None and child.start_mark.index < key.end_mark.index
 
-    def _add(self, node: Any, path: KeyPath, value: Value, after: str | None) -> str:
+    def _add(self, node: Any, path: KeyPath, value: Value, after: str | None) -> _Cut:
         """Adds the key ``path[0]`` to the mapping ``node``, with mappings for the rest of the path."""
         for step in reversed(path[1:]):
             value = {str(step): value}
@@ -181,27 +223,28 @@ class _Editor:
             return self._add_flow(node, str(path[0]), value, after, quoted=quoted)
         return self._add_block(node, str(path[0]), value, after)
 
-    def _add_flow(self, node: Any, key: str, value: Value, after: str | None, *, quoted: bool) -> str:
+    def _add_flow(self, node: Any, key: str, value: Value, after: str | None, *, quoted: bool) -> _Cut:
         entry = yaml.flow({key: value}, '"' if quoted else "")[1:-1]
         if not node.value:
             place = self._text.index("{", node.start_mark.index) + 1
-            return self._text[:place] + entry + self._text[place:]
+            return _Cut(place, place, entry)
         if after == FIRST:
             first = int(node.value[0][0].start_mark.index)
             if "?" not in self._text[node.start_mark.index : first]:
-                return f"{self._text[:first]}{entry}, {self._text[first:]}"
+                return _Cut(first, first, f"{entry}, ")
         before, child = _entry_before(node, after)
         place = self._end(before, child)
-        indent = self._text[: before.start_mark.index].rpartition("\n")[2]
+        start = int(before.start_mark.index)
+        indent = self._text[self._text.rfind("\n", 0, start) + 1 : start]
         rest = _REST_OF_LINE.match(self._text, place)
         if rest is None or indent.strip(" \t"):
-            return f"{self._text[:place]}, {entry}{self._text[place:]}"
+            return _Cut(place, place, f", {entry}")
         line, end = f"{self._break(place)}{indent}{entry}", rest.end()
         if rest[1]:
-            return f"{self._text[:end]}{line},{self._text[end:]}"
-        return f"{self._text[:place]},{self._text[place:end]}{line}{self._text[end:]}"
+            return _Cut(end, end, f"{line},")
+        return _Cut(place, end, f",{self._text[place:end]}{line}")
 
-    def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> str:
+    def _add_block(self, node: Any, key: str, value: Value, after: str | None) -> _Cut:
         before, child = _entry_before(node, after)
         indent = " " * self._column(node)
         top = self._top(node) if after == FIRST else None
@@ -209,12 +252,12 @@ class _Editor:
         newline = self._break(place)
         lines = newline.join(yaml.entry(key, value, indent))
         if top is not None:
-            return f"{self._text[:top]}{lines}{newline}{self._text[top:]}"
+            return _Cut(top, top, f"{lines}{newline}")
         if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
-            return f"{self._text[:place]}{lines}{newline}{self._text[place:]}"
+            return _Cut(place, place, f"{lines}{newline}")
         while place < len(self._text) and self._text[place] not in "\r\n":
             place += 1
-        return f"{self._text[:place]}{newline}{lines}{self._text[place:]}"
+        return _Cut(place, place, f"{newline}{lines}")
 
     def _column(self, node: Any) -> int:
         """How far the keys of a block mapping are indented; a key may stand behind a '?'."""

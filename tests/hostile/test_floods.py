@@ -178,6 +178,30 @@ def test_previews_are_few(limited: Path) -> None:
         assert (names in measured(limited, "validate").stdout) == (replicas == 20)
 
 
+def replicated(number: int) -> str:
+    return f"  - name: j{number}\n    template: {{spec: {{template: {template()}}}}}\n"
+
+
+def worker_group(number: int) -> str:
+    return f"    - {{groupName: g{number}, replicas: 1, minReplicas: 1, maxReplicas: 1, template: {template()}}}\n"
+
+
+MANY = {
+    "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n" + "".join(map(replicated, range(400))),
+    "RayJob": f"{root('RayJob', 'tune')}spec:\n  rayClusterSpec:\n    headGroupSpec: {{template: {template()}}}\n"
+    "    workerGroupSpecs:\n" + "".join(map(worker_group, range(600))),
+    "PodCliqueSet": grouped(1, ", ".join(clique(f"c{number}") for number in range(1500)), ""),
+}
+"""Objects with many pod templates, to each of which lines are added."""
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_many_templates(name: str, limited: Path) -> None:
+    write(limited, {"workflows/w.yaml": MANY[name]})
+    assert measured(limited, "validate").returncode == 0
+    assert measured(limited, "render").returncode == 0
+
+
 def test_many_findings_on_one_long_line(limited: Path) -> None:
     """Each finding shows a part of the line, and keeps no copy of it."""
     fields = ", ".join(f"unknown{number}: {number}" for number in range(5000))
