@@ -196,6 +196,8 @@ MANY = {
     "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{template: {PLAIN}}}, "
     f"workerGroupSpecs: [{parts(3000, RAY_GROUP)}]}}}}\n",
     "JobSet": f"{root('JobSet', 'train')}spec: {{replicatedJobs: [{parts(3000, REPLICATED_JOB)}]}}\n",
+    "JobSet-of-one-name": f"{root('JobSet', 'train')}"
+    f"spec: {{replicatedJobs: [{parts(3000, REPLICATED_JOB.replace('%', ''))}]}}\n",
 }
 """Objects of thousands of parts."""
 
