@@ -120,6 +120,7 @@ def _names(item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
     by_name = {sub_group.name: sub_group for sub_group, _ in item.sub_groups}
+    cycles = {min(cycle): cycle for cycle in _cycles(by_name)}
     for sub_group, path in item.sub_groups:
         if sub_group.parent is None:
             continue
@@ -129,23 +130,28 @@ def _parents(item: FleetPodGroup) -> Iterator[Diagnostic]:
             others = [name for name in by_name if name != sub_group.name]
             known = f"Other SubGroups here: {', '.join(others)}." if others else "Define it, or remove parent."
             yield Diagnostic(SUBGROUP_PARENT, message, place, hint=did_you_mean(sub_group.parent, others, known))
-        cycle = _cycle(sub_group.name, by_name)
-        if cycle and sub_group.name == min(cycle):
-            message = f"SubGroups are each other's parents: {' -> '.join((*cycle, cycle[0]))}"
+        if cycle := cycles.get(sub_group.name):
+            start = cycle.index(sub_group.name)
+            message = f"SubGroups are each other's parents: {' -> '.join((*cycle[start:], *cycle[: start + 1]))}"
             hint = "Remove one of the parents."
             if len(cycle) == 1:
                 message, hint = f'SubGroup "{sub_group.name}" is its own parent', "Remove parent."
             yield Diagnostic(SUBGROUP_CYCLE, message, place, hint=hint)
 
 
-def _cycle(start: str, by_name: dict[str, SubGroup]) -> tuple[str, ...]:
-    """The SubGroups from ``start`` back to itself along parents; empty where there is no way back."""
-    seen = [start]
-    name = by_name[start].parent
-    while name is not None and name in by_name and name not in seen:
-        seen.append(name)
-        name = by_name[name].parent
-    return tuple(seen) if name == start else ()
+def _cycles(by_name: dict[str, SubGroup]) -> Iterator[list[str]]:
+    """Each ring of SubGroups along parents, once, from any of them on."""
+    seen: set[str] = set()
+    for start in by_name:
+        walk: dict[str, None] = {}
+        name: str | None = start
+        while name in by_name and name not in seen:
+            seen.add(name)
+            walk[name] = None
+            name = by_name[name].parent
+        if name in walk:
+            ring = list(walk)
+            yield ring[ring.index(name) :]
 
 
 def _minimums(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:

@@ -69,11 +69,11 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
             if item.template is not None and not item.is_leader:
                 yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
-        for item in workload.replicas:
+        for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
             if item.segments is not None:
                 yield from _unsupported(workload, item)
                 yield from _levels(workload, item, item.segments.placement)
-            yield from _elastic(workload, item)
+            yield from _elastic(workload, item, minimum)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -210,12 +210,12 @@ def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> 
             yield Diagnostic(SEGMENT_LEVEL, message, workload.declared.at(*asked.path), hint=hint)
 
 
-def _elastic(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int) -> Iterator[Diagnostic]:
     """Pods beyond the minimum that make an elastic segment, on a release that cannot say 0."""
     backend, size = workload.pool.backend, item.segments.size if item.segments else item.replicas
     if not backend.has(Feature.SEGMENTS) or backend.has(Feature.ZERO_MIN_MEMBER) or size < 1:
         return
-    mandatory = -(-podgrouper.minimum(workload, item) // size) * size
+    mandatory = -(-minimum // size) * size
     is_part = item.segments is not None or (podgrouper.has_sub_groups(workload) and item.name != WORKERS)
     if is_part and mandatory < item.indices:
         first, version = kai.first_with(Feature.ZERO_MIN_MEMBER), backend.release.version if backend.release else ""

@@ -186,7 +186,7 @@ def _name(path: KeyPath) -> str:
 
 def _minimum(workload: FleetWorkload) -> Iterator[Diagnostic]:
     path = podgrouper.minimum_path(workload)
-    pods = sum(podgrouper.minimum(workload, item) for item in workload.replicas)
+    pods = sum(podgrouper.minimums(workload))
     if pods > MAX_COUNT:
         message = f"this {workload.kind} needs {pods} pods before it starts; a PodGroup counts to {MAX_COUNT}"
         yield Diagnostic(WORKLOAD_MINIMUM, message, workload.declared.at("kind"), hint="Ask for fewer pods.")

@@ -232,7 +232,7 @@ def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Prior
 
 def _of_workload(item: FleetWorkload) -> Request:
     """The pods of a workload itself, without those of others that share its gang."""
-    needed = [podgrouper.needed(item, part) for part in item.replicas]
+    needed = podgrouper.needed(item)
     largest = sum(pods * part.gpus for pods, part in zip(needed, item.replicas, strict=True))
     is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
     return Request(item.gpus, largest, item.copies == 1 and is_whole)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.model.manifest import TopologyConstraint
 from kubectl_tas.resolve.fleet import Fleet
@@ -12,7 +14,7 @@ from kubectl_tas.resolve.topologies import Level
 def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
     """The gang that a PodGroup describes. Its pods are known by their minimum alone, their GPUs not at all."""
     spec = item.declared.spec.spec
-    children = [sub_group.parent for sub_group in spec.subGroups]
+    children = Counter(sub_group.parent for sub_group in spec.subGroups)
     parts = tuple(
         SubGroup(
             name=written.name,
@@ -20,7 +22,7 @@ def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
             minimum=written.minMember,
             gpus=0,
             constraint=_constraint(fleet, item, written.topologyConstraint),
-            needs_all_parts=written.minSubGroup is not None and written.minSubGroup == children.count(written.name),
+            needs_all_parts=written.minSubGroup is not None and written.minSubGroup == children[written.name],
             parent=written.parent,
         )
         for written in spec.subGroups
@@ -32,7 +34,7 @@ def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
         minimum=least,
         gpus=0,
         constraint=_constraint(fleet, item, spec.topologyConstraint),
-        needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children.count(None),
+        needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children[None],
         parts=parts,
     )
 

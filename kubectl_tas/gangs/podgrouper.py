@@ -156,11 +156,11 @@ def row(workload: FleetWorkload) -> Row:
     return TABLE[workload.kind]
 
 
-def minimum(workload: FleetWorkload, item: ReplicaType) -> int:
-    """The pods of a replica type that are needed before any pod of the gang starts."""
+def minimums(workload: FleetWorkload) -> list[int]:
+    """The pods of each replica type that are needed before any pod of the gang starts."""
     if row(workload).starts_one_by_one and not workload.is_owned:
-        return min(1, item.replicas)
-    return row(workload).minimums(workload.declared.spec, workload.replicas)[workload.replicas.index(item)]
+        return [min(1, item.replicas) for item in workload.replicas]
+    return row(workload).minimums(workload.declared.spec, workload.replicas)
 
 
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
@@ -215,15 +215,18 @@ def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[Le
     return combined(workload.placement, workload.replicas[0].placement)
 
 
-def needed(workload: FleetWorkload, item: ReplicaType) -> int:
-    """Pods of a replica type that KAI waits for: of segments that it makes itself, whole ones.
+def needed(workload: FleetWorkload) -> list[int]:
+    """Pods of each replica type that KAI waits for: of segments that it makes itself, whole ones.
 
     A SubGroup that needs none counts as 1 where the release cannot say 0.
     """
-    backend, asked = workload.pool.backend, minimum(workload, item)
+    backend, asked = workload.pool.backend, minimums(workload)
     least = 0 if backend.has(Feature.ZERO_MIN_MEMBER) else 1
     if workload.is_owned or not row(workload).needs_whole_segments or not backend.has(Feature.SUBGROUP_TREE):
         return asked
-    if item.segments and makes_segments(workload):
-        return waited_for(item.indices, asked, item.segments.size, least=least)
-    return max(asked, min(item.replicas, least))
+    return [
+        waited_for(item.indices, minimum, item.segments.size, least=least)
+        if item.segments and makes_segments(workload)
+        else max(minimum, min(item.replicas, least))
+        for item, minimum in zip(workload.replicas, asked, strict=True)
+    ]

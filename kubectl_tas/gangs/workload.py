@@ -58,17 +58,18 @@ def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
 
 def own_gang(workload: FleetWorkload) -> Gang:
     """The gang of a workload's own pods; of a LeaderWorkerSet, that of one of its groups."""
-    types, segments = workload.replicas, False
+    types, minimums, segments = workload.replicas, podgrouper.minimums(workload), False
     if podgrouper.row(workload).leads_segments:
         drafts, segments = _group(workload)
     elif podgrouper.has_sub_groups(workload):
-        drafts = [draft for item in types for draft in _replica_type(workload, item, divided=True)]
+        pairs = zip(types, minimums, strict=True)
+        drafts = [draft for item, least in pairs for draft in _replica_type(workload, item, least, divided=True)]
     else:
         drafts = []
     return Gang(
         name=podgrouper.pod_group_name(workload),
         pods=sum(item.replicas for item in types),
-        minimum=sum(podgrouper.minimum(workload, item) for item in types),
+        minimum=sum(minimums),
         gpus=sum(item.replicas * item.gpus for item in types),
         constraint=_constraint(podgrouper.whole_placement(workload)[0]),
         needs_all_parts=segments,
@@ -115,7 +116,7 @@ def segments_of_pods(items: Iterable[FleetWorkload], index: int) -> list[tuple[F
 def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]:
     """Where the pods with ``index`` are, for each replica type with segments; nothing where no segment has it."""
     leads = podgrouper.row(workload).leads_segments
-    for item in workload.replicas:
+    for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
         segments = item.segments
         if segments is None or index >= item.indices + int(leads) or (index == 0 and segments.leader_excluded):
             continue
@@ -124,7 +125,7 @@ def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]
             one = group_segment_at(number, item.replicas, segments.size, leader_excluded=segments.leader_excluded)
         else:
             number = segment_of(index, segments.size)
-            one = segment_at(number, item.indices, podgrouper.minimum(workload, item), segments.size)
+            one = segment_at(number, item.indices, minimum, segments.size)
         # In the first segment of a LeaderWorkerSet there may be the leader too.
         name = (
             next(leader.name for leader in workload.replicas if leader.is_leader) if leads and not index else item.name
@@ -145,9 +146,9 @@ def _segment_name(workload: FleetWorkload, item: ReplicaType, number: int) -> st
     return gang.below(own)[number].name
 
 
-def _replica_type(workload: FleetWorkload, item: ReplicaType, *, divided: bool) -> Iterator[Draft]:
+def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, divided: bool) -> Iterator[Draft]:
     """The SubGroup of a replica type; where it is ``divided``, with its segments below it."""
-    name, minimum = sub_group(workload, item) or item.name, podgrouper.minimum(workload, item)
+    name = sub_group(workload, item) or item.name
     segments = item.segments if divided and workload.lists_segments else None
     cuts = cut(item.indices, minimum, segments.size, item.replicas) if segments else ()
     yield (
@@ -179,14 +180,15 @@ def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubG
 def _group(workload: FleetWorkload) -> tuple[list[Draft], bool]:
     """The SubGroups of one group of a LeaderWorkerSet, and whether they are segments."""
     leader, *others = workload.replicas
-    ((path, first),) = _replica_type(workload, leader, divided=False)
+    least, *minimums = podgrouper.minimums(workload)
+    ((path, first),) = _replica_type(workload, leader, least, divided=False)
     lead = (path, replace(first, indices=(0, 0)))
     if not others:
         return [lead], False
-    (workers,) = others
+    ((workers,), (minimum,)) = others, minimums
     segments = workers.segments
     if segments is None or not workload.lists_segments:
-        ((path, rest),) = _replica_type(workload, workers, divided=False)
+        ((path, rest),) = _replica_type(workload, workers, minimum, divided=False)
         return [lead, (path, replace(rest, indices=(1, workers.replicas)))], False
     drafts: list[Draft] = [lead] if segments.leader_excluded else []
     for one in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):

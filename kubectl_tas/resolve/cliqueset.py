@@ -192,9 +192,14 @@ class FleetPodCliqueSet:
         scaled = {clique.name for group in self.groups for clique in group.cliques}
         return tuple(clique for clique in self.cliques if clique.name not in scaled)
 
+    @cached_property
+    def _groups(self) -> dict[str, FleetScalingGroup]:
+        """The first scaling group that has a clique, by the clique's name."""
+        return {clique.name: group for group in reversed(self.groups) for clique in group.cliques}
+
     def group_of(self, clique: FleetClique) -> FleetScalingGroup | None:
         """The scaling group of a clique."""
-        return next((group for group in self.groups if clique in group.cliques), None)
+        return self._groups.get(clique.name)
 
 
 @dataclass(frozen=True)
@@ -242,11 +247,14 @@ def resolve_set(
         FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus if clique.spec.podSpec else 0)
         for index, clique in enumerate(template.cliques)
     )
+    by_name: dict[str, list[int]] = {}
+    for index, item in enumerate(cliques):
+        by_name.setdefault(item.name, []).append(index)
     groups = tuple(
         FleetScalingGroup(
             group,
             (*TEMPLATE, "podCliqueScalingGroups", index),
-            tuple(clique for clique in cliques if clique.name in group.cliqueNames),
+            tuple(cliques[at] for at in sorted(at for name in set(group.cliqueNames) for at in by_name.get(name, ()))),
         )
         for index, group in enumerate(template.podCliqueScalingGroups)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 MAX_LABEL = 63
@@ -61,10 +61,12 @@ def distinct(wanted: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     Who is called like the label comes first, then the order counts; all others get a hash of their identity.
     """
     liked, taken, given = {label for _, label in wanted}, set[str](), dict[int, str]()
+    salts: dict[tuple[str, str], Iterator[int]] = {}  # an identity that is there twice, which is an error, goes on
     for place in sorted(range(len(wanted)), key=lambda place: wanted[place][0] != wanted[place][1]):
         identity, label = wanted[place]
         if label in taken:
-            hashed = (shorten(f"{label}-{digest(f'{identity}{salt or str()}')}") for salt in count())
+            own = salts.setdefault((identity, label), count())
+            hashed = (shorten(f"{label}-{digest(f'{identity}{salt or str()}')}") for salt in own)
             label = next(name for name in hashed if name not in liked and name not in taken)
         taken.add(label)
         given[place] = label

@@ -134,12 +134,12 @@ class FleetWorkload(Submission):
         asked = item.annotations.get(labels.SKIP_PODGROUPER) == "true"
         return asked and self.pool.backend.has(Feature.SKIP_PODGROUPER)
 
-    @property
+    @cached_property
     def is_segmented(self) -> bool:
         """Whether any of its replica types has segments."""
         return any(item.segments for item in self.replicas)
 
-    @property
+    @cached_property
     def lists_segments(self) -> bool:
         """Whether its segments are few enough for people to read."""
         return sum(item.segment_count for item in self.replicas) <= MAX_SEGMENTS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.gangs.podgrouper import TABLE, minimum
+from kubectl_tas.gangs.podgrouper import TABLE, minimums
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
@@ -96,13 +96,14 @@ def model(document: Document) -> Declared[Any]:
 )
 def test_pods_minimum_and_gpus(path: str, types: list[Any], copies: int) -> None:
     found = read(path)
-    assert [(item.name, item.replicas, minimum(found, item), item.gpus) for item in found.replicas] == types
+    counted = zip(found.replicas, minimums(found), strict=True)
+    assert [(item.name, item.replicas, least, item.gpus) for item, least in counted] == types
     assert found.copies == copies
 
 
 def test_an_owned_deployment_is_one_gang() -> None:
     owned = read("golden/documents/deployment.yaml", **{"kubectl-tas/podgroup": "owned"})
-    assert [minimum(owned, item) for item in owned.replicas] == [2]
+    assert minimums(owned) == [2]
 
 
 def test_an_indexed_job_has_an_index_for_each_completion() -> None:

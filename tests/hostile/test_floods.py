@@ -169,6 +169,45 @@ def test_the_largest_numbers(name: str, limited: Path) -> None:
     measured(limited, "pool", "list")
 
 
+def pod_group(count: int, *, ring: bool) -> str:
+    """SubGroups each of which is the parent of the next; in a ring, the last is that of the first."""
+    parts = [f"{{name: s{number}, parent: s{number - 1}, minSubGroup: 1}}" for number in range(1, count)]
+    first = f"{{name: s0, parent: s{count - 1}}}" if ring else "{name: s0}"
+    return (
+        "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: pg}\n"
+        f"spec: {{queue: osmo-pool-default-team--shared, subGroups: [{', '.join([first, *parts])}]}}\n"
+    )
+
+
+def parts(count: int, one: str) -> str:
+    """As many times ``one``, with its number for each %."""
+    return ", ".join(one.replace("%", str(number)) for number in range(count))
+
+
+PLAIN = "{spec: {containers: [{name: m, image: i}]}}"
+PLAIN_CLIQUE = "{name: c%, spec: {replicas: 1, podSpec: {containers: [{name: m, image: i}]}}}"
+RAY_GROUP = f"{{groupName: g%, replicas: 1, template: {PLAIN}}}"
+REPLICATED_JOB = f"{{name: j%, template: {{spec: {{template: {PLAIN}}}}}}}"
+MANY = {
+    "PodGroup-chain": pod_group(3000, ring=False),
+    "PodGroup-ring": pod_group(3000, ring=True),
+    "PodCliqueSet": grouped(1, parts(2000, PLAIN_CLIQUE), parts(2000, "{name: g%, cliqueNames: [c%]}")),
+    "PodCliqueSet-one-group": grouped(1, parts(2000, PLAIN_CLIQUE), f"{{name: g, cliqueNames: [{parts(2000, 'c%')}]}}"),
+    "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{template: {PLAIN}}}, "
+    f"workerGroupSpecs: [{parts(3000, RAY_GROUP)}]}}}}\n",
+    "JobSet": f"{root('JobSet', 'train')}spec: {{replicatedJobs: [{parts(3000, REPLICATED_JOB)}]}}\n",
+    "JobSet-of-one-name": f"{root('JobSet', 'train')}"
+    f"spec: {{replicatedJobs: [{parts(3000, REPLICATED_JOB.replace('%', ''))}]}}\n",
+}
+"""Objects of thousands of parts."""
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_thousands_of_parts(name: str, limited: Path) -> None:
+    write(limited, {"workflows/w.yaml": MANY[name]})
+    assert measured(limited, "validate").returncode in (0, 1)
+
+
 def test_previews_are_few(limited: Path) -> None:
     """As many cliques as are previewed, and one more."""
     for replicas, names in ((19, "gang"), (20, "cliques of all gangs: 20020; at most 20000")):
