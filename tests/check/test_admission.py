@@ -95,6 +95,21 @@ def test_mandatory_segments_start_whole(
     assert any(text.startswith(expected) for text in messages)
 
 
+@pytest.mark.parametrize(("version", "needed"), [("0.9", 1), ("0.10", 2), ("0.13", 2), ("0.15", 1)])
+def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: int) -> None:
+    """The master alone is needed. Releases with a tree of SubGroups that cannot say 0 wait for a worker too."""
+    job = pytorch_job("elastic", workers=2, minimum=1)
+    waits = f"quota-shared: 3 asked > {needed} GPUs, the quota of team: not all of it runs at once"
+    messages = " ".join(found(repository, needed, job, version=version))
+    assert (waits in messages, "over-quota" in messages) == (True, False)
+    never = f"over-quota: a gang of {needed} > {needed - 1} GPUs, the quota of team, can never be scheduled"
+    assert never in " ".join(found(repository, needed - 1, job, version=version))
+
+
+def test_a_deployment_without_replicas_asks_for_nothing(repository: Path) -> None:
+    assert found(repository, 4, deployment("idle", replicas=0, gpus=8)) == []
+
+
 def test_segments_that_this_kind_does_not_get_do_not_count(repository: Path) -> None:
     annotations = {**segments(4), "kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
     messages = found(repository, 3, stateful_set("shards", replicas=8, annotations=annotations))
