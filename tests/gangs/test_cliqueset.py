@@ -82,6 +82,14 @@ class TestGangs:
     def test_no_replicas_make_no_gang(self, repository: Path) -> None:
         assert not any("PodG" in name for name in rendered(declare(repository, clique_set(replicas=0))))
 
+    def test_a_replica_of_a_group_needs_what_its_cliques_need(self, repository: Path) -> None:
+        cliques = clique("router") + clique("server", replicas=4, gpus=2, minimum=3)
+        declared = clique_set("zone", cliques, scaling_group("workers", "router, server", "rack"))
+        submitted, _ = _submitted(declare(repository, operator(), declared))
+        (gang,) = gangs_of_set(submitted.set)
+        (replica,) = gang.below(gang)
+        assert (replica.pods, replica.minimum, replica.gpus) == (gang.pods, gang.minimum, gang.gpus) == (5, 4, 8)
+
     def test_a_member_needs_its_minimum(self, repository: Path) -> None:
         cliques = clique("all", replicas=3) + clique("some", replicas=3, minimum=2)
         found = rendered(declare(repository, clique_set(None, cliques)))
@@ -139,6 +147,13 @@ class TestConstraints:
     def test_cliques_of_a_group_without_constraint_stand_alone(self, repository: Path) -> None:
         found = rendered(declare(repository, operator(), clique_set("zone", "", WORKERS)))
         assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+
+    def test_a_group_that_only_names_a_topology_is_not_constrained(self, repository: Path) -> None:
+        group = scaling_group("workers", "server", "{topologyName: racks}", replicas=2)
+        declared = clique_set("{topologyName: racks, pack: {required: zone}}", "", group)
+        found = rendered(declare(repository, topology(), declared))
+        assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+        assert found["PodGang chat-0-workers-0"]["spec"]["topologyConstraint"] == packed("zone")
 
     def test_required_and_preferred(self, repository: Path) -> None:
         declared = clique_set("{topologyName: racks, pack: {required: zone, preferred: rack}}")
