@@ -9,7 +9,16 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.workloads import LEVELS, Object, declare, deployment, pytorch_job, segments, stateful_set
+from tests.support.workloads import (
+    LEVELS,
+    Object,
+    declare,
+    deployment,
+    leader_worker_set,
+    pytorch_job,
+    segments,
+    stateful_set,
+)
 
 GANG = {"kubectl-tas/gang": "g1"}
 LOW = {"kubectl-tas/priority": "LOW"}
@@ -104,6 +113,13 @@ def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: in
     assert (waits in messages, "over-quota" in messages) == (True, False)
     never = f"over-quota: a gang of {needed} > {needed - 1} GPUs, the quota of team, can never be scheduled"
     assert never in " ".join(found(repository, needed - 1, job, version=version))
+
+
+def test_each_group_of_a_leader_worker_set_starts_by_itself(repository: Path) -> None:
+    groups = leader_worker_set("serve", size=2, annotations={})
+    (message,) = found(repository, 3, groups)
+    text = "4 asked > 3 GPUs, the quota of team: not all of it runs at once, the rest stays Pending"
+    assert message == f"quota-shared: {text}"
 
 
 def test_a_deployment_without_replicas_asks_for_nothing(repository: Path) -> None:
