@@ -58,6 +58,12 @@ def test_a_gang_that_fits_alone_waits_as_one(repository: Path) -> None:
     assert sorted(found(repository, 20, *gang(8), pytorch_job("other", workers=14))) == expected
 
 
+def test_a_gang_with_an_elastic_member_runs_in_part(repository: Path) -> None:
+    members = [pytorch_job("actor", GANG, workers=3, minimum=2), deployment("reward", GANG)]
+    text = '6 asked by the gang "g1" > 5 GPUs, the quota of team: not all of it runs at once, the rest stays Pending'
+    assert found(repository, 5, *members) == [f"quota-shared: {text}"] * 2
+
+
 def test_a_gang_over_what_subpools_leave(repository: Path) -> None:
     write(repository, {"subpools/a.yaml": subpool("a", 90)})
     text = 'over-shared-quota: the gang "g1" asks 20 > 10 GPUs that the subpools leave to pool team'

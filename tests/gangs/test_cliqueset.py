@@ -336,6 +336,11 @@ class TestVersions:
 
 
 class TestGpus:
+    @pytest.mark.parametrize(("replicas", "is_one_gang"), [(1, True), (2, False)])
+    def test_each_replica_starts_by_itself(self, repository: Path, replicas: int, is_one_gang: bool) -> None:
+        _, request = _submitted(declare(repository, clique_set(replicas=replicas)))
+        assert request.is_one_gang == is_one_gang
+
     def test_cliques_times_replicas_scaling_groups_included(self, repository: Path) -> None:
         cliques = clique("a", replicas=2, gpus=3) + clique("b", replicas=1, gpus=5) + clique("c", replicas=4, gpus=1)
         group = scaling_group("g", "a, b", replicas=7, minimum=2)
