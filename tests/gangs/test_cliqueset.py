@@ -17,7 +17,7 @@ from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import resolve
-from tests.support.cli import kubectl_tas, write
+from tests.support.cli import kubectl_tas, pool, write
 from tests.support.grove import (
     KEYS,
     binding,
@@ -31,6 +31,7 @@ from tests.support.grove import (
     topology,
     workflow,
 )
+from tests.support.workloads import template, workload
 
 WORKERS = scaling_group("workers", "server", replicas=3, minimum=1)
 
@@ -243,6 +244,15 @@ class TestTopologies:
         assert metadata["annotations"]["kai.scheduler/topology"] == "by-hand"
         assert found["PodGroup pg-sweep"]["spec"]["topologyConstraint"] == required("rack", "by-hand")
 
+    def test_what_a_pool_is_bound_to_is_called_by_the_pools_own_domains(self, repository: Path) -> None:
+        """Another cluster topology has the name that the pool's is bound to, and other words for its levels."""
+        asked = {"kai.scheduler/topology": "by-hand", "kai.scheduler/topology-required-placement": "rack"}
+        sweep = workload("batch/v1", "Job", "sweep", None, {"template": template(annotations=asked)})
+        other = topology("by-hand").replace("domain: rack", "domain: block")
+        root = declare(repository, topology(spec=binding()), other, yaml.safe_dump(sweep))
+        write(root, {"pools/team.yaml": pool(spec="  topology: racks\n")})
+        assert rendered(root)["PodGroup pg-sweep"]["spec"]["topologyConstraint"] == required("rack", "by-hand")
+
     @pytest.mark.parametrize(
         ("named", "level", "found"),
         [
@@ -415,6 +425,12 @@ class TestExplain:
         shown = self.explain(declare(repository, clique_set("zone")), "PodCliqueSet/chat")
         assert "Topology:      grove-topology\n" in shown
         assert "PodGang chat-0: 1 pod, required in one zone (zone)\n" in shown
+
+    def test_too_many_cliques_of_one_gang_are_not_shown(self, repository: Path) -> None:
+        many = scaling_group("workers", "server", replicas=1001, minimum=1001)
+        shown = self.explain(declare(repository, clique_set(None, "", many), guarantee=2000), "chat")
+        assert "Gangs:         1: 1 base and 0 scaled; more than 1000 gangs or cliques are not shown\n" in shown
+        assert "PodGang" not in shown
 
     def test_too_many_gangs_are_counted(self, repository: Path) -> None:
         shown = self.explain(declare(repository, clique_set(replicas=100_000)), "chat")
