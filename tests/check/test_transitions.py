@@ -324,6 +324,12 @@ class TestChangedConstraints:
         two_clusters(root, topology(), *sets("zone"))
         assert rules(root, "--base", "HEAD") == ["set-constraint-changed"]
 
+    def test_a_set_that_is_gone_from_one_of_two_clusters(self, repository: Path) -> None:
+        """What stays in the other one asks for what it asked for."""
+        stays, goes = (clique_set(asked, named="racks", labels=of(x)) for asked, x in (("rack", "a"), ("zone", "b")))
+        commit(two_clusters(repository, topology(), stays, goes))
+        assert rules(two_clusters(repository, topology(), stays), "--base", "HEAD") == []
+
     def test_replicas_may_change(self, repository: Path) -> None:
         root = declare(repository, operator(), clique_set("zone"))
         commit(root)
