@@ -70,6 +70,7 @@ def test_low_members_are_in_no_number(repository: Path) -> None:
     gang(repository, labels=LOW)
     (found,) = answers(repository, "workflows/c.yaml", "--used", "6")
     assert (found["inQuota"], found["overQuota"]) == (4, 5)
+    assert found["message"] == '4 GPUs in quota, 5 over quota, asked by the gang "g1", preemptible'
 
 
 def test_the_whole_gang_must_fit_whatever_is_used(repository: Path) -> None:

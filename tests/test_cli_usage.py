@@ -239,6 +239,22 @@ class TestDrift:
                 ]
             )
 
+    def test_what_the_operator_left_behind(self, repository: Path, tmp_path: Path) -> None:
+        """The default topology counts as declared elsewhere, unless the operator's configuration is here."""
+        file = state(tmp_path, live_topology("grove-topology"))
+        found = findings(declare(repository, topology()), "--cluster-state", file)
+        assert found == [("topology-undeployed", 'the cluster topology "racks" is not in the cluster')]
+        root = declare(repository, operator(enabled=False))
+        result = kubectl_tas("validate", "-C", root, "--cluster-state", file)
+        assert 'the cluster topology "grove-topology" is in the cluster, but not in this repository' in result.out
+        assert "Grove's operator deletes it when it starts with topologyAwareScheduling disabled." in result.out
+
+    def test_without_sets_no_topology_is_needed(self, repository: Path, tmp_path: Path) -> None:
+        file = state(tmp_path, live_set(namespace="elsewhere"))
+        arguments = ("topology", "usage", "--check", "-C", declare(repository), "--cluster-state", file)
+        assert kubectl_tas(*arguments).code == 3
+        assert kubectl_tas(*arguments, "--namespace", "default").code == 0
+
     def test_a_file_without_topologies_says_nothing_of_them(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology("racks"), clique_set("rack", named="racks"))
         assert rules(root, "--cluster-state", state(tmp_path, live_set())) == []

@@ -45,3 +45,11 @@ def test_the_leader_by_its_index(repository: Path, index: int, replica_type: str
     write(repository, {**FILES, "workflows/w.yaml": leader_worker(9, SEGMENTS)})
     out = kubectl_tas("workflow", "explain", "serve", "--pod-index", index, "-C", repository).out
     assert f"pod {index} of {replica_type} is in segment segment-0, pods 0 to " in out
+
+
+def test_a_leader_of_the_workers_template_is_in_one_segment(repository: Path) -> None:
+    lines = leader_worker(9, SEGMENTS).splitlines(keepends=True)
+    alike = "".join(line for line in lines if "leaderTemplate" not in line)
+    write(repository, {**FILES, "workflows/w.yaml": alike})
+    out = kubectl_tas("workflow", "explain", "serve", "--pod-index", 0, "-C", repository).out
+    assert out.count("pod 0 of") == 1

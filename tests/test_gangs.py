@@ -141,6 +141,15 @@ def clusters(version: str = VERSION) -> str:
     return yaml.safe_dump({"apiVersion": "tas/v1alpha1", "kind": "Config", "spec": {"backends": backends}})
 
 
+def test_an_owned_job_of_one_replica_type_needs_no_subgroup(repository: Path) -> None:
+    job = pytorch_job("p", OWNED)
+    del job["spec"]["pytorchReplicaSpecs"]["Master"]
+    objects = rendered(repository, job)
+    (group,) = (item for item in objects if item["kind"] == "PodGroup")
+    assert (group["spec"]["minMember"], group["spec"].get("subGroups")) == (2, None)
+    assert labelled(objects) == set()
+
+
 def test_one_name_of_a_gang_in_two_clusters(repository: Path) -> None:
     files = {f"pools/{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in "ab"}
     for name in "ab":

@@ -18,7 +18,7 @@ from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, case_input
 from tests.support.rendered import render_copy
-from tests.support.workloads import LEVELS
+from tests.support.workloads import LEVELS, declare, leader_worker_set, segments
 
 PUBLISHED = {
     "elastic-imagenet.yaml": "pytorchjob-elastic-imagenet.yaml",
@@ -127,6 +127,14 @@ def test_explain_as_data(tmp_path: Path) -> None:
     (group,) = found["podGroups"]
     assert group["required"]["key"] == "zone"
     assert [part["indices"] for part in group["children"][0]["children"]] == [[0, 3], [4, 7], [8, 11], [12, 15]]
+
+
+def test_explain_counts_the_gpus_of_a_segment_with_its_leader(repository: Path) -> None:
+    declare(repository, leader_worker_set("serve", size=5, annotations=segments(2)))
+    found = json.loads(kubectl_tas("workflow", "explain", "serve", "-o", "json", "-C", repository).out)
+    (group,) = found["podGroups"]
+    parts = [(part["name"], part["pods"], part["gpus"]) for part in group["children"]]
+    assert parts == [("segment-0", 3, 3), ("segment-1", 2, 2)]
 
 
 def test_explain_a_gang(tmp_path: Path) -> None:

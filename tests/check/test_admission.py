@@ -9,7 +9,16 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.workloads import LEVELS, Object, declare, deployment, pytorch_job, segments, stateful_set
+from tests.support.workloads import (
+    LEVELS,
+    Object,
+    declare,
+    deployment,
+    leader_worker_set,
+    pytorch_job,
+    segments,
+    stateful_set,
+)
 
 GANG = {"kubectl-tas/gang": "g1"}
 LOW = {"kubectl-tas/priority": "LOW"}
@@ -47,6 +56,12 @@ def test_a_gang_that_fits_alone_waits_as_one(repository: Path) -> None:
     other = "20 of others + 15 asked = 35 > 20 GPUs, the quota of team: it stays Pending"
     expected = sorted([*[f"quota-shared: {waits}"] * 3, f"quota-shared: {other}"])
     assert sorted(found(repository, 20, *gang(8), pytorch_job("other", workers=14))) == expected
+
+
+def test_a_gang_with_an_elastic_member_runs_in_part(repository: Path) -> None:
+    members = [pytorch_job("actor", GANG, workers=3, minimum=2), deployment("reward", GANG)]
+    text = '6 asked by the gang "g1" > 5 GPUs, the quota of team: not all of it runs at once, the rest stays Pending'
+    assert found(repository, 5, *members) == [f"quota-shared: {text}"] * 2
 
 
 def test_a_gang_over_what_subpools_leave(repository: Path) -> None:
@@ -93,6 +108,28 @@ def test_mandatory_segments_start_whole(
         text for text in messages if text.startswith(expected)
     ]
     assert any(text.startswith(expected) for text in messages)
+
+
+@pytest.mark.parametrize(("version", "needed"), [("0.9", 1), ("0.10", 2), ("0.13", 2), ("0.15", 1)])
+def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: int) -> None:
+    """The master alone is needed. Releases with a tree of SubGroups that cannot say 0 wait for a worker too."""
+    job = pytorch_job("elastic", workers=2, minimum=1)
+    waits = f"quota-shared: 3 asked > {needed} GPUs, the quota of team: not all of it runs at once"
+    messages = " ".join(found(repository, needed, job, version=version))
+    assert (waits in messages, "over-quota" in messages) == (True, False)
+    never = f"over-quota: a gang of {needed} > {needed - 1} GPUs, the quota of team, can never be scheduled"
+    assert never in " ".join(found(repository, needed - 1, job, version=version))
+
+
+def test_each_group_of_a_leader_worker_set_starts_by_itself(repository: Path) -> None:
+    groups = leader_worker_set("serve", size=2, annotations={})
+    (message,) = found(repository, 3, groups)
+    text = "4 asked > 3 GPUs, the quota of team: not all of it runs at once, the rest stays Pending"
+    assert message == f"quota-shared: {text}"
+
+
+def test_a_deployment_without_replicas_asks_for_nothing(repository: Path) -> None:
+    assert found(repository, 4, deployment("idle", replicas=0, gpus=8)) == []
 
 
 def test_segments_that_this_kind_does_not_get_do_not_count(repository: Path) -> None:

@@ -244,6 +244,11 @@ class TestRule3TopologyReference:
         assert "rule 3" in message
         assert rules(declare(repository, operator(enabled=True), declared)) == []
 
+    def test_a_topology_that_is_not_there_is_no_second_error(self, repository: Path) -> None:
+        declared = clique_set("rack", named="elsewhere")
+        assert set(rules(declare(repository, operator(enabled=False), declared))) == {"tas-disabled"}
+        assert rules(declare(repository, operator(), declared)) == ["set-topology-unknown"]
+
     def test_a_set_without_constraints_needs_nothing(self, repository: Path) -> None:
         assert rules(declare(repository, operator(enabled=False), clique_set())) == []
 

@@ -191,6 +191,12 @@ class TestChangedLevels:
         file = state(tmp_path, queue(running))
         assert rules(repository, "--base", "HEAD", "--cluster-state", file) == found
 
+    def test_work_in_a_queue_that_says_nothing_counts(self, repository: Path, tmp_path: Path) -> None:
+        commit(in_pool(repository, topology(), WORKFLOW))
+        in_pool(repository, topology("racks", "zone host"), WORKFLOW)
+        file = state(tmp_path, {**queue(0), "status": None})
+        assert rules(repository, "--base", "HEAD", "--cluster-state", file) == ["topology-levels-changed"]
+
     @pytest.mark.parametrize(("pods", "found"), [(0, []), (3, ["topology-levels-changed"])])
     def test_while_nothing_is_scheduled(self, repository: Path, tmp_path: Path, pods: int, found: list[str]) -> None:
         root = declare(repository, topology(), clique_set("rack", named="racks"))
@@ -324,6 +330,12 @@ class TestChangedConstraints:
         two_clusters(root, topology(), *sets("zone"))
         assert rules(root, "--base", "HEAD") == ["set-constraint-changed"]
 
+    def test_a_set_that_is_gone_from_one_of_two_clusters(self, repository: Path) -> None:
+        """What stays in the other one asks for what it asked for."""
+        stays, goes = (clique_set(asked, named="racks", labels=of(x)) for asked, x in (("rack", "a"), ("zone", "b")))
+        commit(two_clusters(repository, topology(), stays, goes))
+        assert rules(two_clusters(repository, topology(), stays), "--base", "HEAD") == []
+
     def test_replicas_may_change(self, repository: Path) -> None:
         root = declare(repository, operator(), clique_set("zone"))
         commit(root)
@@ -362,6 +374,13 @@ class TestChangedReferences:
         arguments = ["--base", "HEAD", *(["--cluster-state", file] if file else [])]
         assert set(rules(root, *arguments)) == found
         assert kubectl_tas("validate", "-C", root, *arguments).code == code
+
+    @pytest.mark.parametrize(("pods", "found"), [(0, []), (1, ["set-reference-locked"])])
+    def test_its_pods_are_enough_to_know(self, repository: Path, tmp_path: Path, pods: int, found: list[str]) -> None:
+        root = declare(repository, topology(), topology("other"), clique_set("rack", named="racks"))
+        commit(root)
+        declare(root, topology(), topology("other"), clique_set("rack", named="other"))
+        assert rules(root, "--base", "HEAD", "--cluster-state", state(tmp_path, live_clique(pods))) == found
 
     def test_several_clusters_leave_it_open(self, repository: Path, tmp_path: Path) -> None:
         def sets(named: str) -> list[str]:
@@ -451,6 +470,11 @@ class TestSubpools:
         file.write_text(json.dumps({"items": [own]}))
         found = rules(repository, "--base", "HEAD", "--cluster-state", file)
         assert found == (["subpool-state-changed"] if running else [])
+
+    def test_what_runs_in_one_that_was_archived_before_is_no_change(self, repository: Path, tmp_path: Path) -> None:
+        commit(write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 10, state="ARCHIVED")}))
+        file = state(tmp_path, {**queue(4), "metadata": {"name": "osmo-pool-default-team--a"}})
+        assert rules(repository, "--base", "HEAD", "--cluster-state", file) == []
 
 
 @pytest.mark.parametrize("path", ["workflows/0.yaml", "tas.yaml"])

@@ -17,7 +17,7 @@ from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import resolve
-from tests.support.cli import kubectl_tas, write
+from tests.support.cli import kubectl_tas, pool, write
 from tests.support.grove import (
     KEYS,
     binding,
@@ -31,6 +31,7 @@ from tests.support.grove import (
     topology,
     workflow,
 )
+from tests.support.workloads import template, workload
 
 WORKERS = scaling_group("workers", "server", replicas=3, minimum=1)
 
@@ -81,6 +82,14 @@ class TestGangs:
 
     def test_no_replicas_make_no_gang(self, repository: Path) -> None:
         assert not any("PodG" in name for name in rendered(declare(repository, clique_set(replicas=0))))
+
+    def test_a_replica_of_a_group_needs_what_its_cliques_need(self, repository: Path) -> None:
+        cliques = clique("router") + clique("server", replicas=4, gpus=2, minimum=3)
+        declared = clique_set("zone", cliques, scaling_group("workers", "router, server", "rack"))
+        submitted, _ = _submitted(declare(repository, operator(), declared))
+        (gang,) = gangs_of_set(submitted.set)
+        (replica,) = gang.below(gang)
+        assert (replica.pods, replica.minimum, replica.gpus) == (gang.pods, gang.minimum, gang.gpus) == (5, 4, 8)
 
     def test_a_member_needs_its_minimum(self, repository: Path) -> None:
         cliques = clique("all", replicas=3) + clique("some", replicas=3, minimum=2)
@@ -139,6 +148,13 @@ class TestConstraints:
     def test_cliques_of_a_group_without_constraint_stand_alone(self, repository: Path) -> None:
         found = rendered(declare(repository, operator(), clique_set("zone", "", WORKERS)))
         assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+
+    def test_a_group_that_only_names_a_topology_is_not_constrained(self, repository: Path) -> None:
+        group = scaling_group("workers", "server", "{topologyName: racks}", replicas=2)
+        declared = clique_set("{topologyName: racks, pack: {required: zone}}", "", group)
+        found = rendered(declare(repository, topology(), declared))
+        assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+        assert found["PodGang chat-0-workers-0"]["spec"]["topologyConstraint"] == packed("zone")
 
     def test_required_and_preferred(self, repository: Path) -> None:
         declared = clique_set("{topologyName: racks, pack: {required: zone, preferred: rack}}")
@@ -227,6 +243,15 @@ class TestTopologies:
         metadata = sweep["spec"]["template"]["metadata"] if on_template else sweep["metadata"]
         assert metadata["annotations"]["kai.scheduler/topology"] == "by-hand"
         assert found["PodGroup pg-sweep"]["spec"]["topologyConstraint"] == required("rack", "by-hand")
+
+    def test_what_a_pool_is_bound_to_is_called_by_the_pools_own_domains(self, repository: Path) -> None:
+        """Another cluster topology has the name that the pool's is bound to, and other words for its levels."""
+        asked = {"kai.scheduler/topology": "by-hand", "kai.scheduler/topology-required-placement": "rack"}
+        sweep = workload("batch/v1", "Job", "sweep", None, {"template": template(annotations=asked)})
+        other = topology("by-hand").replace("domain: rack", "domain: block")
+        root = declare(repository, topology(spec=binding()), other, yaml.safe_dump(sweep))
+        write(root, {"pools/team.yaml": pool(spec="  topology: racks\n")})
+        assert rendered(root)["PodGroup pg-sweep"]["spec"]["topologyConstraint"] == required("rack", "by-hand")
 
     @pytest.mark.parametrize(
         ("named", "level", "found"),
@@ -321,6 +346,11 @@ class TestVersions:
 
 
 class TestGpus:
+    @pytest.mark.parametrize(("replicas", "is_one_gang"), [(1, True), (2, False)])
+    def test_each_replica_starts_by_itself(self, repository: Path, replicas: int, is_one_gang: bool) -> None:
+        _, request = _submitted(declare(repository, clique_set(replicas=replicas)))
+        assert request.is_one_gang == is_one_gang
+
     def test_cliques_times_replicas_scaling_groups_included(self, repository: Path) -> None:
         cliques = clique("a", replicas=2, gpus=3) + clique("b", replicas=1, gpus=5) + clique("c", replicas=4, gpus=1)
         group = scaling_group("g", "a, b", replicas=7, minimum=2)
@@ -395,6 +425,12 @@ class TestExplain:
         shown = self.explain(declare(repository, clique_set("zone")), "PodCliqueSet/chat")
         assert "Topology:      grove-topology\n" in shown
         assert "PodGang chat-0: 1 pod, required in one zone (zone)\n" in shown
+
+    def test_too_many_cliques_of_one_gang_are_not_shown(self, repository: Path) -> None:
+        many = scaling_group("workers", "server", replicas=1001, minimum=1001)
+        shown = self.explain(declare(repository, clique_set(None, "", many), guarantee=2000), "chat")
+        assert "Gangs:         1: 1 base and 0 scaled; more than 1000 gangs or cliques are not shown\n" in shown
+        assert "PodGang" not in shown
 
     def test_too_many_gangs_are_counted(self, repository: Path) -> None:
         shown = self.explain(declare(repository, clique_set(replicas=100_000)), "chat")

@@ -1,0 +1,20 @@
+"""The gang of several workloads: what its parts come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kubectl_tas.gangs.workload import gang_of
+from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.source import FolderSource
+from kubectl_tas.resolve.fleet import resolve
+from tests.support.workloads import declare, deployment, pytorch_job
+
+GANG = {"kubectl-tas/gang": "g1"}
+
+
+def test_a_shared_gang_needs_what_its_members_need(repository: Path) -> None:
+    declare(repository, pytorch_job("elastic", GANG, workers=4, gpus=2, minimum=3), deployment("reward", GANG))
+    fleet = resolve(load_repository(FolderSource(repository)).repository)
+    (gang,) = {gang_of(fleet, item) for item in fleet.workloads}
+    assert (gang.name, gang.pods, gang.minimum, gang.gpus) == ("g1", 7, 5, 12)
