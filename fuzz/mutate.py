@@ -190,9 +190,20 @@ def smaller(case: mutations.Case, failure: Failure, commands: Commands, board: B
 
 
 def fuzz(options: argparse.Namespace) -> Totals:
-    """Runs all cases. Prints how far it is, and what it finds, to stderr."""
+    """Runs all cases, or those until somebody interrupts. Prints how far it is, and what it finds, to stderr."""
     totals = Totals()
     workers = [Worker(options, job, options.start + job) for job in range(options.jobs)]
+    try:
+        watch(options, workers, totals)
+    except KeyboardInterrupt:
+        for worker in workers:
+            totals.outcomes.update(dict(zip(oracle.OUTCOMES, worker.board.outcomes, strict=True)))
+            worker.process.kill()
+    return totals
+
+
+def watch(options: argparse.Namespace, workers: list[Worker], totals: Totals) -> None:
+    """Until all cases are done: takes what workers find, and puts a new one in place of one that hangs or has died."""
     begun = told = time.monotonic()
     while workers:
         for worker in list(workers):
@@ -219,7 +230,6 @@ def fuzz(options: argparse.Namespace) -> Totals:
             rate = finished / (told - begun)
             print(f"{finished:,} of {options.inputs:,}, {rate:.0f} a second", file=sys.stderr, flush=True)
         time.sleep(0.05)
-    return totals
 
 
 def receive(worker: Worker, totals: Totals) -> bool:
