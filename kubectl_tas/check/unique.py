@@ -18,7 +18,7 @@ from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import resource_paths
+from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, resource_paths
 
 NAME_DUPLICATE = Rule(
     "name-duplicate",
@@ -166,15 +166,14 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         item = _Named(pod_group.declared.spec.metadata.name, pod_group.declared)
         where = (pod_group.backend.name, pod_group.namespace)
         yield ("PodGroup", *where, item.name), id(pod_group.declared), item
-    for workflow in fleet.workflows:
+    for workflow, group in _groups_that_could_meet(fleet):
         where = (workflow.pool.backend.name, workflow.pool.backend.namespace)
-        for group in workflow.groups:
-            gang = gang_of_group(fleet, workflow, group)
-            item = _Named(gang.name, workflow.declared, (*group.path, "name"))
-            yield ("PodGroup", *where, gang.name), (workflow.name, group.name), item
-            for task in group.tasks:
-                item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
-                yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
+        gang = gang_of_group(fleet, workflow, group)
+        item = _Named(gang.name, workflow.declared, (*group.path, "name"))
+        yield ("PodGroup", *where, gang.name), (workflow.name, group.name), item
+        for task in group.tasks:
+            item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
+            yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
     for clique_set in (item for item in fleet.pod_clique_sets if item.backend and item.is_previewed):
         for name in clique_set.gang_names:
             where = (clique_set.backend.name if clique_set.backend else "", clique_set.namespace)
@@ -186,6 +185,25 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
             item = _Named(pod_group_name(workload), workload.declared)
             yield ("PodGroup", *where, item.name), source, item
+
+
+def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, FleetGroup]]:
+    """The groups whose gangs could be called like another one's, or their pods: the name of a gang is that of its
+    workflow and its group, then a hash. Making all gangs would take as long as reading the files.
+    """
+    every = [
+        (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
+    ]
+    if fleet.pod_groups or any(item.is_owned for item in fleet.workloads):
+        yield from ((workflow, group) for _, workflow, group in every)
+        return
+    every.sort(key=lambda item: item[0])
+    last = ""
+    for index, (stem, workflow, group) in enumerate(every):
+        following = every[index + 1][0] if index + 1 < len(every) else ""
+        if (stem.startswith(last) and last) or following.startswith(stem) or len(stem) + names.HASH > names.MAX_LABEL:
+            yield workflow, group
+        last = last if last and stem.startswith(last) else stem
 
 
 def _sub_groups(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:

@@ -13,6 +13,8 @@ MAX_NAME = 253
 """Characters in the name of a Kubernetes object."""
 MAX_FILE = 255
 """Characters in the name of a file."""
+HASH = 8
+"""Characters of a digest."""
 SEPARATOR = "--"
 """Stands between a pool and its subpool, and so in no other name."""
 SHARED = "shared"
@@ -32,7 +34,7 @@ def fold(name: str) -> str:
 
 def digest(text: str) -> str:
     """8 hex digits of the SHA-256 of ``text``."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(text.encode()).hexdigest()[:HASH]
 
 
 def shorten(name: str, limit: int = MAX_LABEL) -> str:

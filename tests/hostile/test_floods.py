@@ -225,7 +225,7 @@ def worker_group(number: int) -> str:
     return f"    - {{groupName: g{number}, replicas: 1, minReplicas: 1, maxReplicas: 1, template: {template()}}}\n"
 
 
-MANY = {
+TEMPLATES = {
     "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n" + "".join(map(replicated, range(400))),
     "RayJob": f"{root('RayJob', 'tune')}spec:\n  rayClusterSpec:\n    headGroupSpec: {{template: {template()}}}\n"
     "    workerGroupSpecs:\n" + "".join(map(worker_group, range(600))),
@@ -234,9 +234,9 @@ MANY = {
 """Objects with many pod templates, to each of which lines are added."""
 
 
-@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("name", TEMPLATES)
 def test_many_templates(name: str, limited: Path) -> None:
-    write(limited, {"workflows/w.yaml": MANY[name]})
+    write(limited, {"workflows/w.yaml": TEMPLATES[name]})
     assert measured(limited, "validate").returncode == 0
     assert measured(limited, "render").returncode == 0
 
