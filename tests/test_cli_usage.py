@@ -225,6 +225,14 @@ class TestDrift:
         assert rules(root) == []
         assert sorted(rules(root, "--cluster-state", file)) == ["set-levels-unavailable", "topology-drift"]
 
+    def test_a_set_of_two_clusters_has_no_one_place(self, repository: Path, tmp_path: Path) -> None:
+        file = state(tmp_path, live_topology("racks", "zone host"), live_set())
+        sets = [clique_set("zone", named="racks", labels=of(x)) for x in "ab"]
+        for declared, place in ((sets[:1], "workflows/1.yaml:4:9: "), (sets, "")):
+            root = two_clusters(repository, topology("racks", "zone host"), *declared)
+            result = kubectl_tas("validate", "-C", root, "--cluster-state", file)
+            assert result.out.startswith(f"{place}warning: TopologyLevelsUnavailable is True for the set default/chat")
+
     def test_validate_tells_what_is_on_one_side_only(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology("racks"))
         assert rules(root, "--cluster-state", state(tmp_path, live_topology())) == []

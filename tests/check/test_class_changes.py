@@ -76,6 +76,14 @@ def test_config_that_cannot_be_read(repository: Path) -> None:
     assert RULE not in str(found(repository, swapped, broken))
 
 
+def test_another_file_that_cannot_be_read(repository: Path) -> None:
+    """What the Config says is known all the same."""
+    write(repository, {"workflows/w.yaml": "workflow: {}\n"})
+    said = str(found(repository, config(HIGH="a", NORMAL="b"), config(HIGH="b", NORMAL="a")))
+    assert RULE in said
+    assert "[base-unread]" in said
+
+
 def test_nothing_was_declared(repository: Path) -> None:
     """Then no PriorityClass was made."""
     write(repository, {"tas.yaml": config(HIGH="a", NORMAL="b")})

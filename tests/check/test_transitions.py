@@ -182,12 +182,13 @@ class TestChangedLevels:
         assert len(found) == (1 if is_wrong and user else 0)
         assert all(text.endswith(f"but it is used by {user}") for text in found)
 
+    @pytest.mark.parametrize("work", [WORKFLOW, JOB, POD_GROUP], ids=["workflow", "workload", "PodGroup"])
     @pytest.mark.parametrize(("running", "found"), [(0, []), (8, ["topology-levels-changed"])])
     def test_work_in_an_idle_queue_does_not_count(
-        self, repository: Path, tmp_path: Path, running: int, found: list[str]
+        self, repository: Path, tmp_path: Path, work: str, running: int, found: list[str]
     ) -> None:
-        commit(in_pool(repository, topology(), WORKFLOW))
-        in_pool(repository, topology("racks", "zone host"), WORKFLOW)
+        commit(in_pool(repository, topology(), work))
+        in_pool(repository, topology("racks", "zone host"), work)
         file = state(tmp_path, queue(running))
         assert rules(repository, "--base", "HEAD", "--cluster-state", file) == found
 
@@ -393,6 +394,20 @@ class TestChangedReferences:
         result = kubectl_tas("validate", "-C", root, "--base", "HEAD", "--cluster-state", file)
         assert result.out.count("[set-reference-changed]") == 2
         assert "This repository is for several clusters; nothing tells which one was read." in result.out
+        unasked = kubectl_tas("validate", "-C", root, "--base", "HEAD").out
+        assert "This repository is for several clusters" not in unasked
+        assert unasked.count("Pass --cluster-state, or --context, to have it checked") == 2
+
+    @pytest.mark.parametrize("pods", [0, 2])
+    def test_a_set_of_two_clusters_may_be_the_other_one(self, repository: Path, tmp_path: Path, pods: int) -> None:
+        def sets(named: str) -> list[str]:
+            return [clique_set("rack", named=named, labels=of(x)) for x in "ab"]
+
+        root = two_clusters(repository, topology(), topology("other"), *sets("racks"))
+        commit(root)
+        two_clusters(root, topology(), topology("other"), *sets("other"))
+        file = state(tmp_path, live_topology(), live_topology("other"), live_set(), live_clique(pods))
+        assert rules(root, "--base", "HEAD", "--cluster-state", file) == ["set-reference-changed"] * 2
 
 
 LEGAL = {
