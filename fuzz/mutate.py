@@ -127,6 +127,7 @@ class Worker:
 
 def work(options: argparse.Namespace, start: int, board: Board, pipe: Connection, folder: Path) -> None:
     """The body of a worker: sends a Found for every failure, and None when it is done."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who interrupts speaks to the one that counts
     trace = (folder / "trace").open("w")
     faulthandler.register(signal.SIGUSR1, file=trace, all_threads=False)
     os.environ.update(KUBECTL_TAS_DEBUG="1", KUBECTL_PATH="/bin/false", NO_COLOR="1")

@@ -1,4 +1,4 @@
-"""What a folder that the settings name may be: by its spelling, and by what it really is once links are followed."""
+"""What a folder or file named from outside may be: by its spelling, and by what it is once links are followed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.errors import TasError
@@ -168,15 +167,3 @@ def read_plain(path: str, most: int, *, hint: str) -> bytes:
         shown = math.ceil(size / MEBIBYTE * 10) / 10
         raise TasError(f"cannot read {path}: it has {shown:g} MiB; at most {most / MEBIBYTE:g} are read", hint=hint)
     return content
-
-
-@cache
-def resource_root() -> Path:
-    """The folder that holds ``schemas/`` and ``templates/``."""
-    package = Path(__file__).resolve().parent
-    return package if (package / "schemas").is_dir() else package.parent
-
-
-def read_resource(name: str) -> str:
-    """The text of a packed file, such as ``schemas/pool.json``. Raises OSError where there is none."""
-    return (resource_root() / name).read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import say
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import resource_root
+from kubectl_tas.resources import resource_root
 
 
 @click.command()

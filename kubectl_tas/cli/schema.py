@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kubectl_tas.cli.terminal import hand_over, show
-from kubectl_tas.folders import read_resource, resource_root
+from kubectl_tas.resources import read_resource, resource_root
 
 
 def _names(start: str = "") -> list[str]:

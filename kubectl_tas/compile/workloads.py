@@ -8,7 +8,7 @@ from typing import Any
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.demands import Demand, changes, demands
 from kubectl_tas.load.alike import reads_alike
-from kubectl_tas.load.splice import FIRST, Entry, with_values
+from kubectl_tas.load.splice import FIRST, Entry, with_values, without_aliases
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import Metadata
@@ -76,7 +76,7 @@ def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
 
 def _merged(data: Any, entries: Sequence[Entry]) -> Any:
     """The data with the entries in it."""
-    merged = _copy(data)
+    merged = without_aliases(data)
     for path, value, after in entries:
         target = merged
         for step in path[:-1]:
@@ -85,13 +85,6 @@ def _merged(data: Any, entries: Sequence[Entry]) -> Any:
             target = target[step]
         _put(target, path[-1], value, after)
     return merged
-
-
-def _copy(data: Any) -> Any:
-    """A copy in which an alias shares nothing with its anchor."""
-    if isinstance(data, dict):
-        return {key: _copy(value) for key, value in data.items()}
-    return [_copy(item) for item in data] if isinstance(data, list) else data
 
 
 def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | None) -> None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MAX_DEPTH, is_below, too_deep
+from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, too_deep
 from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
@@ -68,7 +68,7 @@ def _open(root: Path, revision: str, folder: Path) -> Revision:
         raise TasError(f"{root} is in no git repository that can be read: no folder above it has an entry .git")
     top = trees[0].top
     prefix = "" if root == top else root.relative_to(top).as_posix()
-    if prefix.split("/")[0] == ".git":
+    if is_git(prefix.split("/")[0]):
         raise TasError(f"{root} is in no git repository that can be read: it is a part of one")
     git = inner = Git(trees[0], _below(folder, "0"))
     commit = git.commit(revision)
@@ -301,6 +301,6 @@ def _folders(entries: Collection[str]) -> set[str]:
             folders.add(rest)
             rest, _, name = rest.rpartition("/")
             names.append(name)
-        if any(name in ("", ".", "..") or name.lower() == ".git" for name in names) or path.startswith("/"):
+        if any(name in ("", ".", "..") or is_git(name) for name in names) or path.startswith("/"):
             raise TasError(f"cannot check out {path!a}: a name that git does not allow")
     return folders

@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.folders import read_resource
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
+from kubectl_tas.resources import read_resource
 from kubectl_tas.words import did_you_mean
 
 UNKNOWN_FIELD = Rule(

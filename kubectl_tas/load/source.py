@@ -125,7 +125,7 @@ class FolderSource:
         and where a file vanishes after it was listed: what is missing then is not gone.
         """
         found: dict[str, RawFile] = {}
-        if not _is_said(exclude, folders):
+        if not _is_refused_as_written(exclude, folders):
             self._real_output = os.path.join(self._real_root, real_output(self.root, exclude, folders))  # noqa: PTH118
         for folder in folders:
             base = Path(folder).as_posix()
@@ -212,7 +212,7 @@ class FolderSource:
         return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
 
 
-def _is_said(output: str, folders: Sequence[str]) -> bool:
+def _is_refused_as_written(output: str, folders: Sequence[str]) -> bool:
     """Whether the spelling alone tells that an output folder cannot be one: that is a finding, with its place."""
     contains = any(f"{folder}/".startswith(f"{output}/") for folder in folders)
     return output == "." or contains or misspelled(output) is not None

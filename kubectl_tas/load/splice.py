@@ -7,7 +7,6 @@ edit is refused.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -309,7 +308,7 @@ def _entry_before(node: Any, after: str | None) -> tuple[Any, Any]:
 
 def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) -> list[Any]:
     """The data of a file with ``entries`` in one document."""
-    changed: list[Any] = json.loads(json.dumps(documents))  # a copy in which an alias shares nothing with its anchor
+    changed: list[Any] = without_aliases(documents)
     for path, value, _ in entries:
         target = changed[document]
         try:
@@ -319,6 +318,13 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
         except (AttributeError, IndexError, TypeError) as error:
             raise _refusal(path) from error
     return changed
+
+
+def without_aliases(data: Any) -> Any:
+    """A copy in which an alias shares nothing with its anchor."""
+    if isinstance(data, dict):
+        return {key: without_aliases(value) for key, value in data.items()}
+    return [without_aliases(item) for item in data] if isinstance(data, list) else data
 
 
 def _plain(value: Value) -> Any:
