@@ -19,6 +19,17 @@ class Severity(Enum):
     INFO = "info"
 
 
+class Waiving(Enum):
+    """Who may make a rule milder, or put it off."""
+
+    NOBODY = "nobody"
+    """What it finds cannot be rendered, or would be refused by a cluster."""
+    CONFIG = "the Config"
+    """It protects others: their quotas, their work, the way in. With ``--base`` the Config of the base decides."""
+    ANYBODY = "the Config, or a comment"
+    """It protects the one who wrote what it finds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One thing that can be wrong, declared beside the code that finds it."""
@@ -30,6 +41,13 @@ class Rule:
     """One line: when the rule fires."""
     rationale: str
     """Why it matters in the cluster, and how the input is mended."""
+    protects: Waiving | None = None
+    """None: nobody may change an error, anybody what is less."""
+
+    @property
+    def waiving(self) -> Waiving:
+        """Who may change it."""
+        return self.protects or (Waiving.NOBODY if self.severity is Severity.ERROR else Waiving.ANYBODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,10 @@ class Diagnostic:
     location: Location | None
     related: tuple[Related, ...] = ()
     hint: str = ""
+    level: Severity | None = None
+    """How bad the Config calls it; None: as its rule does."""
+    waiver: Location | None = None
+    """The comment that waives it."""
 
     def __post_init__(self) -> None:
         """Cuts what is too long to be read: a name in it may have megabytes, and there may be many findings."""
@@ -80,8 +102,8 @@ class Diagnostic:
 
     @property
     def severity(self) -> Severity:
-        """The severity of its rule."""
-        return self.rule.severity
+        """How bad it is here."""
+        return self.level or self.rule.severity
 
     @cached_property
     def sort_key(self) -> tuple[str, int, int, str, str]:

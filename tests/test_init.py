@@ -62,7 +62,7 @@ def test_its_job_runs_commands_that_exist(repository: Path) -> None:
     commit(repository)
     runs = [step["run"].replace('"$BASE"', "HEAD") for step in job["steps"] if "run" in step]
     commands = [run.split() for run in runs if run.startswith("kubectl-tas ")]
-    assert [command[1:3] for command in commands] == [["validate", "--strict"], ["check"], ["validate", "--base"]]
+    assert [command[1:3] for command in commands] == [["validate", "--strict"], ["check"], ["validate", "--strict"]]
     assert all(kubectl_tas(*command[1:], cwd=repository).code == 0 for command in commands)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.cli.rule import all_rules
+from kubectl_tas.catalogue import all_rules
 from tests.support.golden import at, name_of, rule_cases
 from tests.support.history import validate_case
 from tools.goldens import read
 
-RULES = {rule.code: rule for rule in all_rules()}
+RULES = all_rules()
 GENERATED = {
     "file-too-large": "nobody wants a file of 5 MiB in git; tests/load/test_source.py makes one",
 }

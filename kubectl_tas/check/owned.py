@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import row
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -38,6 +38,7 @@ PODGROUP_ELSEWHERE = Rule(
     "With kai.scheduler/skip-podgrouper KAI's PodGrouper makes no PodGroup, and a pod without one is never scheduled; "
     "no preview is written. Declare the PodGroup that pod-group-name names, remove the annotations, or let the tool "
     "write it with the label kubectl-tas/podgroup: owned.",
+    protects=Waiving.CONFIG,
 )
 
 

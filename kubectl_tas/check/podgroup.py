@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgroup import gang_of_pod_group
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
@@ -66,6 +66,7 @@ PODGROUP_QUEUE = Rule(
     Severity.WARNING,
     "A hand-written PodGroup names a queue that this repository does not render, or that takes no work.",
     "The queue may live elsewhere. Where it does not, the gang stays Pending.",
+    protects=Waiving.CONFIG,
 )
 PODGROUP_TOPOLOGY = Rule(
     "podgroup-topology",

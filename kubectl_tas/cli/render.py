@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kubectl_tas.cli.options import repository_option
-from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors
+from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import text
@@ -68,6 +68,7 @@ def render(
     artifacts = _artifacts(session, allow_empty=allow_empty)
     if output == "-":
         hand_over(text.stream(_of_backend(session, artifacts, backend)))
+        tell_warnings(session)
         return 0
     plan = _plan(session, artifacts)
     lost = _lost(session, plan)
@@ -80,6 +81,7 @@ def render(
     removed = len(plan.changes) - written
     counts = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
     say(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
+    tell_warnings(session)
     return 1 if fail_on_change and plan.changes else 0
 
 
@@ -103,6 +105,7 @@ def check(guard: bool, directory: str | None) -> int:
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
+    tell_warnings(session)
     return 1 if diff else 0
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from kubectl_tas.check import check_fleet
+from kubectl_tas.check.waivers import Base, settle
 from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
@@ -39,8 +40,12 @@ class Session:
 
     root: Path
     fleet: Fleet
+    found: tuple[Diagnostic, ...]
+    """All findings, as the rules have them."""
     diagnostics: tuple[Diagnostic, ...]
-    """All findings, in order."""
+    """Those that count, as the repository has them, in order."""
+    waived: tuple[Diagnostic, ...] = ()
+    """Those that comments waive."""
     complete: bool = True
     """False where a document could not be read: what seems to be missing may stand in it."""
 
@@ -52,6 +57,10 @@ class Session:
     def failed(self, *, strict: bool = False) -> bool:
         """Whether anything was found that fails a run."""
         return has_errors(self.diagnostics, strict=strict)
+
+    def with_findings(self, more: Iterable[Diagnostic], base: Base | None) -> Session:
+        """The same with further findings; ``base`` is what the repository is compared with."""
+        return _settled(self, (*self.found, *more), base)
 
     def of_files(self, paths: Collection[str]) -> Session:
         """The same with the findings in these files alone."""
@@ -89,7 +98,14 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
         loaded = load_repository(source, tick)
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return Session(root, fleet, in_order(found), loaded.complete)
+    return _settled(Session(root, fleet, (), (), complete=loaded.complete), found, None)
+
+
+def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:
+    settled = settle(found, session.fleet, base, complete=session.complete)
+    counted = tuple(item for item in settled if item.waiver is None)
+    waived = tuple(item for item in settled if item.waiver is not None)
+    return replace(session, found=found, diagnostics=counted, waived=waived)
 
 
 def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
@@ -167,7 +183,8 @@ def report(session: Session, *, stream: TextIO | None = None) -> None:
     """Prints all findings for people."""
     out = stream or sys.stdout
     colour = wants_colour(out)
-    show(text.render(session.diagnostics, session.files, colour=colour), stream=out, colour=colour)
+    rendered = text.render(session.diagnostics, session.files, waived=len(session.waived), colour=colour)
+    show(rendered, stream=out, colour=colour)
 
 
 def show_findings(diagnostics: Sequence[Diagnostic]) -> None:
@@ -186,8 +203,16 @@ def refuse_errors(session: Session, *, strict: bool = False) -> bool:
 
 def tell_errors(session: Session) -> int:
     """Says on stderr that the repository has errors, since what was shown may lack something."""
-    if not session.failed():
-        return 0
-    number = sum(diagnostic.severity is Severity.ERROR for diagnostic in session.diagnostics)
-    say(f"This repository has {text.plural(number, 'error')}; run: kubectl tas validate", err=True)
-    return 1
+    return 1 if _tell(session, Severity.ERROR) else 0
+
+
+def tell_warnings(session: Session) -> None:
+    """Says on stderr that the repository has warnings, which nobody else may show to who renders it."""
+    _tell(session, Severity.WARNING)
+
+
+def _tell(session: Session, severity: Severity) -> bool:
+    number = sum(diagnostic.severity is severity for diagnostic in session.diagnostics)
+    if number:
+        say(f"This repository has {text.plural(number, severity.value)}; run: kubectl tas validate", err=True)
+    return number > 0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
-from kubectl_tas.cli.session import Session, open_session, read_revision, report
+from kubectl_tas.cli.session import open_session, read_revision, report
 from kubectl_tas.cli.terminal import hand_over
-from kubectl_tas.diagnostics import Diagnostic, in_order
+from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.report import json
 
 
@@ -48,24 +50,25 @@ def validate(
 
         before = read_revision(session.root, base, directory) if base is not None else None
         found = compare(session.fleet, before, asked, complete=session.complete)
-        session = replace(session, diagnostics=in_order((*session.diagnostics, *found)))
+        session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
     if paths:
-        session = replace(session, diagnostics=_below(session, paths))
+        wanted = [_relative(session.root, path) for path in paths]
+        shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)
+        session = replace(session, diagnostics=shown, waived=waived)
     if output == "json":
-        hand_over(json.render(session.diagnostics, session.files))
+        hand_over(json.render(session.diagnostics, session.files, session.waived))
     else:
         report(session)
     return 1 if session.failed(strict=strict) else 0
 
 
-def _below(session: Session, paths: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-    """The findings in the files and folders that are named."""
-    wanted = [_relative(session.root, path) for path in paths]
+def _below(diagnostics: Sequence[Diagnostic], paths: Sequence[Path]) -> tuple[Diagnostic, ...]:
+    """The findings in these files and folders."""
     return tuple(
         diagnostic
-        for diagnostic in session.diagnostics
+        for diagnostic in diagnostics
         if diagnostic.location is not None
-        and any(Path(diagnostic.location.path).is_relative_to(path) for path in wanted)
+        and any(Path(diagnostic.location.path).is_relative_to(path) for path in paths)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, PackConstraint
 from kubectl_tas.report.text import plural
@@ -17,6 +17,7 @@ SET_CONSTRAINT_CHANGED = Rule(
     "A topologyConstraint of an existing PodCliqueSet changes (rule 1, domain existence).",
     "Domains of a deployed set cannot be changed; Grove's webhook refuses it. Deploy the set under another name, or "
     "delete it first. With the cluster's state, a set that is not deployed may be changed.",
+    protects=Waiving.CONFIG,
 )
 SET_REFERENCE_CHANGED = Rule(
     "set-reference-changed",
@@ -24,6 +25,7 @@ SET_REFERENCE_CHANGED = Rule(
     "An existing PodCliqueSet names another cluster topology, and it is not known whether it has scheduled pods.",
     "The reference may change only while no pod of the set has a node (rule 3, topology reference). Pass the "
     "cluster's state to have that checked.",
+    protects=Waiving.CONFIG,
 )
 SET_REFERENCE_LOCKED = Rule(
     "set-reference-locked",
@@ -31,6 +33,7 @@ SET_REFERENCE_LOCKED = Rule(
     "A PodCliqueSet with scheduled pods names another cluster topology (rule 3, topology reference).",
     "Its pods have been placed by the old topology, so Grove's webhook refuses the change. Delete the set and "
     "deploy it anew.",
+    protects=Waiving.CONFIG,
 )
 Domains = tuple[str | None, str | None]
 """A required and a preferred domain."""

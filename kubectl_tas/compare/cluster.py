@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, PodCliqueSet
@@ -24,6 +24,7 @@ SET_LEVELS_UNAVAILABLE = Rule(
     "A PodCliqueSet of the cluster asks for levels that its cluster topology there lacks, or the topology is gone.",
     "Grove drops such constraints from the gang and sets the condition TopologyLevelsUnavailable, so that pods of "
     "the set may be placed anywhere. Bring the topology back, or deploy the set anew with domains that exist.",
+    protects=Waiving.CONFIG,
 )
 TOPOLOGY_DRIFT = Rule(
     "topology-drift",
@@ -31,6 +32,7 @@ TOPOLOGY_DRIFT = Rule(
     "A cluster topology has other levels in the cluster than in the repository.",
     "Domains that are valid here may not be there. Apply the file, or take over what the cluster has; the levels "
     "of grove-topology change when Grove's operator is restarted with its new configuration.",
+    protects=Waiving.CONFIG,
 )
 
 
@@ -40,6 +42,7 @@ TOPOLOGY_UNDEPLOYED = Rule(
     "A cluster topology is in the repository and not in the cluster, or the other way round.",
     "A new file has not been applied yet, or an old one was removed and not pruned. Sets that use a topology that is "
     "not there are refused.",
+    protects=Waiving.CONFIG,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.compare.change import Change
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -15,6 +15,7 @@ PRIORITY_CLASS_CHANGED = Rule(
     "A PriorityClass stands for another priority than before.",
     "Each priority has a value of its own, and an API server refuses to change the value of a PriorityClass, so the "
     "manifests could not be applied. Give the priority a class with a name that was not used before.",
+    protects=Waiving.CONFIG,
 )
 _PATH = ("spec", "priorityClasses")
 

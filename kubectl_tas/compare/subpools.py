@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from kubectl_tas.compare.change import Change
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model.pool import Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -19,6 +19,7 @@ SUBPOOL_STATE_CHANGED = Rule(
     "A subpool goes from one state to another that may not follow it, or changes while it is frozen.",
     "ACTIVE goes to DELETING, or to ARCHIVED where nothing runs; DELETING is frozen until it is ARCHIVED; ARCHIVED "
     "can only be made ACTIVE again. `kubectl tas subpool` makes these changes.",
+    protects=Waiving.CONFIG,
 )
 SUBPOOL_REMOVED = Rule(
     "subpool-removed",
@@ -26,6 +27,7 @@ SUBPOOL_REMOVED = Rule(
     "The document of a subpool is gone.",
     "Subpools are never deleted: ARCHIVED ones stay as the record of what there was. Bring the document back, with "
     "state ARCHIVED.",
+    protects=Waiving.CONFIG,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.compare.change import Change, kept_sets, live_sets, scheduled_pods
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.live.cliquesets import SetKey
 from kubectl_tas.resolve.topologies import FleetTopology
 
@@ -15,6 +15,7 @@ TOPOLOGY_REMOVED = Rule(
     "A cluster topology is removed that is still used.",
     "A finalizer keeps it in the cluster while a PodCliqueSet names it, and what a pool, a workload or a PodGroup asks "
     "of it would never be found. Move its users to another topology first.",
+    protects=Waiving.CONFIG,
 )
 TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
@@ -24,6 +25,7 @@ TOPOLOGY_LEVELS_CHANGED = Rule(
     "has a scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. For workflows, "
     "workloads and PodGroups that ask for its levels a new level is no matter, one that goes or moves is. Drain them "
     "first, or declare a second topology. With the cluster's state, what does not run does not count.",
+    protects=Waiving.CONFIG,
 )
 
 

@@ -13,7 +13,7 @@ from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.cluster import Cluster
 from kubectl_tas.live.kubectl import NoSuchResourceError
@@ -24,6 +24,7 @@ BASE_UNREAD = Rule(
     Severity.INFO,
     "Documents of the revision that is compared with have errors.",
     "What cannot be read cannot be compared, so a change that must not be made may pass unseen.",
+    protects=Waiving.CONFIG,
 )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.workflow import Priority
@@ -23,12 +23,14 @@ SUBPOOL_CLOSED = Rule(
     Severity.ERROR,
     "A workflow or workload is sent to a subpool that is DELETING or ARCHIVED.",
     "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself.",
+    protects=Waiving.CONFIG,
 )
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
     Severity.ERROR,
     "HIGH or NORMAL work asks a pool with subpools for more than they leave to it.",
     "The rest of the pool is guaranteed to its subpools. Ask for less, use LOW priority, or a subpool.",
+    protects=Waiving.CONFIG,
 )
 OVER_QUOTA = Rule(
     "over-quota",
@@ -37,12 +39,14 @@ OVER_QUOTA = Rule(
     "Work that cannot be preempted must stay within the quota, and LOW work within the maximum of the pool, so a "
     "larger gang is never scheduled. Workloads that share a kubectl-tas/gang are one gang, and a segment that is "
     "needed is needed whole. Ask for less, use LOW priority, or raise the quota.",
+    protects=Waiving.CONFIG,
 )
 QUOTA_SHARED = Rule(
     "quota-shared",
     Severity.WARNING,
     "The gangs of HIGH or NORMAL work fit their quota one by one, but not beside all others of this repository.",
     "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
+    protects=Waiving.CONFIG,
 )
 VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA})
 """Errors that are the verdict itself."""

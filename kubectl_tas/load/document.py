@@ -111,6 +111,19 @@ class Document:
                 return found
         return _child(node, step)
 
+    def has_scalar_at(self, index: int) -> bool:
+        """Whether a character of the file, from 0, is within a value or a key."""
+        waiting, seen = [self._node], set[int]()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen or not node.start_mark.index <= index < node.end_mark.index:
+                continue
+            seen.add(id(node))
+            if type(node) is ScalarNode:
+                return True
+            waiting += (part for pair in node.value for part in (pair if type(pair) is tuple else (pair,)))
+        return False
+
     @property
     def text(self) -> str:
         """The text of this document alone, with its comments."""

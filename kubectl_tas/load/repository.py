@@ -15,8 +15,9 @@ from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
+from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.model.repository import Declared, Repository, Waiver
 from kubectl_tas.model.workload import WORKLOADS
 
 CONFIG_MISPLACED = Rule(
@@ -63,6 +64,7 @@ class _Loader:
         self.found: dict[str, list[Declared[Any]]] = defaultdict(list)
         self.diagnostics: list[Diagnostic] = []
         self.complete = True
+        self.waivers: list[Waiver] = []
         self.files = 0
         self.absent: list[str] = []
 
@@ -98,6 +100,7 @@ class _Loader:
             pod_clique_sets=tuple(found["PodCliqueSet"]),
             operators=tuple(found["OperatorConfiguration"]),
             workloads=tuple(item for model in WORKLOADS for item in found[model.__name__]),
+            waivers=tuple(self.waivers),
             files=self.files,
             absent=tuple(self.absent),
         )
@@ -112,6 +115,7 @@ class _Loader:
             return self._refuse(problem)
         documents, problems = parse(raw.path, text)
         self._refuse(*problems)
+        self.waivers += waivers(raw.path, text, documents)
         for document in documents:
             self._document(document)
         return None

@@ -72,6 +72,8 @@ class ConfigSpec(Model):
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
+    rules: dict[str, Literal["off", "info", "warning", "error"]] = {}
+    """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
 

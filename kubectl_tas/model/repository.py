@@ -60,6 +60,17 @@ class Declared(Generic[M]):
 
 
 @dataclass(frozen=True, slots=True)
+class Waiver:
+    """A comment ``# kubectl-tas: ignore[RULE, ...]``."""
+
+    rules: tuple[str, ...]
+    """Codes as they are written; none where the comment cannot be understood."""
+    place: Location
+    line: int
+    """The line that it is about, 1-based: its own, or the next one that is no comment."""
+
+
+@dataclass(frozen=True, slots=True)
 class Repository:
     """Everything that a repository declares, in the order of its files."""
 
@@ -74,6 +85,7 @@ class Repository:
     """Of Grove's operator; the first one counts."""
     workloads: tuple[Declared[AnyWorkload], ...] = ()
     """By kind."""
+    waivers: tuple[Waiver, ...] = ()
     files: int = 0
     """How many files were read."""
     absent: tuple[str, ...] = ()

@@ -14,14 +14,15 @@ VERSION = 1
 """Raised when a field changes its meaning or goes; new fields may come at any time."""
 
 
-def render(diagnostics: Sequence[Diagnostic], files: int) -> str:
-    """One JSON object with ``version``, ``summary`` and ``diagnostics``."""
+def render(diagnostics: Sequence[Diagnostic], files: int, waived: Sequence[Diagnostic] = ()) -> str:
+    """One JSON object with ``version``, ``summary`` and ``diagnostics``; those that are ``waived`` come last."""
     counts = Counter(diagnostic.severity.value for diagnostic in diagnostics)
-    summary = {"files": files, **{name: counts[name] for name in ("error", "warning", "info")}}
+    severities = {name: counts[name] for name in ("error", "warning", "info")}
+    summary = {"files": files, **severities, "waived": len(waived)}
     report = {
         "version": VERSION,
         "summary": summary,
-        "diagnostics": [_diagnostic(diagnostic) for diagnostic in diagnostics],
+        "diagnostics": [_diagnostic(diagnostic) for diagnostic in (*diagnostics, *waived)],
     }
     return dump(report)
 
@@ -41,6 +42,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "related": [
             {"message": related.message, "location": _location(related.location)} for related in diagnostic.related
         ],
+        "waiver": _location(diagnostic.waiver),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubectl_tas.diagnostics import Rule
+from kubectl_tas.diagnostics import Rule, Waiving
 
 _INTRODUCTION = """# Rules
 
@@ -16,6 +16,13 @@ notes never do. `kubectl tas rule CODE` prints the same in a terminal.
 """
 
 
+_WAIVED = {
+    Waiving.NOBODY: "It cannot be made milder.",
+    Waiving.CONFIG: "It protects others: `spec.rules` of the Config can change it, with `--base` that of the base.",
+    Waiving.ANYBODY: "`spec.rules` of the Config can change it, and a comment `# kubectl-tas: ignore[RULE]` waives it.",
+}
+
+
 def document(rules: Sequence[Rule]) -> str:
     """All of ``docs/rules.md``."""
     rows = "".join(f"| [{r.code}](#{r.code}) | {r.severity.value} | {r.summary} |\n" for r in rules)
@@ -24,4 +31,6 @@ def document(rules: Sequence[Rule]) -> str:
 
 def page(rule: Rule) -> str:
     """One rule."""
-    return f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n"
+    return (
+        f"# {rule.code}\n\n**{rule.severity.value}**: {rule.summary}\n\n{rule.rationale}\n\n{_WAIVED[rule.waiving]}\n"
+    )

@@ -12,10 +12,10 @@ MAX_WIDTH = 160
 """Characters of a source line that are shown."""
 
 
-def render(diagnostics: Sequence[Diagnostic], files: int, *, colour: bool = False) -> str:
-    """All findings, a blank line after each, and a line that counts them."""
+def render(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, colour: bool = False) -> str:
+    """All findings, a blank line after each, and a line that counts them, with those that are waived."""
     blocks = [_block(diagnostic, colour=colour) for diagnostic in diagnostics]
-    return "\n".join([*blocks, summary(diagnostics, files, colour=colour)])
+    return "\n".join([*blocks, summary(diagnostics, files, waived=waived, colour=colour)])
 
 
 def blocks(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
@@ -23,15 +23,16 @@ def blocks(diagnostics: Sequence[Diagnostic], *, colour: bool = False) -> str:
     return "\n".join(_block(diagnostic, colour=colour) for diagnostic in diagnostics)
 
 
-def summary(diagnostics: Sequence[Diagnostic], files: int, *, colour: bool = False) -> str:
+def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, colour: bool = False) -> str:
     """One line that counts findings by severity."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     where = f"in {plural(files, 'file')}"
+    besides = f"; {waived} waived" if waived else ""
     if not diagnostics:
-        return f"No problems found {where}.\n"
+        return f"No problems found {where}{besides}.\n"
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [plural(counts[kind], name) for kind, name in names.items() if counts[kind]]
-    return f"{paint(', '.join(parts), BOLD, colour=colour)} {where}.\n"
+    return f"{paint(', '.join(parts), BOLD, colour=colour)} {where}{besides}.\n"
 
 
 def plural(number: int, noun: str) -> str:

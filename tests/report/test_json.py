@@ -18,7 +18,7 @@ def test_every_field() -> None:
     place = {"path": "pools/a.yaml", "line": 7, "column": 10}
     assert json.loads(report.render([found], 3)) == {
         "version": 1,
-        "summary": {"files": 3, "error": 1, "warning": 0, "info": 0},
+        "summary": {"files": 3, "error": 1, "warning": 0, "info": 0, "waived": 0},
         "diagnostics": [
             {
                 "rule": "some-error",
@@ -27,6 +27,7 @@ def test_every_field() -> None:
                 "hint": "Write 40.",
                 "location": place,
                 "related": [{"message": "r", "location": place}, {"message": "s", "location": None}],
+                "waiver": None,
             }
         ],
     }
@@ -41,6 +42,7 @@ def test_every_key_is_there_even_where_nothing_is_known() -> None:
         "hint": "",
         "location": None,
         "related": [],
+        "waiver": None,
     }
 
 

@@ -1,0 +1,23 @@
+"""All rules: whatever any module of the package declares."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+
+import kubectl_tas
+from kubectl_tas.diagnostics import Rule
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Every rule by its code, sorted. Raises ValueError where two rules have one code."""
+    found: dict[str, Rule] = {}
+    for module in walk_packages(kubectl_tas.__path__, f"{kubectl_tas.__name__}."):
+        if module.name == f"{kubectl_tas.__name__}.__main__":  # which would start the command line
+            continue
+        for value in vars(import_module(module.name)).values():
+            if isinstance(value, Rule) and found.setdefault(value.code, value) is not value:
+                raise ValueError(f"two rules are called {value.code}")
+    return {code: found[code] for code in sorted(found)}

@@ -1,0 +1,107 @@
+"""Findings in, the same as the Config and the comments of the repository have them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kubectl_tas.catalogue import all_rules
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import did_you_mean
+
+RULE_SETTING = Rule(
+    "rule-setting",
+    Severity.ERROR,
+    "spec.rules of the Config names a rule that does not exist, or one that must stay as it is.",
+    "A setting that does nothing looks like a safeguard. Rules without which the manifests would be refused, or "
+    "would be wrong, cannot be made milder; `kubectl tas rule CODE` says which can.",
+)
+WAIVER_UNUSED = Rule(
+    "waiver-unused",
+    Severity.WARNING,
+    "A comment '# kubectl-tas: ignore[RULE]' waives nothing, or cannot be understood.",
+    "It would hide a finding that nobody has seen yet. Remove it, or correct the name of the rule. It counts for "
+    "its own line, or for the line below where it stands alone.",
+)
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What is compared with: its settings decide of rules that protect others."""
+
+    revision: str
+    rules: Mapping[str, str]
+
+
+def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, complete: bool) -> tuple[Diagnostic, ...]:
+    """Findings with the severity that the Config gives them, without those that it puts off, in order.
+
+    Those that a comment waives name it. Where loading was not ``complete``, a comment may wait for a rule that could
+    not be asked yet, so none is called unused.
+    """
+    rules, waivers = fleet.config.rules, fleet.repository.waivers
+    if not rules and not waivers and not (base and base.rules):
+        return in_order(found)
+    comments = {(item.place.path, item.line, code): item for item in waivers for code in item.rules}
+    used: set[tuple[str, int, str]] = set()
+    settled = [*_settings(fleet)]
+    for diagnostic in found:
+        place, code = diagnostic.location, diagnostic.rule.code
+        key = (place.path, place.line, code) if place else ("", 0, "")
+        if key in comments and diagnostic.rule.waiving is Waiving.ANYBODY:
+            used.add(key)
+            diagnostic = replace(diagnostic, waiver=comments[key].place)
+        settled += _set(diagnostic, rules, base)
+    if complete:
+        settled += (item for item in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
+    return in_order(settled)
+
+
+def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:
+    """A finding as it is set; nothing where it is put off."""
+    rule = diagnostic.rule
+    if rule.waiving is Waiving.NOBODY:
+        yield diagnostic
+        return
+    own = rules.get(rule.code)
+    if base is not None and rule.waiving is Waiving.CONFIG and own != base.rules.get(rule.code):
+        hint = f"{diagnostic.hint} What spec.rules says of {rule.code} counts as it is at {base.revision}.".lstrip()
+        diagnostic, own = replace(diagnostic, hint=hint), base.rules.get(rule.code)
+    if own != OFF:
+        yield replace(diagnostic, level=Severity(own)) if own else diagnostic
+
+
+def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
+    """What is wrong with ``spec.rules``."""
+    config = fleet.repository.config
+    for code, setting in fleet.config.rules.items() if config else ():
+        rule = all_rules().get(code)
+        assert config is not None
+        place = config.origin.locate(("spec", "rules", code), key=True)
+        if rule is None:
+            hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
+            yield Diagnostic(RULE_SETTING, f'there is no rule "{code}"', place, hint=hint)
+        elif rule.waiving is Waiving.NOBODY and setting != rule.severity.value:
+            message = f"{code} stays an {rule.severity.value}: what it finds cannot be applied as it is meant"
+            yield Diagnostic(RULE_SETTING, message, place, hint="Remove the line, and mend what the rule finds.")
+
+
+def _unused(fleet: Fleet, used: set[tuple[str, int, str]]) -> Iterator[Diagnostic]:
+    for waiver in fleet.repository.waivers:
+        if not waiver.rules:
+            hint = "Write '# kubectl-tas: ignore[RULE]', with the code that a finding ends with."
+            yield Diagnostic(WAIVER_UNUSED, "this comment cannot be understood", waiver.place, hint=hint)
+        for code in waiver.rules:
+            rule = all_rules().get(code)
+            if rule is None:
+                hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
+                yield Diagnostic(WAIVER_UNUSED, f'there is no rule "{code}"', waiver.place, hint=hint)
+            elif rule.waiving is not Waiving.ANYBODY:
+                message = f"{code} cannot be waived by a comment"
+                hint = "Only spec.rules of the Config can lower it." if rule.waiving is Waiving.CONFIG else "Remove it."
+                yield Diagnostic(WAIVER_UNUSED, message, waiver.place, hint=hint)
+            elif (waiver.place.path, waiver.line, code) not in used:
+                message = f"{code} finds nothing in line {waiver.line}"
+                yield Diagnostic(WAIVER_UNUSED, message, waiver.place, hint="Remove the comment.")
