@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from operator import itemgetter
 
 MAX_LENGTH = 253
 """Characters of the longest word that is compared: no name is longer, and comparing takes the product of two."""
@@ -11,25 +12,61 @@ MAX_KNOWN = 400
 """Words that one is compared with."""
 
 
-def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6, folds: bool = False) -> str | None:
+MAX_SLIPS = 3
+"""Slips in one word, however long it is."""
+MAX_LISTED = 10
+"""Names that a message lists."""
+
+
+def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: bool = False) -> str | None:
     """The known name that ``name`` is most likely a slip of, or None where none is near.
 
-    ``cutoff`` is how alike the two must be, from 0 to 1; with ``folds`` case does not count.
+    Near is what ``most`` slips apart make of one another: a character that is missing, too many or another one, or two
+    that changed places. By default it is one in three characters; in a word of three, none is another one: cpu is no
+    slip of gpu. Where no name is near, the only one that ``name`` is the beginning of is meant: env is environment.
+    With ``folds`` case does not count.
     """
-    from difflib import get_close_matches
-
     if len(name) > MAX_LENGTH:
         return None
-    compared = [item for item in islice(known, MAX_KNOWN) if len(item) <= MAX_LENGTH]
-    by_form = {item.casefold() if folds else item: item for item in reversed(compared)}
-    found = get_close_matches(name.casefold() if folds else name, by_form, 1, cutoff)
-    return by_form[found[0]] if found else None
+    written = name.casefold() if folds else name
+    allowed = min(MAX_SLIPS, max(1, len(name) // 3)) if most is None else most
+    compared = [item for item in islice(known, MAX_KNOWN) if abs(len(item) - len(name)) <= allowed]
+    near = [(_slips(written, item.casefold() if folds else item, other=len(name) > 3), item) for item in compared]
+    found = min((pair for pair in near if pair[0] <= allowed), default=None, key=itemgetter(0))
+    if found is not None or most is not None:
+        return found[1] if found else None
+    begun = {item for item in islice(known, MAX_KNOWN) if len(name) >= 3 and item.startswith(written)}
+    return begun.pop() if len(begun) == 1 else None
+
+
+def _slips(first: str, second: str, *, other: bool) -> int:
+    """How many slips make one word of another, where no part of either slips twice (optimal string alignment).
+
+    ``other``: whether a character that is another one is one slip, not two.
+    """
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, left in enumerate(first, start=1):
+        before, above, row = row, before, [i]
+        for j, right in enumerate(second, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right) * (1 if other else 2))
+            if i > 1 and j > 1 and left == second[j - 2] and first[i - 2] == right:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds: bool = False, quote: str = '"') -> str:
     """The question after a slip; ``otherwise`` where no known name is near."""
     found = closest(name, known, folds=folds)
     return otherwise if found is None else f"Did you mean {quote}{found}{quote}?"
+
+
+def nothing_called(what: str, name: str, known: Sequence[str]) -> str:
+    """A message for a name that is none: with the one that is meant, else with those that there are."""
+    there = ", ".join(known[:MAX_LISTED]) + (f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else "")
+    hint = did_you_mean(name, known).removeprefix("D")
+    return f'no {what} "{name}"; ' + (f"d{hint}" if hint else f"there is {there or 'none'}")
 
 
 def within(value: int | None, most: int) -> str:

@@ -463,7 +463,7 @@ class TestDescribe:
     def test_an_unknown_name(self, repository: Path) -> None:
         result = kubectl_tas("topology", "describe", "rack", "-C", declare(repository, topology()))
         assert result.code == 2
-        assert 'no topology "rack"; there is racks' in result.err
+        assert 'no topology "rack"; did you mean "racks"?' in result.err
 
 
 def test_the_list_shows_who_uses_a_topology(repository: Path) -> None:

@@ -15,8 +15,8 @@ from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetPodCl
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, did_you_mean
 
-_NEARLY = 0.85
-"""How alike a field must be to one that is read to be taken for a slip of it."""
+_NEARLY = 2
+"""Slips between a field and one that is read, for which it is taken."""
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
 
@@ -196,7 +196,7 @@ def _fields(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         for field in written if isinstance(written, dict) else ():
             if field in _READ[what] or field in _GROVE_ONLY[what]:
                 continue
-            original = closest(field, sorted(_READ[what]), cutoff=_NEARLY, folds=True)
+            original = closest(field, sorted(_READ[what]), most=_NEARLY, folds=True)
             if original or field in elsewhere:
                 place = item.declared.origin.locate((*path, field), key=True)
                 message = f'Grove has no field "{field}" in the {what} of a PodCliqueSet, and drops it'

@@ -107,7 +107,7 @@ def _fields(grove: Grove) -> Iterator[Diagnostic]:
     for model, path in parts:
         written, read = grove.operator.origin.value(path), list(model.model_fields)
         for field in written if isinstance(written, dict) else ():
-            close = None if field in read else closest(field, read, cutoff=0.85)
+            close = None if field in read else closest(field, read, most=2)
             if close is not None:
                 message = f'Grove has no field "{field}" in its OperatorConfiguration'
                 place = grove.operator.origin.locate((*path, field), key=True)

@@ -67,11 +67,11 @@ _RULES = {
 def check_references(fleet: Fleet) -> Iterator[Diagnostic]:
     """One diagnostic for each name that nothing defines."""
     for item in fleet.dangling:
-        message, hint = _words(item)
+        message, hint = _words(item, fleet)
         yield Diagnostic(_RULES[item.what], message, item.location, hint=hint)
 
 
-def _words(item: Dangling) -> tuple[str, str]:
+def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
     known = ", ".join(item.known)
     hint = did_you_mean(item.name, item.known)
     match item.what:
@@ -94,9 +94,22 @@ def _words(item: Dangling) -> tuple[str, str]:
         case "topology of a set":
             fallback = f"Defined are: {known}." if known else "Declare a ClusterTopology of that name."
             return f'rule 3: the cluster topology "{item.name}" does not exist', hint or fallback
+        case "pool":
+            hint = did_you_mean(item.name, fleet.target_names()) or _moved(item.name, fleet)
+            return f'the pool "{item.name}" does not exist', hint or _defined(item, known)
         case _:
-            fallback = f"Defined are: {known}." if known else f"No {_plural(item.what)} are defined."
-            return f'the {_noun(item.what)} "{item.name}" does not exist', hint or fallback
+            return f'the {_noun(item.what)} "{item.name}" does not exist', hint or _defined(item, known)
+
+
+def _moved(name: str, fleet: Fleet) -> str:
+    """A question after the only subpool of that name, where its pool has another name than is written."""
+    short = name.partition(names.SEPARATOR)[2]
+    found = [subpool.canonical for pool in fleet.pools for subpool in pool.subpools if subpool.name == short]
+    return f'Did you mean "{found[0]}"?' if len(found) == 1 else ""
+
+
+def _defined(item: Dangling, known: str) -> str:
+    return f"Defined are: {known}." if known else f"No {_plural(item.what)} are defined."
 
 
 def _noun(what: str) -> str:

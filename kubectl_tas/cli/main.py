@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
+from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.errors import TasError
 
@@ -46,7 +47,7 @@ BROKEN_PIPE = 141
 """What a shell says of a program that SIGINT or SIGPIPE ended."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that imports a command when it is run; it lists all of them without importing any."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

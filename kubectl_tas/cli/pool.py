@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kubectl_tas import yaml
+from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -13,6 +14,7 @@ from kubectl_tas.gangs.accounts import accounts
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Target
+from kubectl_tas.words import nothing_called
 
 FORMATS = ("table", "wide", "json", "yaml", "csv")
 DECLARED, CLUSTER = "declared", "cluster"
@@ -23,7 +25,7 @@ SOURCES = {
 """Where usage comes from."""
 
 
-@click.group()
+@click.group(cls=Group)
 def pool() -> None:
     """Show pools and subpools."""
 
@@ -87,5 +89,5 @@ def _target(fleet: Fleet, name: str) -> Target:
     """The pool, or subpool, of that name; a usage error where there is none."""
     found = fleet.target(name)
     if found is None:
-        raise click.UsageError(f'no pool "{name}"; there is {", ".join(fleet.target_names()) or "none"}')
+        raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
     return found

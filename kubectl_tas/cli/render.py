@@ -15,6 +15,7 @@ from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.report.diff import unified
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import nothing_called
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
@@ -136,7 +137,7 @@ def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | N
     if name is None and len(known) > 1:
         raise click.UsageError(f"there are several backends; name one with --backend: {', '.join(known)}")
     if name is not None and name not in known:
-        raise click.UsageError(f'no backend "{name}"; there is {", ".join(known)}')
+        raise click.UsageError(nothing_called("backend", name, known))
     return [artifact for artifact in artifacts if name in (None, artifact.backend)]
 
 

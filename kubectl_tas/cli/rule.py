@@ -8,6 +8,7 @@ from kubectl_tas.catalogue import all_rules
 from kubectl_tas.cli.terminal import show
 from kubectl_tas.report import table
 from kubectl_tas.report.rules import page
+from kubectl_tas.words import did_you_mean
 
 
 def _codes(start: str) -> list[str]:
@@ -24,5 +25,6 @@ def rule(code: str | None) -> None:
         show(table.render(("RULE", "SEVERITY", "FIRES WHEN"), rows))
         return
     if code not in rules:
-        raise click.UsageError(f'no rule "{code}"; `kubectl tas rule` lists them')
+        hint = did_you_mean(code, rules, "`kubectl tas rule` lists them")
+        raise click.UsageError(f'no rule "{code}"; {hint[0].lower()}{hint[1:]}')
     show(page(rules[code]))

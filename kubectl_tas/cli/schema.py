@@ -6,6 +6,7 @@ import click
 
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.resources import read_resource, resource_root
+from kubectl_tas.words import nothing_called
 
 
 def _names(start: str = "") -> list[str]:
@@ -23,5 +24,5 @@ def schema(kind: str | None) -> None:
         show("".join(f"{name}\n" for name in names))
         return
     if kind.lower() not in names:
-        raise click.UsageError(f'no schema for "{kind}"; there is {", ".join(names)}')
+        raise click.UsageError(nothing_called("schema for", kind.lower(), names))
     hand_over(read_resource(f"schemas/{kind.lower()}.json"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import cluster_options, edit_options, given_cluster, output_option, repository_option
 from kubectl_tas.cli.session import check_source, find_root, from_fleet, open_session, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -23,6 +24,7 @@ from kubectl_tas.model.pool import SHARE
 from kubectl_tas.report import json
 from kubectl_tas.report.diff import unified
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import nothing_called
 
 Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
 """What a command wants of the fleet: an edit, several, or a refusal."""
@@ -57,7 +59,7 @@ _quota = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def subpool() -> None:
     """Create, change, delete and list subpools.
 
@@ -171,7 +173,7 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
     session = open_session(directory)
     pools = [pool for pool in session.fleet.pools if parent in (None, pool.name)]
     if parent is not None and not pools:
-        raise click.UsageError(f'no pool "{parent}"; there is {", ".join(_parents(session.fleet)) or "none"}')
+        raise click.UsageError(nothing_called("pool", parent, _parents(session.fleet)))
     found = [item for pool in pools for item in pool.subpools]
     if output == "json":
         hand_over(json.dump(pages.subpools_data(found)))

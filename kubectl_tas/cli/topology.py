@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -11,13 +12,14 @@ from kubectl_tas.compare.cluster import declared_uses, drifts, live_uses
 from kubectl_tas.draw import topology as pages
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import nothing_called
 
 
 def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.topologies]
 
 
-@click.group()
+@click.group(cls=Group)
 def topology() -> None:
     """Show topologies, and who uses them."""
 
@@ -45,7 +47,7 @@ def describe(name: str, directory: str | None) -> int:
     session = open_session(directory)
     found = next((item for item in session.fleet.topologies if item.name == name), None)
     if found is None:
-        raise click.UsageError(f'no topology "{name}"; there is {", ".join(_names(session.fleet)) or "none"}')
+        raise click.UsageError(nothing_called("topology", name, _names(session.fleet)))
     show(pages.page(session.fleet, found))
     return tell_errors(session)
 

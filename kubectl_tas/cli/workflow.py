@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
@@ -16,13 +17,14 @@ from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
 from kubectl_tas.resolve.fleet import Fleet, files_of, sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.words import nothing_called
 
 
 def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.submissions]
 
 
-@click.group()
+@click.group(cls=Group)
 def workflow() -> None:
     """Explain workflows."""
 
@@ -61,8 +63,7 @@ def _paths(session: Session, wanted: str) -> list[str]:
     read |= {d.location.path for d in session.diagnostics if d.location is not None}
     if full.is_relative_to(session.root) and full.relative_to(session.root).as_posix() in read:
         return [full.relative_to(session.root).as_posix()]
-    names = ", ".join(_names(session.fleet)) or "none"
-    raise click.UsageError(f'no workflow, workload or file "{wanted}" in {session.root}; there is {names}')
+    raise click.UsageError(nothing_called("workflow, workload or file", wanted, _names(session.fleet)))
 
 
 def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorkload, PodSegment]]:

@@ -208,7 +208,8 @@ def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
 def _unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
     known = list(fleet.pool_by_name)
     message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
-    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=did_you_mean(name, known, quote=""))
+    hint = did_you_mean(name.partition(names.SEPARATOR)[0], known, quote="")
+    return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=hint)
 
 
 def _transition(subpool: FleetSubpool, state: SubpoolState, quota: Quota | None = None) -> SetValues:

@@ -478,4 +478,4 @@ class TestList:
 
     def test_unknown_pool(self, team: Path) -> None:
         result = run(team, "list tean")
-        assert (result.code, 'no pool "tean"; there is team' in result.err) == (2, True)
+        assert (result.code, 'no pool "tean"; did you mean "team"?' in result.err) == (2, True)

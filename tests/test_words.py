@@ -1,0 +1,104 @@
+"""What a slip was most likely meant to be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.words import closest, nothing_called
+from tests.support.cli import kubectl_tas, pool, subpool, write
+
+FIELDS = ("command", "cpu", "environment", "gpu", "image", "memory", "metadata", "quota", "resource", "state", "weight")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("comand", "command"),
+        ("commnad", "command"),
+        ("gpus", "gpu"),
+        ("cup", "cpu"),
+        ("env", "environment"),
+        ("Quota", "quota"),
+        ("enviroment", "environment"),
+        ("reosurces", "resource"),
+        ("cpx", None),
+        ("retries", None),
+        ("stale", "state"),
+        ("nodes", None),
+        ("me", None),
+        ("x" * 300, None),
+        ("", None),
+    ],
+)
+def test_the_closest(written: str, meant: str | None) -> None:
+    assert closest(written, FIELDS, folds=True) == meant
+
+
+@pytest.mark.parametrize(("written", "known"), [("cpu", ["gpu"]), ("gpu", ["cpu"]), ("env", ["envFrom", "envs-of"])])
+def test_no_suggestion_is_better_than_a_far_one(written: str, known: list[str]) -> None:
+    assert closest(written, known) is None
+
+
+def test_of_two_the_nearer_one() -> None:
+    assert closest("worker-gruop", ["worker-grp", "worker-group"]) == "worker-group"
+
+
+def test_few_names_are_listed() -> None:
+    names = [f"pool-{number:03}" for number in range(12)]
+    listed = ", ".join(names[:10])
+    assert nothing_called("pool", "zebra", names) == f'no pool "zebra"; there is {listed} and 2 more'
+    assert nothing_called("pool", "zebra", []) == 'no pool "zebra"; there is none'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "question"),
+    [
+        (("valdate",), 'no command "valdate"; did you mean "validate"?'),
+        (("subpool", "crate"), 'no command "crate"; did you mean "create"?'),
+        (("pool", "frobnicate"), 'no command "frobnicate"; there is describe, list, topology-keys'),
+        (("validate", "--strikt"), "--strict"),
+        (("rule", "quota-share"), 'no rule "quota-share"; did you mean "quota-shared"?'),
+        (("schema", "pol"), 'no schema for "pol"; did you mean "pool"?'),
+        (("pool", "describe", "tema"), 'no pool "tema"; did you mean "team"?'),
+        (("pool", "describe", "team-speech"), 'no pool "team-speech"; did you mean "team--speech"?'),
+        (("subpool", "list", "tema"), 'no pool "tema"; did you mean "team"?'),
+        (("workflow", "explain", "tarin"), 'no workflow, workload or file "tarin"; did you mean "train"?'),
+        (("topology", "describe", "rack"), 'no topology "rack"; there is none'),
+        (("render", "-o", "-", "--backend", "defualt"), 'no backend "defualt"; did you mean "default"?'),
+    ],
+)
+def test_usage(tmp_path: Path, arguments: tuple[str, ...], question: str) -> None:
+    files = {"pools/team.yaml": pool(), "subpools/speech.yaml": subpool("speech", 3), "workflows/t.yaml": sent("team")}
+    result = kubectl_tas("-C", write(tmp_path, files), *arguments)
+    assert result.code == 2
+    assert question in result.err
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [
+        ("team-speech", "team--speech"),
+        ("tema--speech", "team--speech"),
+        ("research--speech", "team--speech"),
+        ("team--speach", "team--speech"),
+        ("teams", "team"),
+    ],
+)
+def test_a_pool_keeps_the_part_of_its_subpool(tmp_path: Path, target: str, meant: str) -> None:
+    """What is suggested would not send the work to what the pool shares."""
+    files = {"pools/team.yaml": pool(), "subpools/speech.yaml": subpool("speech", 3), "workflows/t.yaml": sent(target)}
+    found = kubectl_tas("validate", "-C", write(tmp_path, files))
+    assert f'Did you mean "{meant}"?' in found.out
+
+
+def sent(target: str) -> str:
+    return f"""\
+workflow:
+  name: train
+  pool: {target}
+  tasks: [{{name: a, image: a, command: [run], resource: none}}]
+resources:
+  none: {{cpu: 1, gpu: 1, memory: 1Gi}}
+"""
