@@ -152,7 +152,7 @@ def test_json_report_without_problems(clean: Path) -> None:
     result = kubectl_tas("validate", "-C", clean, "-o", "json")
     assert json.loads(result.out) == {
         "version": 1,
-        "summary": {"files": 3, "error": 0, "warning": 0, "info": 0},
+        "summary": {"files": 3, "error": 0, "warning": 0, "info": 0, "waived": 0},
         "diagnostics": [],
     }
     assert result.code == 0
@@ -183,8 +183,8 @@ class TestUsage:
         assert "Usage: kubectl tas" in result.err
 
     def test_unknown_name_lists_the_known(self, clean: Path) -> None:
-        result = kubectl_tas("-C", clean, "pool", "describe", "tean")
-        assert 'no pool "tean"; there is team, team--a' in result.err
+        result = kubectl_tas("-C", clean, "pool", "describe", "other")
+        assert 'no pool "other"; there is team, team--a' in result.err
 
     def test_internal_error_exits_3(self, clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("KUBECTL_TAS_DEBUG", raising=False)

@@ -138,7 +138,12 @@ def _check_level(
         finer = topology.levels[index + 1].key
         message = f"{HOSTNAME} is the finest level there is, but {finer} stands below it"
         place = _at(topology, index, fields.label)
-        yield Diagnostic(HOSTNAME_NOT_LAST, message, place, hint="Write levels coarsest first; move it to the end.")
+        yield Diagnostic(
+            HOSTNAME_NOT_LAST,
+            message,
+            place,
+            hint="A Topology of KAI ends at the host: remove what is finer, and move what is coarser up.",
+        )
     if not re.fullmatch(QUALIFIED_NAME, level.label):
         message = f"KAI refuses the node label \"{level.label}\": before the '/' stands a DNS name in lower case"
         place = _at(topology, index, fields.label)

@@ -23,6 +23,7 @@ from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, Source
+from kubectl_tas.load.unread import unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
@@ -89,7 +90,7 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
             f"no repository in {root}: there is no tas.yaml, and no file in {', '.join(DEFAULT_SOURCES)}",
             hint="Name the repository with -C, or write a small one with `kubectl tas init`.",
         )
-    return session
+    return session.with_findings(unread(root, session.fleet.config.sources, session.fleet.config.output), None)
 
 
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -32,6 +33,16 @@ _BARE_TAG = re.compile(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
 """A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
 MANY_KEYS = 64
 """Mappings of more keys are looked up in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarSpan:
+    """A value or a key as it is written."""
+
+    start: int
+    """The character of the file, from 0, that it begins with."""
+    style: str
+    """Its quote, ``|`` or ``>``; empty for a plain one."""
 
 
 class Document:
@@ -111,8 +122,8 @@ class Document:
                 return found
         return _child(node, step)
 
-    def has_scalar_at(self, index: int) -> bool:
-        """Whether a character of the file, from 0, is within a value or a key."""
+    def scalar_at(self, index: int) -> ScalarSpan | None:
+        """The value or key that a character of the file, from 0, is within; None where it is in none."""
         waiting, seen = [self._node], set[int]()
         while waiting:
             node = waiting.pop()
@@ -120,9 +131,9 @@ class Document:
                 continue
             seen.add(id(node))
             if type(node) is ScalarNode:
-                return True
+                return ScalarSpan(node.start_mark.index, node.style or "")
             waiting += (part for pair in node.value for part in (pair if type(pair) is tuple else (pair,)))
-        return False
+        return None
 
     @property
     def text(self) -> str:
@@ -257,22 +268,26 @@ class Lines:
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
     def location(self, start: Any, end: Any = None) -> Location:
-        """The place of a parser's marks, clamped to the text.
+        """The place of a parser's marks, clamped to the text."""
+        return self.at(start.index, None if end is None else end.index)
 
-        Counted from the marks' offsets: YAML parsers also end a line at characters where no editor does.
+    def at(self, start: int, end: int | None = None) -> Location:
+        """The place from one character to another, from 0; where they are in two lines, to the end of the first.
+
+        Lines are counted here: YAML parsers also end one at characters where no editor does.
         """
         if self._starts is None:
             ends = (match.end() for match in _LINE_BREAK.finditer(self.text))
             # Behind the last line break there is no line.
             self._starts = [0, *(end for end in ends if end < len(self.text))]
-        line = bisect_right(self._starts, start.index) - 1
+        line = bisect_right(self._starts, start) - 1
         first = self._starts[line]
         following = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
         while following > first and self.text[following - 1] in "\r\n":
             following -= 1
-        begin = min(start.index, following)
-        if end is not None and end.index <= following:
-            stop = end.index
+        begin = min(start, following)
+        if end is not None and end <= following:
+            stop = end
         else:
             stop = following
             while stop > begin and self.text[stop - 1].isspace():

@@ -101,9 +101,16 @@ KINDS: tuple[Kind, ...] = (
 )
 _ADVICE = {
     "ConfigMap": "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
+    "Pod": "A Pod alone is no workload; write a Job of one pod, or a workflow with one task.",
     "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",
     "Topology": "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead.",
 }
+
+
+_OSMO_POOL = frozenset(
+    {"pools", "platforms", "default_platform", "topology_keys", "common_pod_template", "common_resource_validations"}
+)
+"""Fields at the top of OSMO's pool configuration, and of no kind that is read."""
 
 
 def recognise(document: Document) -> Kind | Diagnostic:
@@ -121,6 +128,10 @@ def recognise(document: Document) -> Kind | Diagnostic:
     related = [candidate.name for candidate in KINDS if candidate.api_version == api_version]
     if not isinstance(kind, str):
         message = "this document has neither a kind nor a workflow"
+        if _OSMO_POOL & data.keys():
+            message = "this is a pool as OSMO's configuration has it"
+            hint = "Write a Pool of it: apiVersion tas/v1alpha1, kind Pool, metadata.name, and spec with its fields."
+            return _unknown(document, (next(key for key in data if key in _OSMO_POOL),), message, hint)
         hint = f"Add kind: {' or '.join(related)}." if related else _known_kinds()
         return _unknown(document, ("kind",), message, hint)
     same = [candidate for candidate in KINDS if candidate.name == kind]

@@ -13,6 +13,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import misspelled
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
 from kubectl_tas.load.waivers import waivers
@@ -116,6 +117,7 @@ class _Loader:
         documents, problems = parse(raw.path, text)
         self._refuse(*problems)
         self.waivers += waivers(raw.path, text, documents)
+        self.diagnostics += lookalikes(raw.path, text, documents)
         for document in documents:
             self._document(document)
         return None

@@ -21,6 +21,7 @@ from kubectl_tas.load.scalars import MAX_DIGITS
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
 from kubectl_tas.resources import read_resource
 from kubectl_tas.words import did_you_mean
+from kubectl_tas.yaml import LargeNumber
 
 UNKNOWN_FIELD = Rule(
     "unknown-field",
@@ -168,6 +169,9 @@ def _wrong_type(
     if value is None:
         message, hint = f"{_text(path)} has no value; it {wanted}", "Write one, or remove the key."
         return Diagnostic(WRONG_TYPE, message, place, hint=hint)
+    if isinstance(value, LargeNumber) and not lacks_quotes:
+        message = f"{_text(path)} is too large a number: {_shown(value, written)}"
+        return Diagnostic(WRONG_TYPE, message, place, hint=f"Use at most {MAX_DIGITS} digits.")
     message = f"{_text(path) or 'the document'} {wanted}, not {_shown(value, written)}"
     if lacks_quotes:
         examples = schema.get("examples")

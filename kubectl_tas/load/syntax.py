@@ -75,6 +75,13 @@ _WORDS: dict[str, _Words] = {
         "YAML has no such escape", "In double quotes write '\\\\' for a backslash, or use single quotes."
     ),
 }
+ODD_SPACE = re.compile("[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000\ufeff]")
+"""Characters that look like a space, or like nothing, and are none to YAML."""
+_TEMPLATE = re.compile(r"\{\{-|\{\{[^{}]*-\}\}|\{%|\{\{[ \t]*(if|else|end|range|with|include|define|template)\b")
+"""Blocks of Go and Jinja templates."""
+_BLOCK = re.compile(r"(^|[-:][ \t]+)[|>][-+0-9]*[ \t]*(#.*)?$")
+"""The end of a line that begins a block of text."""
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
 """How git marks the sides of a conflict."""
 
@@ -94,17 +101,49 @@ def explain(error: Any, text: str, locate: Callable[[Any], Location]) -> Diagnos
         hint = "Keep one of the two sides and remove the markers."
         return Diagnostic(YAML_SYNTAX, "a merge conflict that is not resolved", place, hint=hint)
     stopped, began = error.problem_mark or error.context_mark, error.context_mark
-    words = _choose(error, locate(stopped))
-    place = locate(began if words.at_start and began is not None else stopped)
+    near = [mark for mark in (began, stopped) if mark is not None and mark.line >= stopped.line - 1]
+    odd = _odd_space(text, near[0].line, stopped.line)
+    if odd is not None:
+        message = f"a space that YAML takes for text (U+{ord(text[odd]):04X})"
+        place = replace(locate(_Mark(odd)), length=1)
+        return Diagnostic(YAML_SYNTAX, message, place, hint="Type a plain space in its place.")
+    told = next(((words, mark) for mark in near if (words := _around(text, mark.line))), None)
+    words, seen = told or (_choose(error, locate(stopped)), stopped)
+    place = locate(began if words.at_start and began is not None else seen)
     if not words.whole_line:
         place = replace(place, length=1)
     related: tuple[Related, ...] = ()
-    if began is not None and not words.at_start and began.line != stopped.line:
+    if began is not None and not words.at_start and began.line not in (stopped.line, seen.line):
         context = (error.context or "it").strip().rpartition("; ")[2]
         for verb in ("while parsing ", "while scanning "):
             context = context.removeprefix(verb)
         related = (Related(f"{context} begins here", replace(locate(began), length=1)),)
     return Diagnostic(YAML_SYNTAX, words.message, place, related, hint=words.hint)
+
+
+def _odd_space(text: str, first: int, last: int) -> int | None:
+    """The first character in these lines, from 0, or in the one above, that looks like a space and is none."""
+    starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text)), len(text), len(text)]
+    begin, end = max(first - 1, 0), last + 1
+    found = ODD_SPACE.search(text, starts[min(begin, len(starts) - 1)], starts[min(end, len(starts) - 1)])
+    return found.start() if found else None
+
+
+def _around(text: str, line: int) -> _Words | None:
+    """What the line at which a parser stopped, from 0, and those above say of the slip; None: nothing."""
+    lines = _LINE_BREAK.split(text)
+    if line < len(lines) and _TEMPLATE.search(lines[line]):
+        return _Words("a block of a template is no YAML", "Expand the template first, and commit what it gives.")
+    above = next((number for number in range(min(line, len(lines)) - 1, -1, -1) if lines[number].strip()), None)
+    if above is None or line >= len(lines):
+        return None
+    if lines[above].rstrip() == "...":
+        return _Words("the '...' above ends the document", "Remove it, or write '---'.", whole_line=True)
+    depth, base = (len(text) - len(text.lstrip()) for text in (lines[line], lines[above]))
+    if _BLOCK.search(lines[above]) and depth <= base:
+        hint = "Indent every line of the text more than the line that ends with '|' or '>'."
+        return _Words("this line is not in the block of text above", hint, whole_line=True)
+    return None
 
 
 def _choose(error: Any, stopped: Location) -> _Words:

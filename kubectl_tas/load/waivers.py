@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubectl_tas.load.document import Document, Lines
 from kubectl_tas.model.repository import Waiver
@@ -15,13 +14,6 @@ _IGNORE = re.compile(r"[ \t]*ignore\[[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+
 _NO_CONTENT = re.compile(r"[ \t]*(#.*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A place as parsers have it: from 0."""
-
-    index: int
-
-
 def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Waiver]:
     """Every comment of a file that speaks to this tool; text within values is none."""
     if _MARK not in text:
@@ -29,9 +21,9 @@ def waivers(path: str, text: str, documents: Sequence[Document]) -> Iterator[Wai
     lines = Lines(path, text)
     below = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for comment in _COMMENT.finditer(text):
-        if any(document.has_scalar_at(comment.start()) for document in documents):
+        if any(document.scalar_at(comment.start()) for document in documents):
             continue
-        place = lines.location(_Mark(comment.start()), _Mark(comment.end()))
+        place = lines.at(comment.start(), comment.end())
         found = _IGNORE.match(comment[1])
         codes = tuple(code.strip() for code in found[1].split(",")) if found else ()
         yield Waiver(codes, place, _about(below, place.line))

@@ -107,7 +107,7 @@ QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such
     [
         (gpu('"8"'), "7:18", f'{GUARANTEE} must be a whole number, not "8"', ALONE),
         (gpu("8 GPUs"), "7:18", f'{GUARANTEE} must be a whole number, not "8 GPUs"', ALONE),
-        (gpu("9" * 20), "7:18", f'{GUARANTEE} must be a whole number, not "{"9" * 20}"', "The number is too large."),
+        (gpu("9" * 20), "7:18", f'{GUARANTEE} is too large a number: "{"9" * 20}"', "Use at most 18 digits."),
         (gpu("0.5"), "7:18", f"{GUARANTEE} must be a whole number, not 0.5", "Write it without a fraction."),
         (gpu("8.0"), "7:18", f"{GUARANTEE} must be a whole number, not 8.0", "Write 8."),
         (gpu("true"), "7:18", f"{GUARANTEE} must be a whole number, not true", ""),

@@ -1,0 +1,39 @@
+"""Characters that look like what YAML is made of and are text: spaces that are none, quotes that quote nothing."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.load.document import Document, Lines
+from kubectl_tas.load.syntax import ODD_SPACE
+
+YAML_LOOKALIKE = Rule(
+    "yaml-lookalike",
+    Severity.WARNING,
+    "A space or a quote is one that YAML takes for text.",
+    "Word processors, chats and web pages put no-break spaces and curly quotes in place of plain ones. YAML reads "
+    "them as a part of the word, so a name is not the one that it looks like. Type a plain one; where the character "
+    "is meant, put the value in plain quotes.",
+)
+_ODD = re.compile(rf"{ODD_SPACE.pattern}|[\u2018-\u201f]")
+
+
+def lookalikes(path: str, text: str, documents: Sequence[Document]) -> Iterator[Diagnostic]:
+    """The first odd space of each value or key without quotes, and curly quotes that one begins with."""
+    if text.isascii():
+        return
+    lines = Lines(path, text)
+    told: set[int] = set()
+    for odd in _ODD.finditer(text):
+        scalar = next(filter(None, (document.scalar_at(odd.start()) for document in documents)), None)
+        is_space = ODD_SPACE.match(odd[0]) is not None
+        if scalar is None or scalar.style or scalar.start in told or not (is_space or scalar.start == odd.start()):
+            continue
+        told.add(scalar.start)
+        name = f"{unicodedata.name(odd[0]).lower()} (U+{ord(odd[0]):04X})"
+        message = f"a {name} is text here" if is_space else f"a {name} quotes nothing; it is a part of the text"
+        hint = "Type a plain space." if is_space else "Type a plain quote: \" or '."
+        yield Diagnostic(YAML_LOOKALIKE, message, lines.at(odd.start(), odd.end()), hint=hint)

@@ -1,0 +1,76 @@
+"""Files that look like sources of the repository and are not read: by their name, or by where they lie."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.folders import MAX_DEPTH, misspelled
+from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
+
+FILE_UNREAD = Rule(
+    "file-unread",
+    Severity.INFO,
+    "A file looks like a source of this repository, but is not read.",
+    "What it declares is not checked and not rendered. Files are read below the folders of spec.sources, and where "
+    "their names end in .yaml, .yml or .json. Rename or move it, or add its folder to spec.sources.",
+)
+MAX_SHOWN = 5
+_MOST = 1000
+"""Files that are looked into."""
+_HEAD = 4096
+"""Bytes of each that are looked at."""
+_OURS = re.compile(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
+
+
+def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnostic]:
+    """One note about all of them. Looked at are the sources, the root, and the folders in it; links are not."""
+    folders = [folder for folder in folders if misspelled(folder) is None and not (root / folder).is_symlink()]
+    tops = [".", *(entry.name for entry in _entries(root) if entry.is_dir(follow_symlinks=False))]
+    others = [top for top in tops if top not in folders and top != output]
+    entries = [entry for folder in folders for entry in _walk(root / folder, MAX_DEPTH)]
+    linked = {os.path.realpath(entry.path) for entry in entries if entry.is_symlink()}  # what links lead to is read
+    odd = [entry for entry in entries if not entry.name.endswith(SUFFIXES)]
+    odd += [entry for folder in others for entry in _entries(root / folder) if entry.name.endswith(SUFFIXES)]
+    files = [Path(entry.path) for entry in odd[:_MOST] if entry.is_file(follow_symlinks=False)]
+    own = (path for path in files if not _is_below(path, linked) and _is_ours(path))
+    found = sorted({path.relative_to(root).as_posix() for path in own} - {CONFIG_FILE})
+    if found:
+        besides = f"; nor are {', '.join(found[1:MAX_SHOWN])}" if len(found) > 1 else ""
+        more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
+        message = f"this file looks like a source of the repository and is not read{besides}{more}"
+        hint = f"Read are {', '.join(SUFFIXES)} below {', '.join(folders)}; rename or move it, or add to spec.sources."
+        yield Diagnostic(FILE_UNREAD, message, Location(found[0]), hint=hint)
+
+
+def _walk(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
+    """Everything below a folder that is not hidden, ``depth`` folders deep; nothing behind links."""
+    for entry in _entries(folder):
+        yield entry
+        if depth and entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), depth - 1)
+
+
+def _is_below(path: Path, others: set[str]) -> bool:
+    """Whether a path is one of the others, or lies below one."""
+    real = path.resolve() if others else path
+    return any(str(above) in others for above in (real, *real.parents))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    except OSError:  # what cannot be looked at is none of ours to speak of
+        return []
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return _OURS.search(file.read(_HEAD)) is not None
+    except OSError:
+        return False

@@ -1,0 +1,68 @@
+"""Files that look like sources and are not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.load.unread import unread
+from tests.support.cli import pool, write
+
+WORKFLOW = "# A training\nworkflow:\n  name: train\n"
+
+
+def told(root: Path, *folders: str, output: str = "manifests") -> list[str]:
+    return [item.message for item in unread(root, folders or ("pools", "workflows"), output)]
+
+
+@pytest.mark.parametrize("name", ["workflows/train", "workflows/a/train.yaml.bak", "train.yaml", "jobs/train.json"])
+def test_by_name_and_by_folder(tmp_path: Path, name: str) -> None:
+    text = '{\n"workflow": {}}' if name.endswith("json") else WORKFLOW
+    (found,) = unread(write(tmp_path, {name: text}), ["workflows"], "manifests")
+    assert (str(found.location), found.message.count(name)) == (name, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("workflows/train.yaml", WORKFLOW),
+        ("workflows/run.sh", "echo workflow: train\n"),
+        ("workflows/.hidden", WORKFLOW),
+        (".github/train.yaml", WORKFLOW),
+        ("manifests/train.yaml", WORKFLOW),
+        ("charts/values.yaml", "image: {workflow: a}\n"),
+        ("charts/templates/deep.yaml", WORKFLOW),
+        ("tas.yaml", pool()),
+    ],
+)
+def test_silence(tmp_path: Path, name: str, text: str) -> None:
+    assert told(write(tmp_path, {name: text})) == []
+
+
+def test_a_few_are_named_and_all_are_counted(tmp_path: Path) -> None:
+    names = [f"workflows/w{number}" for number in range(8)]
+    assert told(write(tmp_path, dict.fromkeys(names, WORKFLOW))) == [
+        f"this file looks like a source of the repository and is not read; nor are {', '.join(names[1:5])} and 3 more"
+    ]
+
+
+def test_what_a_link_leads_to_is_read(tmp_path: Path) -> None:
+    write(tmp_path, {"shared/train.yaml": WORKFLOW, "more/a.yaml": WORKFLOW, "workflows/readme.md": ""})
+    assert len(told(tmp_path)) == 1
+    (tmp_path / "workflows/train.yaml").symlink_to("../shared/train.yaml")
+    (tmp_path / "workflows/more").symlink_to("../more")
+    assert told(tmp_path) == []
+
+
+def test_nothing_outside_is_looked_at(tmp_path: Path) -> None:
+    write(tmp_path, {"outside/train": WORKFLOW, "root/pools/team.yaml": pool()})
+    (tmp_path / "root/workflows").symlink_to("../outside")
+    assert told(tmp_path / "root", "workflows", "../outside", "/etc") == []
+
+
+def test_folders_may_be_deep(tmp_path: Path) -> None:
+    deep = tmp_path / "workflows" / "/".join("d" * 200)
+    deep.mkdir(parents=True)
+    (deep / "train").write_text(WORKFLOW)
+    assert told(tmp_path) == []
