@@ -58,7 +58,7 @@ def test_what_a_link_leads_to_is_read(tmp_path: Path) -> None:
 def test_nothing_outside_is_looked_at(tmp_path: Path) -> None:
     write(tmp_path, {"outside/train": WORKFLOW, "root/pools/team.yaml": pool()})
     (tmp_path / "root/workflows").symlink_to("../outside")
-    assert told(tmp_path / "root", "workflows", "../outside", "/etc") == []
+    assert told(tmp_path / "root", "pools", "workflows", "../outside", "/etc") == []
 
 
 def test_folders_may_be_deep(tmp_path: Path) -> None:
