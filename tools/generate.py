@@ -17,14 +17,13 @@ from pathlib import Path
 
 import click
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.model.schemas import schema_texts
-from kubectl_tas.report.rules import document
+from tools import rulepages
 from tools.goldens import ROOT, index
 
 COMMAND = "python -m tools.generate"
-_FOLDERS = ("schemas",)
+_FOLDERS = ("schemas", "docs/rules")
 """Folders that hold nothing but what is generated."""
 _WIDTH = 100
 """Columns of the terminal that docs/cli.md shows."""
@@ -41,7 +40,7 @@ def texts() -> dict[str, str]:
     """Every generated file, its text by its path in the repository."""
     return {
         **{f"schemas/{name}": text for name, text in schema_texts().items()},
-        "docs/rules.md": document(tuple(all_rules().values())),
+        **rulepages.texts(),
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
         "golden/README.md": index(),

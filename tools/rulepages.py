@@ -1,0 +1,137 @@
+"""docs/rules.md and the page of each rule: what it finds, with a wrong and a right text from its golden cases."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from kubectl_tas.catalogue import all_rules
+from kubectl_tas.diagnostics import Rule
+from kubectl_tas.report.rules import page
+from tools.goldens import ROOT, Case, read
+
+SUBJECTS = {
+    "Files and YAML": ("load.source", "load.unread", "load.document", "load.reader", "load.syntax", "load.lookalikes"),
+    "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
+    "The Config, and rules that are made milder": ("check.config", "check.waivers"),
+    "Names": ("check.names", "check.unique", "check.references"),
+    "Pools, quotas and admission": ("check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
+    "Topologies": ("check.topology",),
+    "Workflows": ("check.workflow",),
+    "Workloads": ("check.workload", "check.owned"),
+    "Placement and segments": ("check.placement", "check.segments", "check.segmentsize"),
+    "PodGroups written by hand": ("check.podgroup",),
+    "PodCliqueSets": ("check.cliques", "check.cliquesets"),
+    "KAI releases": ("check.versions",),
+    "Changes, and what a cluster has": ("compare",),
+}
+"""The modules, or rooms, whose rules are about a subject."""
+MAX_LINES = 40
+AROUND = 8
+"""Lines on either side of a finding that are shown of a file with more than MAX_LINES."""
+_PLACE = re.compile(r"^(\S+?)(?::(\d+):\d+)?: (?:error|warning|info): ")
+_INTRODUCTION = """# Rules
+
+Every finding of `kubectl tas` bears the code of a rule. Errors fail a run; warnings fail it with `--strict`;
+notes never do. `kubectl tas rule CODE` prints what the page of a rule begins with.
+"""
+
+
+def texts() -> dict[str, str]:
+    """The pages by their path in the repository. Raises ValueError for rules of a module that has no subject."""
+    groups = dict(_groups())
+    index = [_INTRODUCTION]
+    for subject, rules in groups.items():
+        index.append(f"\n## {subject}\n\n| rule | severity | fires when |\n| --- | --- | --- |\n")
+        index += [f"| [{r.code}](rules/{r.code}.md) | {r.severity.value} | {r.summary} |\n" for r in rules]
+    pages = {f"docs/rules/{rule.code}.md": _page(rule) for rule in chain.from_iterable(groups.values())}
+    return {"docs/rules.md": "".join(index), **pages}
+
+
+def _groups() -> Iterator[tuple[str, list[Rule]]]:
+    """Subjects, and their rules by code."""
+    found: dict[str, list[Rule]] = defaultdict(list)
+    for path in (ROOT / "kubectl_tas").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT / "kubectl_tas").with_suffix("").parts)
+        for code in _declared(path):
+            found[module].append(all_rules()[code])
+    left = set(found)
+    for subject, places in SUBJECTS.items():
+        modules = {module for module in left if any(f"{module}.".startswith(f"{place}.") for place in places)}
+        left -= modules
+        yield subject, sorted((rule for module in modules for rule in found[module]), key=lambda rule: rule.code)
+    if left:
+        raise ValueError(f"SUBJECTS has no subject for the rules of {', '.join(sorted(left))}")
+
+
+def _declared(path: Path) -> Iterator[str]:
+    """The codes of the rules that a module makes."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        call = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Rule":
+            yield str(ast.literal_eval(call.args[0]))
+
+
+def _page(rule: Rule) -> str:
+    """What ``kubectl tas rule`` says, and examples where the rule has a case that fires."""
+    folder = ROOT / "golden/rules" / rule.code
+    cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
+    wrong = next((case for case in cases if not case.is_silent), None)
+    right = next((case for case in cases if case.is_silent), None)
+    shown = _wrong(rule, wrong) if wrong else None
+    if shown is None:
+        return page(rule)
+    text, path = shown
+    mended = _right(right, path) if right else ""
+    return f"{page(rule)}\n{text}{mended}"
+
+
+def _wrong(rule: Rule, case: Case) -> tuple[str, str] | None:
+    """A text in which the rule fires, with what is said of it, and its path; None where no file is to blame."""
+    output = (case.folder / "output.txt").read_text(encoding="utf-8")
+    blocks = output.split("\n\n")
+    block = next((block for block in blocks if f" [{rule.code}]" in block.partition("\n")[0]), None)
+    place = _PLACE.match(block) if block else None
+    file = _file(case, place[1]) if place else None
+    if block is None or place is None or file is None:
+        return None
+    text = _excerpt(file.read_text(encoding="utf-8", errors="backslashreplace"), int(place[2] or 1))
+    said = f"```text\n{block.strip()}\n```\n"
+    return f"## Wrong\n\n{case.shows[0].upper()}{case.shows[1:]}:\n\n{_fenced(place[1], text)}\n{said}", place[1]
+
+
+def _right(case: Case, path: str) -> str:
+    """The same file where the rule is silent, else another one of that case; '' where there is none."""
+    own = [file for file in sorted((case.folder / "input").rglob("*")) if file.is_file()]
+    file = _file(case, path) or next(iter(own), None)
+    if file is None or file.suffix not in (".yaml", ".yml", ".json"):
+        return ""
+    homes = (case.folder / "input", *case.layers["input"])
+    name = next(file.relative_to(home).as_posix() for home in homes if file.is_relative_to(home))
+    text = _excerpt(file.read_text(encoding="utf-8", errors="backslashreplace"), 1)
+    return f"\n## Right\n\n{_fenced(name, text)}"
+
+
+def _file(case: Case, path: str) -> Path | None:
+    """A file of the repository that a case is about, where it has one."""
+    places = (case.folder / "input", *reversed(case.layers["input"]))
+    return next((place / path for place in places if (place / path).is_file()), None)
+
+
+def _excerpt(text: str, line: int) -> str:
+    lines = text.splitlines()
+    if len(lines) <= MAX_LINES:
+        return "\n".join(lines)
+    first, last = max(0, line - 1 - AROUND), min(len(lines), line + AROUND)
+    before, after = ["# ..."] if first else [], ["# ..."] if last < len(lines) else []
+    return "\n".join([*before, *lines[first:last], *after])
+
+
+def _fenced(path: str, text: str) -> str:
+    language = "json" if path.endswith(".json") else "yaml"
+    head = "" if language == "json" else f"# {path}\n"
+    return f"```{language}\n{head}{text}\n```\n"
