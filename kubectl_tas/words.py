@@ -29,7 +29,7 @@ def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: 
     if len(name) > MAX_LENGTH:
         return None
     written = name.casefold() if folds else name
-    allowed = min(MAX_SLIPS, max(1, len(name) // 3)) if most is None else most
+    allowed = min(MAX_SLIPS, max(1, (len(name) + 1) // 3)) if most is None else most
     compared = [item for item in islice(known, MAX_KNOWN) if abs(len(item) - len(name)) <= allowed]
     near = [(_slips(written, item.casefold() if folds else item, other=len(name) > 3), item) for item in compared]
     found = min((pair for pair in near if pair[0] <= allowed), default=None, key=itemgetter(0))
