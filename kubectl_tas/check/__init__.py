@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
+from kubectl_tas.check.keys import check_keys
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
@@ -34,6 +35,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_workflows,
     check_placement,
     check_workloads,
+    check_keys,
     check_pod_placement,
     check_segment_sizes,
     check_segments,

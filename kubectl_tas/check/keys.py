@@ -1,0 +1,153 @@
+"""Labels and annotations that KAI, Grove or this tool reads: each is one of theirs, and stands where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import closest, did_you_mean
+
+KEY_UNKNOWN = Rule(
+    "key-unknown",
+    Severity.ERROR,
+    "A label or an annotation looks like one of KAI's, Grove's or this tool's, and is none.",
+    "Nothing reads it, and nothing says so: a placement with a slip in its name places nothing. Correct the name. "
+    "Where the key belongs to somebody else, waive the rule there.",
+    protects=Waiving.ANYBODY,
+)
+KEY_MISPLACED = Rule(
+    "key-misplaced",
+    Severity.ERROR,
+    "A label stands among the annotations, or an annotation among the labels.",
+    "KAI reads each in one of the two places only. Move it to the other.",
+)
+DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
+_SLIPS = 2
+"""Slips that a domain may have to be taken for one of these."""
+
+
+def check_keys(fleet: Fleet) -> Iterator[Diagnostic]:
+    """All metadata of workloads, PodCliqueSets and PodGroups, and of what is made from their templates."""
+    repository = fleet.repository
+    origins = [item.origin for item in (*repository.workloads, *repository.pod_groups)]
+    origins += [item.origin for item in repository.pod_clique_sets]
+    for origin in origins:
+        for where, path, keys in _metadata(origin):
+            for key in keys:
+                yield from _check(origin, where, (*path, key))
+
+
+def _metadata(origin: Origin) -> Iterator[tuple[str, KeyPath, dict[str, Any]]]:
+    """The ``labels`` and ``annotations`` of a document and of all templates in it, each with its path."""
+    waiting: list[tuple[KeyPath, Any]] = [((), origin.value(()))]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
+        elif isinstance(value, dict):
+            holds = path[-1:] == ("metadata",) or path == ("spec",)
+            for key, item in value.items():
+                if holds and key in ("labels", "annotations") and isinstance(item, dict):
+                    yield key, (*path, key), item
+                elif isinstance(item, (dict, list)):
+                    waiting.append(((*path, key), item))
+
+
+def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
+    key = str(path[-1])
+    other = "labels" if where == "annotations" else "annotations"
+    if key in KNOWN[where] or key in KNOWN["both"]:
+        return
+    place = origin.locate(path, key=True)
+    if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
+        return  # check.workload says more of those
+    if key in KNOWN[other]:
+        message = f"{key} is read among the {other}, not among the {where}"
+        yield Diagnostic(KEY_MISPLACED, message, place, hint=f"Move it to {other}.")
+        return
+    domain, slash, name = key.partition("/")
+    if not slash:
+        near = closest(key, PLAIN, most=1, folds=True)
+        if near is not None:
+            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=f'Did you mean "{near}"?')
+        return
+    meant = domain if domain in DOMAINS else closest(domain, DOMAINS, most=min(_SLIPS, len(domain) // 4), folds=True)
+    if meant is None:
+        return
+    known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))
+    here = (item for item in known if item not in KNOWN[other])
+    hint = did_you_mean(f"{meant}/{name}", known, f"Known are: {', '.join(here)}.")
+    yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
+
+
+PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")
+"""Keys of KAI's without a domain."""
+KNOWN: dict[str, frozenset[str]] = {
+    "labels": frozenset(
+        {
+            labels.POOL,
+            labels.PRIORITY,
+            labels.OWNED,
+            labels.GANG,
+            labels.WORKFLOW,
+            labels.QUEUE,
+            labels.SUBGROUP,
+            labels.PRIORITY_CLASS,
+            "kai.scheduler/accounting",
+            "kai.scheduler/node-pool",
+            "kai.scheduler/preemptibility",
+            "kai.scheduler/task-priority",
+            "runai/queue",
+        }
+    ),
+    "annotations": frozenset(
+        {
+            labels.POD_GROUP,
+            labels.SKIP_PODGROUPER,
+            labels.TOPOLOGY,
+            labels.PLACEMENT_REQUIRED,
+            labels.PLACEMENT_PREFERRED,
+            *labels.SEGMENT_ANNOTATIONS,
+            labels.BATCH_MIN_MEMBER,
+            "gpu-fraction",
+            "gpu-fraction-container-name",
+            "gpu-fraction-num-devices",
+            "gpu-memory",
+            "kai.scheduler/preemption-delay",
+            "kai.scheduler/staleness-grace-period",
+            "kai.scheduler/last-start-timestamp",
+            "kai.scheduler/stale-podgroup-timestamp",
+            "kai.scheduler/top-owner-metadata",
+        }
+    ),
+    "both": frozenset(
+        {
+            "grove.io/base-podgang",
+            "grove.io/disable-managed-resource-protection",
+            "grove.io/mnnvl-group",
+            "grove.io/pod-template-hash",
+            "grove.io/podclique",
+            "grove.io/podclique-pod-index",
+            "grove.io/podcliquescalinggroup",
+            "grove.io/podcliquescalinggroup-replica-index",
+            "grove.io/podcliqueset-replica-index",
+            "grove.io/podgang",
+            "grove.io/reconcile-trigger",
+            "grove.io/scheduler-name",
+            "grove.io/should-not-mirror",
+            "grove.io/topology-name",
+            "kai.scheduler/numa-placement-observed",
+            "kai.scheduler/numa-placement-predicted",
+            "runai/pod-index",
+            "runai/shared-gpu-configmap",
+        }
+    ),
+}
+"""Where each key is read: KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
+pkg/scheduler/constants/labels) and Grove (operator/api/common); with those that they write themselves.
+"""
