@@ -34,8 +34,9 @@ _SLIPS = 2
 def check_keys(fleet: Fleet) -> Iterator[Diagnostic]:
     """All metadata of workloads, PodCliqueSets and PodGroups, and of what is made from their templates."""
     repository = fleet.repository
-    origins = [item.origin for item in (*repository.workloads, *repository.pod_groups)]
+    origins = [item.origin for item in repository.workloads]
     origins += [item.origin for item in repository.pod_clique_sets]
+    origins += [item.origin for item in repository.pod_groups]
     for origin in origins:
         for where, path, keys in _metadata(origin):
             for key in keys:
