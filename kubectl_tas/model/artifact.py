@@ -9,6 +9,7 @@ from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import Metadata, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
+from kubectl_tas.model.topology import ClusterTopology
 
 
 class PassThrough(Model):
@@ -27,6 +28,7 @@ class PassThrough(Model):
 Manifest = (
     PriorityClass
     | Topology
+    | ClusterTopology
     | Queue
     | ValidatingAdmissionPolicy
     | ValidatingAdmissionPolicyBinding

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, StringConstraints
 
-from kubectl_tas import kai
+from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 
@@ -31,6 +31,15 @@ class Scheduler(Model):
     """The KAI release that runs there, as "0.17" (in quotes)."""
 
 
+class GroveVersion(Model):
+    """The Grove of a backend."""
+
+    version: Annotated[
+        str, StringConstraints(pattern=grove.PATTERN), said('must be a release such as "0.1.0-alpha.11"')
+    ] = grove.NEWEST
+    """The Grove release that runs there, as "0.1.0-alpha.11"."""
+
+
 class Backend(Model):
     """One Kubernetes cluster."""
 
@@ -40,6 +49,8 @@ class Backend(Model):
     """Where its workloads run; part of every queue name."""
     scheduler: Scheduler = Scheduler()
     """Who places its pods."""
+    grove: GroveVersion = GroveVersion()
+    """Who makes gangs of its PodCliqueSets, where it has any."""
 
 
 class PriorityClasses(Model):

@@ -58,7 +58,7 @@ class FleetScalingGroup:
     spec: ScalingGroup
     path: KeyPath
     cliques: tuple[FleetClique, ...]
-    """In the order of the set."""
+    """In the order of its cliqueNames."""
 
     @property
     def name(self) -> str:
@@ -254,7 +254,7 @@ def resolve_set(
         FleetScalingGroup(
             group,
             (*TEMPLATE, "podCliqueScalingGroups", index),
-            tuple(cliques[at] for at in sorted(at for name in set(group.cliqueNames) for at in by_name.get(name, ()))),
+            tuple(cliques[at] for name in dict.fromkeys(group.cliqueNames) for at in by_name.get(name, ())),
         )
         for index, group in enumerate(template.podCliqueScalingGroups)
     )

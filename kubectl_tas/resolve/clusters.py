@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_tas import kai
+from kubectl_tas import grove, kai
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.repository import Declared
-
-KAI_PROFILE = "kai-scheduler"
-"""What Grove calls KAI Scheduler among the schedulers it works with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +42,8 @@ class FleetBackend:
     index: int
     release: kai.Release | None
     """None where the scheduler is not KAI, or is of a version that the table does not have."""
+    grove_release: grove.Release
+    """What the Grove of the cluster accepts, where it has one."""
 
     @property
     def name(self) -> str:
@@ -66,6 +65,11 @@ class FleetBackend:
         """schedulerName of its pods."""
         return self.spec.scheduler.name or ("kai-scheduler" if self.is_kai else "default-scheduler")
 
+    @property
+    def writes_pod_groups_of_sets(self) -> bool:
+        """Whether Grove writes the PodGroups of PodCliqueSets, and KAI's podgrouper knows that it must not."""
+        return self.grove_release.writes_pod_groups and self.has(kai.Feature.SKIP_PODGROUPER)
+
     def has(self, feature: kai.Feature) -> bool:
         """Whether its scheduler can express ``feature``."""
         return self.release is not None and self.release.has(feature)
@@ -86,14 +90,14 @@ class Grove:
     def creates_topologies(self) -> bool:
         """Whether each cluster topology gets a Topology of KAI, by the profile of KAI Scheduler."""
         profiles = self.operator.spec.scheduler.profiles if self.operator else ()
-        kai = (profile for profile in profiles if profile.name == KAI_PROFILE)
+        kai = (profile for profile in profiles if profile.name == grove.KAI_SCHEDULER)
         return all(profile.config.createTopologyResources is not False for profile in kai)
 
 
 def resolve_backend(spec: Backend, index: int) -> FleetBackend:
     """A backend of the Config, with its row of the version table."""
     release = kai.release(spec.scheduler.version) if spec.scheduler.type == "kai" else None
-    return FleetBackend(spec, index, release)
+    return FleetBackend(spec, index, release, grove.release(spec.grove.version) or grove.TABLE[0])
 
 
 def pick_backend(
