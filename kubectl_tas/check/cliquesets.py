@@ -103,7 +103,7 @@ def check_default_topology(fleet: Fleet) -> Iterator[Diagnostic]:
             )
             hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
             if item.backend is not None and item.backend.grove_release.has_names:
-                message = f"{message}; Grove refuses the set where the cluster has no ClusterTopologyBinding of that name"
+                message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
                 hint = "Declare it under topologies/, or name another cluster topology."
             yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, item.place_of(item.references[0][1]), hint=hint)
 
