@@ -34,7 +34,8 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
-    """What makes the constraints of a set ones that the API server of its cluster takes, and that mean the same.
+    """What makes a set one that the API server of its cluster takes, and that means the same: the numbers and roles
+    of cliques, which no release may lack, and the constraints in the words of the release.
 
     Expects that the release can say what they say (check.grove).
     """
@@ -42,6 +43,11 @@ def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
     written = item.declared.origin.value(TEMPLATE)
     if isinstance(written, dict) and "clusterTopologyName" in written:
         yield (*TEMPLATE, "clusterTopologyName"), None, None
+    for clique in item.cliques:
+        if clique.spec.spec.roleName is None:
+            yield (*clique.path, "spec", "roleName"), clique.name, FIRST
+        if "replicas" not in clique.spec.spec.model_fields_set:
+            yield (*clique.path, "spec", "replicas"), 1, "roleName"
     top: KeyPath = (*TEMPLATE, "topologyConstraint")
     inherited = any(constraint.asks and path == top for constraint, path in item.constraints)
     for constraint, path in item.constraints:

@@ -59,12 +59,12 @@ class CliqueSpec(Open):
     """What a clique consists of."""
 
     roleName: Text | None = None
-    """What its pods do."""
+    """What its pods do, another thing than those of other cliques; its name where it is left out."""
     replicas: Count = 1
     """Pods."""
     minAvailable: Count | None = None
     """Pods needed before any starts; without it all of them."""
-    podSpec: PodSpec | None = None
+    podSpec: PodSpec
     """The pods."""
 
 
@@ -79,7 +79,7 @@ class Clique(Open):
     """Annotations of its pods."""
     topologyConstraint: PackConstraint | None = None
     """How close its pods must run; equal to or narrower than what the set and its scaling group ask for."""
-    spec: CliqueSpec = CliqueSpec()
+    spec: CliqueSpec
     """What it consists of."""
 
 

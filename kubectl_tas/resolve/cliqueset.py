@@ -244,7 +244,7 @@ def resolve_set(
     backend = target[0].backend if target else (known.backends[0] if len(known.backends) == 1 else None)
     template = declared.spec.spec.template
     cliques = tuple(
-        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus if clique.spec.podSpec else 0)
+        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus)
         for index, clique in enumerate(template.cliques)
     )
     by_name: dict[str, list[int]] = {}
