@@ -26,7 +26,7 @@ SUBJECTS = {
     "Placement and segments": ("check.placement", "check.segments", "check.segmentsize"),
     "PodGroups written by hand": ("check.podgroup",),
     "PodCliqueSets": ("check.cliques", "check.cliquesets"),
-    "KAI releases": ("check.versions",),
+    "KAI and Grove releases": ("check.versions", "check.grove"),
     "Changes, and what a cluster has": ("compare",),
 }
 """The modules, or rooms, whose rules are about a subject."""
