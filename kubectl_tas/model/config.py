@@ -16,6 +16,7 @@ PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass of each of OSMO's priorities."""
 
 
+RuleCode = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$"), said("must be the code of a rule")]
 Folder = Annotated[Text, AfterValidator(normal)]
 """A folder relative to the repository root, in its one spelling: ``./manifests/`` is ``manifests``."""
 
@@ -83,7 +84,7 @@ class ConfigSpec(Model):
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
-    rules: dict[str, Literal["off", "info", "warning", "error"]] = {}
+    rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
