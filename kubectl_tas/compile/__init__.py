@@ -25,10 +25,10 @@ from kubectl_tas.resolve.fleet import Fleet
 
 PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_priority_classes,
+    compile_guards,
     compile_topologies,
     compile_bindings,
     compile_queues,
-    compile_guards,
     compile_workflows,
     pass_pod_groups,
     compile_owned,

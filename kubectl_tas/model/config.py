@@ -78,8 +78,10 @@ class ConfigSpec(Model):
     """Folder, relative to the repository root, that render writes."""
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
-    guard: bool = False
-    """Whether to emit admission policies that refuse work which bypasses this repository."""
+    guard: bool | Literal["warn", "enforce"] = False
+    """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
+    warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.
+    """
     drainInterval: Annotated[
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"

@@ -20,6 +20,8 @@ PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
 
 QUEUE = "kai.scheduler/queue"
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+"""A label with the value preemptible or non-preemptible, which KAI reads before any class."""
 SUBGROUP = "kai.scheduler/subgroup-name"
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
 POD_GROUP = "pod-group-name"
