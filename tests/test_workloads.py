@@ -140,7 +140,7 @@ def test_explain_counts_the_gpus_of_a_segment_with_its_leader(repository: Path) 
 def test_explain_a_gang(tmp_path: Path) -> None:
     root = segmented(tmp_path, "owned-podgroups")
     out = kubectl_tas("workflow", "explain", "reward", "-C", root).out
-    assert "PodGroup rlhf: 11 pods" in out
+    assert re.search(r"^PodGroup rlhf-[0-9a-f]{8}: 11 pods", out, re.MULTILINE)
     assert "SubGroup pytorchjob-actor: 9 pods" in out
     assert "SubGroup deployment-reward: 2 pods" in out
 
