@@ -265,7 +265,7 @@ def test_verdicts(repository: Path, workload: str, rule: str) -> None:
     write(repository, {f"pools/{name}": text for name, text in {**files, "w.yaml": workload}.items()})
     out = kubectl_tas("validate", "-C", repository).out
     assert f"[{rule}]" in out
-    assert "pools/w.yaml:6:23: " in out
+    assert ("pools/a.yaml:7:10: " if rule == "quota-shared" else "pools/w.yaml:6:23: ") in out
 
 
 def test_admit_a_workload(repository: Path, tmp_path: Path) -> None:

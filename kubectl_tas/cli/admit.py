@@ -15,7 +15,7 @@ from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
 from kubectl_tas.folders import read_plain
-from kubectl_tas.gangs.admission import answers, apart, sent_by
+from kubectl_tas.gangs.admission import VERDICTS, answers, apart, sent_by
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
@@ -54,7 +54,8 @@ def admit(
     What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
     --live or --cluster-state says otherwise. A workload takes the place of the repository's of that kind and name.
     A gang is answered as a whole. Where one of these says what is used, members of the gang that only the
-    repository has count as running, and FILE is asked for beside them. Exits 1 where one is rejected.
+    repository has count as running, and FILE is asked for beside them. Exits 1 where one is rejected or
+    can never run.
     """
     root = find_root(directory)
     content = sent_elsewhere(file, read_plain(file, MAX_BYTES, hint="Name a workflow file."), pool, priority)
@@ -75,7 +76,7 @@ def admit(
     else:
         show(pages.render(found))
     code = tell_errors(replace(session, diagnostics=others))
-    return 1 if any(answer.verdict.outcome == "rejected" for answer in found) else code
+    return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
 
 
 def _path(root: Path, file: str) -> tuple[str, bool]:
