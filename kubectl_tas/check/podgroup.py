@@ -72,8 +72,8 @@ PODGROUP_PRIORITY = Rule(
     "podgroup-priority",
     Severity.WARNING,
     "A hand-written PodGroup names a PriorityClass that neither this repository renders nor KAI brings along.",
-    "The class may live elsewhere. Where it does not, KAI counts the PodGroup as the cluster's default class, or as 50: "
-    "whatever its priority was meant to be, it can be preempted.",
+    "The class may live elsewhere. Where it does not, KAI counts the PodGroup as the cluster's default class, or "
+    "as 50: whatever its priority was meant to be, it can be preempted.",
 )
 PODGROUP_TOPOLOGY = Rule(
     "podgroup-topology",

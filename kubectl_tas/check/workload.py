@@ -39,8 +39,8 @@ WORKLOAD_CONFLICT = Rule(
     Severity.ERROR,
     "A workload sets a queue, a scheduler, a priority, a namespace or a SubGroup that its pool contradicts.",
     "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
-    "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and on "
-    "pods. Remove the value, or choose the pool or the priority that it belongs to.",
+    "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
+    "on pods. Remove the value, or choose the pool or the priority that it belongs to.",
 )
 WORKLOAD_ALIAS = Rule(
     "workload-alias",

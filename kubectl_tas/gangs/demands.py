@@ -79,7 +79,7 @@ class _Demands:
         yield from self._queue(("metadata", "labels"))
         if row.labels_below:
             yield from self._queue(row.labels_below)
-        # Of a TrainJob KAI sees no pod template: without the label it would take it for `train`, which can be preempted.
+        # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
         is_told = row.labels_below is not None and self._backend.is_kai
         yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.ADD if is_told else Mode.AGREE)
         if row.labels_below:
@@ -144,7 +144,7 @@ class _Demands:
         return Demand(path, self._priority_class, f"the PriorityClass of {self._sent.priority}", mode)
 
     def preemptibility(self, path: KeyPath) -> Demand:
-        """What the label beside the one at ``path`` may say: KAI reads both in the same places, and before the class."""
+        """What the label beside that at ``path`` may say: KAI reads both in the same places, and before the class."""
         value = "preemptible" if self._sent.is_preemptible else "non-preemptible"
         why = f"the preemptibility of {self._sent.priority}"
         return Demand((*path[:-1], labels.PREEMPTIBILITY), value, why, Mode.AGREE)
