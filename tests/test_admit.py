@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -217,3 +218,22 @@ class TestRepositoryWithErrors:
         assert result.err == (
             "error: cannot tell: the pool's own file has errors\n  = help: Run: kubectl tas validate\n"
         )
+
+
+class TestStandardInput:
+    def test_is_answered_as_a_file_is(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WORKFLOW.encode())))
+        result = kubectl_tas("admit", "-", "--pool", "team--a", "-o", "json", "-C", team)
+        assert (result.code, result.err) == (0, "")
+        assert json.loads(result.out)["workflows"] == [answer(team, "--pool", "team--a")]
+
+    def test_findings_name_it(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"workflow: {nam: x}\n")))
+        result = kubectl_tas("admit", "-", "-C", team)
+        assert result.code == 1
+        assert result.err.startswith("<stdin>:1:")
+
+    def test_too_much(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"#" * (4 * 1024 * 1024 + 1))))
+        result = kubectl_tas("admit", "-", "-C", team)
+        assert (result.code, "standard input has more than 4 MiB" in result.err) == (3, True)
