@@ -53,7 +53,7 @@ def submit(root: Path, workflow: str, *arguments: str) -> dict[str, Any]:
     file.write_text(workflow)
     result = kubectl_tas("admit", file, "-C", root, "-o", "json", *arguments)
     (answer,) = json.loads(result.out)["workflows"]
-    assert result.code == (1 if answer["verdict"] == "rejected" else 0), result
+    assert result.code == (1 if answer["verdict"] in ("rejected", "unschedulable") else 0), result
     return dict(answer)
 
 
@@ -200,7 +200,7 @@ def test_ac7_non_preemptible_jobs_cannot_exceed_quota(tmp_path: Path) -> None:
     write(root, {"workflows/second.yaml": job(5, priority="HIGH", name="second")})
     result = kubectl_tas("validate", "-C", root)
     assert result.code == 0
-    assert "8 of others + 5 asked = 13 > 10 GPUs" in result.out
+    assert "first, second ask 13 > 10 GPUs, the quota of team: not all at once" in result.out
     assert rendered(root, "PodGroup")[1]["spec"]["preemptibility"] == "non-preemptible"
 
 
@@ -283,7 +283,10 @@ class TestQuotaManagement:
     def test_decreases_are_soft(self, tmp_path: Path) -> None:
         root = repository(tmp_path, a=30)
         write(root, {"workflows/job.yaml": job(25, to="team--a", priority="HIGH")})
-        edit(root, "update", "team", "a", "--quota", "10")
+        told = kubectl_tas("subpool", "update", "team", "a", "--quota", "10", "-C", root)
+        assert (told.code, "a gang of 25 > 10 GPUs, the quota of team--a, can never be" in told.err) == (0, True)
+        assert kubectl_tas("validate", "-C", root).code == 1
+        write(root, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {rules: {over-quota: warning}}\n"})
         assert len(rendered(root, "Pod")) == 1
         assert pool_list(root)[1] == ["└─", "team--a", "ONLINE", "ACTIVE", "10", "25", "-15"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.support.kubectl import queue
 
 CASE = GOLDEN / "commands/admit"
 REJECTED = {"over-shared-quota", "over-shared-quota-everywhere", "deleting", "archived"}
+UNSCHEDULABLE = {"unschedulable", "unschedulable-in-a-plain-pool", "low-beyond-maximum"}
 WORKFLOW = """\
 workflow:
   name: train
@@ -49,24 +51,25 @@ def answer(root: Path, *arguments: str | Path, code: int = 0) -> dict[str, Any]:
 
 def test_text(job: Path, snapshot: Any) -> None:
     result = kubectl_tas("admit", job / "workflow.yaml", "-C", case_input(CASE))
-    assert (result.code, result.err) == (int(job.name in REJECTED), "")
+    assert (result.code, result.err) == (int(job.name in REJECTED | UNSCHEDULABLE), "")
     assert result.out == snapshot(extension_class=at(job / "output.txt"))
 
 
 def test_json(job: Path, snapshot: Any) -> None:
     result = kubectl_tas("admit", job / "workflow.yaml", "-o", "json", "-C", case_input(CASE))
-    assert (result.code, result.err) == (int(job.name in REJECTED), "")
+    assert (result.code, result.err) == (int(job.name in REJECTED | UNSCHEDULABLE), "")
     assert result.out == snapshot(extension_class=at(job / "output.json"))
 
 
 def test_validate_says_the_same(job: Path, tmp_path: Path) -> None:
-    """A workflow that is merged is judged as it was before."""
+    """A workflow that is merged is judged as it was before; of those that wait, validate says it once for the queue."""
     root = tmp_path / "repository"
     shutil.copytree(case_input(CASE), root)
     shutil.copyfile(job / "workflow.yaml", root / "workflows/new.yaml")
     shown = json.loads(kubectl_tas("validate", "workflows/new.yaml", "-o", "json", "-C", root).out)["diagnostics"]
     answers = json.loads((job / "output.json").read_text())["workflows"]
-    expected = [(item["rule"], item["message"], item["hint"]) for item in answers if item["rule"]]
+    own = [item for item in answers if item["rule"] and item["verdict"] != "pending"]
+    expected = [(item["rule"], item["message"], item["hint"]) for item in own]
     found = [(item["rule"], item["message"], item["hint"]) for item in shown]
     assert [item for item in found if item[0] != "name-duplicate"] == expected
 
@@ -215,3 +218,22 @@ class TestRepositoryWithErrors:
         assert result.err == (
             "error: cannot tell: the pool's own file has errors\n  = help: Run: kubectl tas validate\n"
         )
+
+
+class TestStandardInput:
+    def test_is_answered_as_a_file_is(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WORKFLOW.encode())))
+        result = kubectl_tas("admit", "-", "--pool", "team--a", "-o", "json", "-C", team)
+        assert (result.code, result.err) == (0, "")
+        assert json.loads(result.out)["workflows"] == [answer(team, "--pool", "team--a")]
+
+    def test_findings_name_it(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"workflow: {nam: x}\n")))
+        result = kubectl_tas("admit", "-", "-C", team)
+        assert result.code == 1
+        assert result.err.startswith("<stdin>:1:")
+
+    def test_too_much(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"#" * (4 * 1024 * 1024 + 1))))
+        result = kubectl_tas("admit", "-", "-C", team)
+        assert (result.code, "standard input has more than 4 MiB" in result.err) == (3, True)

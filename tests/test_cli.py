@@ -38,8 +38,9 @@ def broken(repository: Path) -> Path:
 
 @pytest.fixture
 def warned(repository: Path) -> Path:
-    """A repository with a warning: a workflow that asks for more than its pool is guaranteed."""
-    workflow = "workflow: {name: w, pool: team, tasks: [{name: t, image: i}]}\nresources: {default: {gpu: 101}}\n"
+    """A repository with a warning: a workflow whose tasks together ask for more than its pool is guaranteed."""
+    tasks = "[{name: t, image: i}, {name: u, image: i}]"
+    workflow = f"workflow: {{name: w, pool: team, tasks: {tasks}}}\nresources: {{default: {{gpu: 51}}}}\n"
     return write(repository, {"tas.yaml": CONFIG, "pools/team.yaml": pool(), "workflows/w.yaml": workflow})
 
 

@@ -84,7 +84,8 @@ class TestWriting:
         assert contents(rendered / "manifests") == before
 
     def test_strict_refuses_warnings(self, declared: Path) -> None:
-        asks = "workflow: {name: w, pool: team--a, tasks: [{name: t, image: i}]}\nresources: {default: {gpu: 31}}\n"
+        tasks = "[{name: t, image: i}, {name: u, image: i}]"
+        asks = f"workflow: {{name: w, pool: team--a, tasks: {tasks}}}\nresources: {{default: {{gpu: 16}}}}\n"
         write(declared, {"workflows/w.yaml": asks})
         assert kubectl_tas("render", "-C", declared, "--strict").code == 1
         assert not (declared / "manifests").exists()
@@ -321,7 +322,7 @@ def test_killed_at_any_moment(rendered: Path, tmp_path: Path) -> None:
 
 def test_no_two_objects_share_a_file(repository: Path) -> None:
     """Namespace a-b and name c join to what namespace a and name b-c join to."""
-    places = [("a-b", "c"), ("a", "b-c"), ("a", "c")]
+    places = [("a-b", "c"), ("a", "b-c"), ("a", "d")]
     documents = [
         f"apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
         "spec: {queue: elsewhere, minMember: 1}\n"
@@ -332,7 +333,7 @@ def test_no_two_objects_share_a_file(repository: Path) -> None:
     files = sorted((repository / "manifests/workflows").iterdir())
     found = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in map(load, files)}
     assert found == set(places)
-    assert "podgroup-a-c.yaml" in {file.name for file in files}
+    assert "podgroup-a-d.yaml" in {file.name for file in files}
     listed = load(repository / "manifests/kustomization.yaml")["resources"]
     assert len(set(listed)) == len(listed)
     assert {f"workflows/{file.name}" for file in files} <= set(listed)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import kubectl_tas
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.golden import EXAMPLES
 from tests.support.grove import (
     binding,
     clique,
@@ -475,3 +476,67 @@ def test_the_list_shows_who_uses_a_topology(repository: Path) -> None:
     ]
     listed = json.loads(kubectl_tas("topology", "list", "-C", root, "-o", "json").out)
     assert listed["topologies"][0]["podCliqueSets"] == ["default/chat"]
+
+
+class TestNodes:
+    """A node that lacks the label of any level is outside of the whole Topology."""
+
+    @pytest.mark.parametrize(
+        ("nodes", "pool_name"),
+        [
+            ("single-rack", "single-rack"),
+            ("two-racks", "two-racks"),
+            ("zones", "zones"),
+            ("spines", "spines"),
+            ("spines-apart", "spines"),
+        ],
+    )
+    def test_each_example_has_all_its_nodes(self, nodes: str, pool_name: str) -> None:
+        root = EXAMPLES / "use-cases"
+        arguments = ("topology", "usage", "-o", "json", "--cluster-state", root / f"nodes/{nodes}.json", "-C", root)
+        found = {item["topology"]: item for item in json.loads(kubectl_tas(*arguments).out)["nodes"]}
+        own = found[f"osmo-pool-osmo-{pool_name}-topology"]
+        assert (own["outside"], own["missing"]) == ([], [])
+        assert own["nodes"] == (12 if nodes == "zones" else 8)
+        if pool_name != "zones":
+            assert len(found["osmo-pool-osmo-zones-topology"]["outside"]) == 8
+
+    @pytest.fixture
+    def zoned(self, repository: Path) -> Path:
+        keys = "  topology_keys: [{key: zone, label: z}, {key: rack, label: r}]\n"
+        return write(repository, {"pools/p.yaml": pool(spec=keys)})
+
+    def node(self, name: str, *labels: str) -> dict[str, Any]:
+        return {"kind": "Node", "metadata": {"name": name, "labels": dict.fromkeys(labels, "x")}}
+
+    def test_those_outside_are_counted_and_named(self, zoned: Path, tmp_path: Path) -> None:
+        both = [self.node(f"n{number}", "r") for number in range(7)]
+        file = state(tmp_path, self.node("whole", "z", "r"), self.node("bare"), *both)
+        result = kubectl_tas("topology", "usage", "-C", zoned, "--cluster-state", file)
+        assert result.code == 0
+        assert result.out == (
+            "TOPOLOGY                         NODES OUTSIDE  LEVEL     NODES WITHOUT ITS LABEL\n"
+            "osmo-pool-default-team-topology  8 of 9         zone (z)  bare, n0, n1, n2, n3 and 3 more\n"
+            "                                                rack (r)  bare\n"
+        )
+
+    def test_of_a_cluster_without_grove(self, zoned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        state(tmp_path, self.node("whole", "z", "r")).replace(tmp_path / "nodes")
+        program = tmp_path / "kubectl"
+        missing = "error: the server doesn't have a resource type"
+        nodes = f'*"get nodes -o json") cat {tmp_path}/nodes ;;'
+        program.write_text(f'#!/bin/sh\ncase "$*" in {nodes} *) echo "{missing}" >&2; exit 1 ;; esac\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("KUBECTL_PATH", str(program))
+        result = kubectl_tas("topology", "usage", "-C", zoned, "--live")
+        assert (result.code, result.err) == (0, "")
+        assert "0 of 1" in result.out
+
+    @pytest.mark.parametrize(
+        "metadata", [None, {}, {"name": ""}, {"name": "n", "labels": 1}, {"name": "n", "labels": {"": ""}}]
+    )
+    def test_what_is_no_node(self, zoned: Path, tmp_path: Path, metadata: object) -> None:
+        file = state(tmp_path, {"kind": "Node", "metadata": metadata}, live_set(), live_topology())
+        result = kubectl_tas("topology", "usage", "-C", zoned, "--cluster-state", file)
+        assert "a Node of the cluster cannot be read: " in result.err
+        assert result.code == 3

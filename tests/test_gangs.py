@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +159,30 @@ def test_one_name_of_a_gang_in_two_clusters(repository: Path) -> None:
     write(repository, {"tas.yaml": clusters(), **files})
     result = kubectl_tas("render", "-C", repository)
     assert result.code == 0, result.err
+    named = set()
     for name in "ab":
-        group = yaml.safe_load((repository / f"manifests/{name}/workloads/podgroup-g1.yaml").read_text())
+        (file,) = (repository / f"manifests/{name}/workloads").glob("podgroup-g1-*.yaml")
+        group = yaml.safe_load(file.read_text())
         assert [item["name"] for item in group["spec"]["subGroups"]] == [f"deployment-d-{name}"]
+        member = yaml.safe_load((file.parent / f"deployment-d-{name}.yaml").read_text())
+        annotations = member["spec"]["template"]["metadata"]["annotations"]
+        assert annotations["pod-group-name"] == group["metadata"]["name"]
+        named.add(group["metadata"]["name"])
+    assert len(named) == 2
+
+
+def test_one_name_of_a_job_and_of_a_gang(repository: Path) -> None:
+    """KAI knows a PodGroup by its name alone, so what is called alike must not meet."""
+    own = [ray_job("g1", OWNED, []), deployment("g1", OWNED), deployment("d", GANG)]
+    groups = [item["metadata"]["name"] for item in rendered(repository, *own) if item["kind"] == "PodGroup"]
+    assert all(re.fullmatch(r"g1-[0-9a-f]{8}", name) for name in groups)
+    assert len(set(groups)) == 3
+
+
+@pytest.mark.parametrize("name", ["a" * 63, "a" * 53 + ".b", "a.b"])
+def test_the_name_of_a_pod_group_is_a_label(repository: Path, name: str) -> None:
+    (group,) = (item for item in rendered(repository, deployment(name, OWNED)) if item["kind"] == "PodGroup")
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", group["metadata"]["name"])
 
 
 @pytest.mark.parametrize(
@@ -180,7 +202,7 @@ def test_owned_from_the_release_that_skips_the_grouper(
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
-        ("annotations", "pod-group-name", "deployment-d"),
+        ("annotations", "pod-group-name", "d-1fbb1b51"),
         ("annotations", "kai.scheduler/skip-podgrouper", "true"),
         ("labels", "kai.scheduler/subgroup-name", "deployment-d"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,15 @@ def test_the_submitter_goes_to_the_queue(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("labels", "name", "prefix"),
     [
-        ({"kubectl-tas/podgroup": "owned"}, "rayjob-tune", ""),
+        ({"kubectl-tas/podgroup": "owned"}, "tune", ""),
         ({"kubectl-tas/gang": "all"}, "all", "rayjob-tune-"),
     ],
 )
 def test_an_owned_gang_does_not_wait_for_its_submitter(repository: Path, labels: Pairs, name: str, prefix: str) -> None:
     found = rendered(repository, ray_job(labels))
     pod, group = submitter(found), found["PodGroup"]
-    assert group["metadata"]["name"] == pod["metadata"]["annotations"]["pod-group-name"] == name
+    assert group["metadata"]["name"] == pod["metadata"]["annotations"]["pod-group-name"]
+    assert re.fullmatch(rf"{name}-[0-9a-f]{{8}}", group["metadata"]["name"])
     assert pod["metadata"]["annotations"]["kai.scheduler/skip-podgrouper"] == "true"
     assert pod["metadata"]["labels"]["kai.scheduler/subgroup-name"] == f"{prefix}submitter"
     minimums = {item["name"]: item.get("minMember") for item in group["spec"]["subGroups"]}

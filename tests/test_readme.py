@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
 
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 TOURS = [ROOT / "README.md", *sorted((ROOT / "examples").glob("*/README.md"))]
 LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 
@@ -61,7 +63,22 @@ def test_tour(tour: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "link"), [(page, link) for page in TOURS for link in sorted(set(LINK.findall(page.read_text())))]
+    ("folder", "command", "expected"),
+    [
+        (folder, *block)
+        for page in PAGES
+        for folder, text in re.findall(r"<!-- run in (\S+) -->\n(```console\n.*?```)", page.read_text(), re.DOTALL)
+        for block in _blocks(text)
+    ],
+)
+def test_what_a_page_shows(folder: str, command: str, expected: str) -> None:
+    arguments = command.removeprefix("kubectl tas ").split()
+    assert kubectl_tas(*arguments, cwd=ROOT / folder).out == expected
+
+
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [(page, link) for page in (*TOURS, *PAGES) for link in sorted(set(LINK.findall(page.read_text())))],
 )
 def test_links_lead_somewhere(page: Path, link: str) -> None:
     assert (page.parent / link.partition("#")[0]).exists()

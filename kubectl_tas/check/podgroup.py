@@ -68,6 +68,13 @@ PODGROUP_QUEUE = Rule(
     "The queue may live elsewhere. Where it does not, the gang stays Pending.",
     protects=Waiving.CONFIG,
 )
+PODGROUP_PRIORITY = Rule(
+    "podgroup-priority",
+    Severity.WARNING,
+    "A hand-written PodGroup names a PriorityClass that neither this repository renders nor KAI brings along.",
+    "The class may live elsewhere. Where it does not, KAI counts the PodGroup as the cluster's default class, or "
+    "as 50: whatever its priority was meant to be, it can be preempted.",
+)
 PODGROUP_TOPOLOGY = Rule(
     "podgroup-topology",
     Severity.WARNING,
@@ -80,6 +87,15 @@ PODGROUP_SPELLING = Rule(
     "A hand-written PodGroup spells subGroups as subgroups.",
     "An API server drops the field under that name without a word. It is rendered under the right one.",
 )
+COMMON_CLASSES = (
+    "build",
+    "build-preemptible",
+    "inference",
+    "train",
+    "system-cluster-critical",
+    "system-node-critical",
+)
+"""PriorityClasses that every cluster with KAI has: of KAI's chart (0.6 to 0.17), and of Kubernetes."""
 
 
 def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -90,6 +106,7 @@ def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _parents(item)
         yield from _minimums(fleet, item)
         yield from _queue(fleet, item)
+        yield from _priority(fleet, item)
         topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
         for constraint, path in item.constraints:
             yield from _constraint(item, constraint, path, topologies)
@@ -210,6 +227,16 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
         message = f'the queue "{queue}" is not declared here'
         hint = did_you_mean(queue, leaves, "Nothing to do where it lives elsewhere.")
     yield Diagnostic(PODGROUP_QUEUE, message, item.declared.at("spec", "queue"), hint=hint)
+
+
+def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
+    """KAI: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go, 0.17."""
+    name = item.declared.spec.spec.priorityClassName
+    known = (*fleet.config.priorityClasses.model_dump().values(), *COMMON_CLASSES)
+    if name and name not in known:
+        message = f'the PriorityClass "{name}" is not declared here; where it is missing, KAI counts the gang as 50'
+        hint = did_you_mean(name, known, "Nothing to do where it lives elsewhere.")
+        yield Diagnostic(PODGROUP_PRIORITY, message, item.declared.at("spec", "priorityClassName"), hint=hint)
 
 
 def _constraint(

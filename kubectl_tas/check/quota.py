@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.gangs.admission import Admission
+from kubectl_tas.gangs.admission import QUOTA_SHARED, Admission
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
+from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool, Submission
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
@@ -31,6 +31,11 @@ MAXIMUM_BELOW_QUOTA = Rule(
 )
 
 
+_GUARANTEE = ("spec", "resources", "gpu", "guarantee")
+MAX_NAMED = 5
+"""Workloads of a queue that a finding names."""
+
+
 def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
     """The arithmetic of every pool."""
     for pool in fleet.pools:
@@ -43,12 +48,32 @@ def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workflow, workload and PodCliqueSet that would be refused, or wait."""
+    """Every workflow, workload and PodCliqueSet that can never run, and every queue with more than runs at once."""
     admission = Admission(fleet)
+    waiting: dict[str, list[Submission]] = {}
     for item in fleet.submissions:
         verdict = admission.verdict(item)
-        if verdict.rule is not None:
+        if verdict.outcome == "pending":
+            waiting.setdefault(item.queue, []).append(item)
+        elif verdict.rule is not None:
             yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint)
+    for queue, items in waiting.items():
+        yield _crowded(items, admission.declared[queue])
+
+
+def _crowded(items: list[Submission], asked: Gpus) -> Diagnostic:
+    """One finding for a queue, where its quota stands, with the first of those that share it."""
+    pool, subpool, target = items[0].pool, items[0].subpool, items[0].target
+    place = subpool.declared.at("spec", "quota") if subpool else pool.declared.at(*_GUARANTEE)
+    named = sorted(items, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
+    related = tuple(Related(f"{item.kind} {item.name} asks {item.gpus}", item.place) for item in named)
+    left = len(items) - len(named)
+    who = ", ".join(item.name for item in named) + (f" and {left} more" if left else "")
+    verb = "asks" if len(items) == 1 else "ask"
+    quota = f"the quota of {target}"
+    message = f"{who} {verb} {asked} > {items[0].quota} GPUs, {quota}: not all at once, the rest stays Pending"
+    hint = f"Nothing to do where some may wait until others have ended; else raise {quota}, or use LOW."
+    return Diagnostic(QUOTA_SHARED, message, place, related, hint=hint)
 
 
 def _maximum(pool: FleetPool) -> Iterator[Diagnostic]:
@@ -69,7 +94,7 @@ def _unlimited(pool: FleetPool) -> Iterator[Diagnostic]:
     if live:
         place = live[0].declared.at("spec", "quota")
         message = f"pool {pool.name} has subpools but no finite guarantee"
-        related = (Related(f"pool {pool.name}", pool.declared.at("spec", "resources", "gpu", "guarantee")),)
+        related = (Related(f"pool {pool.name}", pool.declared.at(*_GUARANTEE)),)
         hint = f"Set spec.resources.gpu.guarantee of pool {pool.name} to a number of GPUs."
         yield Diagnostic(QUOTA_UNLIMITED_POOL, message, place, related, hint=hint)
 

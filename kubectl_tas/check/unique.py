@@ -38,7 +38,8 @@ NAME_COLLISION = Rule(
     "name-collision",
     Severity.ERROR,
     "Two different sources lead to objects of one kind with one name.",
-    "The second would overwrite the first in the cluster. Rename one of the sources.",
+    "The second would overwrite the first in the cluster. Rename one of the sources. KAI knows PodGroups by their name "
+    "alone: two of one name in different namespaces of a cluster are one gang to it, which is charged to either queue.",
 )
 
 
@@ -82,6 +83,8 @@ class _Named:
     declared: Declared[Any]
     path: KeyPath = ("metadata", "name")
     is_key: bool = False
+    namespace: str = ""
+    """Of a PodGroup, which has its name to itself in all namespaces of its cluster."""
 
     @property
     def place(self) -> Location:
@@ -150,6 +153,11 @@ def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
         if identity[0] not in ("PodGang", "SubGroup") or both not in met:
             met.add(both)
             message = f'two sources lead to the {identity[0]} "{item.name}"'
+            if item.namespace != first.namespace:
+                message = (
+                    f'the {identity[0]} "{item.name}" of namespace {item.namespace} is one gang with that of namespace '
+                    f"{first.namespace}: KAI knows both by their name alone"
+                )
             related = (Related("the other source", first.place),)
             yield Diagnostic(NAME_COLLISION, message, item.place, related, hint="Rename one of them.")
 
@@ -163,14 +171,13 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
                 item = _Named(topology.name, topology.declared)
                 yield ("Topology", backend.name, topology.name), id(topology.declared), item
     for pod_group in fleet.pod_groups:
-        item = _Named(pod_group.declared.spec.metadata.name, pod_group.declared)
-        where = (pod_group.backend.name, pod_group.namespace)
-        yield ("PodGroup", *where, item.name), id(pod_group.declared), item
+        item = _Named(pod_group.name, pod_group.declared, namespace=pod_group.namespace)
+        yield ("PodGroup", pod_group.backend.name, item.name), id(pod_group.declared), item
     for workflow, group in _groups_that_could_meet(fleet):
         where = (workflow.pool.backend.name, workflow.pool.backend.namespace)
         gang = gang_of_group(fleet, workflow, group)
-        item = _Named(gang.name, workflow.declared, (*group.path, "name"))
-        yield ("PodGroup", *where, gang.name), (workflow.name, group.name), item
+        item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
+        yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
         for task in group.tasks:
             item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
             yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
@@ -181,10 +188,10 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
         if workload.is_owned:
-            where = (workload.pool.backend.name, workload.pool.backend.namespace)
+            backend = workload.pool.backend
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
-            item = _Named(pod_group_name(workload), workload.declared)
-            yield ("PodGroup", *where, item.name), source, item
+            item = _Named(pod_group_name(workload), workload.declared, namespace=backend.namespace)
+            yield ("PodGroup", backend.name, item.name), source, item
 
 
 def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, FleetGroup]]:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model import workflow as osmo
+from kubectl_tas.model.labels import MANAGED_BY, PRIORITY_CLASS
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Task, Workflow
 from kubectl_tas.resolve.fleet import Fleet
@@ -35,7 +36,8 @@ LABEL_RESERVED = Rule(
     "label-reserved",
     Severity.ERROR,
     "A workflow sets a label that the tool or the scheduler sets.",
-    "The label decides which queue or gang a pod belongs to; two values for it would fight. Remove it.",
+    "The label decides which queue or gang a pod belongs to, or which priority it has; two values for it would fight. "
+    "Remove it, and say the priority with workflow.priority.",
 )
 OSMO_ONLY = Rule(
     "osmo-only",
@@ -45,7 +47,7 @@ OSMO_ONLY = Rule(
     "are applied directly, the task must do by itself what these fields asked for.",
 )
 _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
-_RESERVED_LABELS = ("app.kubernetes.io/managed-by",)
+_RESERVED_LABELS = (MANAGED_BY, PRIORITY_CLASS)
 
 
 def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:

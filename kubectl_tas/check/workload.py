@@ -37,9 +37,10 @@ WORKLOAD_LABEL = Rule(
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
     Severity.ERROR,
-    "A workload sets a queue, a scheduler, a priority class, a namespace or a SubGroup that its pool contradicts.",
-    "What a user wrote is never overwritten, and two values would fight in the cluster. Remove the value, "
-    "or choose the pool or the priority that it belongs to.",
+    "A workload sets a queue, a scheduler, a priority, a namespace or a SubGroup that its pool contradicts.",
+    "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
+    "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
+    "on pods. Remove the value, or choose the pool or the priority that it belongs to.",
 )
 WORKLOAD_ALIAS = Rule(
     "workload-alias",
@@ -64,8 +65,8 @@ WORKLOAD_SCHEDULER = Rule(
     "workload-scheduler",
     Severity.INFO,
     "A workload has no pod template, so its scheduler cannot be set here.",
-    "The pods of a TrainJob are made from the runtime that it names. Set schedulerName and priorityClassName "
-    "there; the queue is set on the TrainJob, and on all that is made from it.",
+    "The pods of a TrainJob are made from the runtime that it names. Set schedulerName there. The queue is set on the "
+    "TrainJob, and on all that is made from it; the priority is set on the TrainJob, where KAI reads it.",
 )
 _Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)

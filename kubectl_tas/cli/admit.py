@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ from kubectl_tas.cli.session import check_source, find_root, from_fleet, show_fi
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
-from kubectl_tas.folders import read_plain
-from kubectl_tas.gangs.admission import answers, apart, sent_by
+from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MEBIBYTE, read_plain
+from kubectl_tas.gangs.admission import VERDICTS, answers, apart, sent_by
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
@@ -24,7 +26,7 @@ from kubectl_tas.resolve.fleet import Fleet, replaced
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
     "--pool",
     metavar="POOL",
@@ -51,14 +53,17 @@ def admit(
 ) -> int:
     """Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.
 
+    With - it is read from standard input.
+
     What its queue already uses is what the repository's other HIGH and NORMAL work declares, unless --used,
     --live or --cluster-state says otherwise. A workload takes the place of the repository's of that kind and name.
     A gang is answered as a whole. Where one of these says what is used, members of the gang that only the
-    repository has count as running, and FILE is asked for beside them. Exits 1 where one is rejected.
+    repository has count as running, and FILE is asked for beside them. Exits 1 where one is rejected or
+    can never run.
     """
     root = find_root(directory)
-    content = sent_elsewhere(file, read_plain(file, MAX_BYTES, hint="Name a workflow file."), pool, priority)
     path, is_new = _path(root, file)
+    content = sent_elsewhere(path, _read(file), pool, priority)
     source = OverlaySource(FolderSource(root), {path: content})
     session = check_source(root, source, partial(replaced, path) if is_new else None)
     wrong, others = apart(session.diagnostics, path, is_new=is_new)
@@ -75,11 +80,23 @@ def admit(
     else:
         show(pages.render(found))
     code = tell_errors(replace(session, diagnostics=others))
-    return 1 if any(answer.verdict.outcome == "rejected" for answer in found) else code
+    return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
+
+
+def _read(file: str) -> bytes:
+    """Its bytes. Raises TasError where they cannot be read, or are too many."""
+    if file != "-":
+        return read_plain(file, MAX_BYTES, hint="Name a workflow file.")
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise TasError(f"standard input has more than {MAX_BYTES // MEBIBYTE} MiB", hint="Split it.")
+    return content
 
 
 def _path(root: Path, file: str) -> tuple[str, bool]:
     """What the file is called among those of the repository, and whether it lies elsewhere."""
+    if file == "-":
+        return "<stdin>", True
     full = Path(file).resolve()
     is_inside = full.is_relative_to(root)
     return (full.relative_to(root) if is_inside else full).as_posix(), not is_inside

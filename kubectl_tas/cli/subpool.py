@@ -20,6 +20,7 @@ from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
 from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
 from kubectl_tas.edit.subpools import Edit, Usage
+from kubectl_tas.gangs.admission import OVER_QUOTA
 from kubectl_tas.model.pool import SHARE
 from kubectl_tas.report import json
 from kubectl_tas.report.diff import unified
@@ -199,6 +200,7 @@ def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: boo
         new = new_errors(session.diagnostics, after.diagnostics)
         if new:
             show_findings(new)
+        if any(item.rule is not OVER_QUOTA for item in new):  # decreases are soft: what runs may go on
             say("Nothing was written: the repository would have these errors.", err=True)
             return 1
         if dry_run:

@@ -9,7 +9,12 @@ from kubectl_tas.cli.options import cluster_options, named_cluster, output_optio
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.compare.cluster import declared_uses, drifts, live_uses
+from kubectl_tas.compare.nodes import Coverage, coverage
 from kubectl_tas.draw import topology as pages
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.cliquesets import GroveState
+from kubectl_tas.live.cluster import Cluster
+from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
@@ -65,20 +70,49 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     --live, --context, --kubeconfig or --cluster-state those of the cluster, with -n of one namespace of it. With
     --check each has the condition TopologyLevelsUnavailable that Grove reports; for a cluster, topologies that
     differ from the files follow.
+
+    For a cluster, and for a file with its nodes, it is also told how many nodes are outside of each topology: KAI
+    leaves out a node that lacks the label of any level.
     """
     session = open_session(directory)
     asked = named_cluster(cluster, live=live)
-    state = asked.grove() if asked else None
-    uses = live_uses(state, check=check) if state else declared_uses(session.fleet)
+    state, nodes = _read(session.fleet, asked) if asked else (None, None)
+    only_nodes = nodes is not None and state is not None and state.sets is None
+    uses = [] if only_nodes else live_uses(state, check=check) if state else declared_uses(session.fleet)
     different = drifts(session.fleet, state) if state else None
     if output == "json":
-        hand_over(json.dump(pages.uses_data(uses, "cluster" if state else "repository", different)))
-    elif not uses:
+        hand_over(json.dump(pages.uses_data(uses, "cluster" if state else "repository", different, nodes)))
+    elif not uses and not only_nodes:
         where = f"The namespace {state.namespace}" if state and state.namespace else "The cluster"
         say(f"{where if state else 'This repository'} has no PodCliqueSets.", err=True)
-    else:
+    elif uses:
         show(pages.conditions(uses) if check else pages.uses(uses))
     if check and different and output != "json":
         show("\n" + pages.differences(different))
+    if nodes and output != "json":
+        show("\n" * bool(uses) + pages.covered(nodes))
     failed = tell_errors(session)
     return 1 if failed or (check and (different or any(use.is_unavailable for use in uses))) else 0
+
+
+def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, list[Coverage] | None]:
+    """Grove's objects, and the nodes of each topology, None where they are not known.
+
+    A cluster without Grove has nodes all the same. Raises TasError where nothing of it can be read.
+    """
+    missing: NoSuchResourceError | None = None
+    try:
+        state = cluster.grove()
+    except NoSuchResourceError as error:
+        state, missing = GroveState(None, None, None), error
+    try:
+        nodes = cluster.nodes() if fleet.topologies else None
+    except TasError as error:
+        if cluster.file is not None:
+            raise
+        nodes = None  # they may be hidden from who may see sets
+        if missing is None:
+            say(f"The nodes are not counted: {error.message}", err=True)
+    if missing is not None and nodes is None:
+        raise missing
+    return state, None if nodes is None else coverage(fleet, nodes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_er
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw.picture import picture
+from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
 from kubectl_tas.resolve.fleet import Fleet, files_of, sent
 from kubectl_tas.resolve.pools import Submission
@@ -37,11 +39,12 @@ def workflow() -> None:
 def explain(workflow: str, output: str, pod_index: int | None, directory: str | None) -> int:
     """Show the queue, the admission verdict and the tree of constraints of a workflow, workload or PodCliqueSet.
 
-    All that bear the name are shown; KIND/NAME shows one of them.
+    All that bear the name are shown; KIND/NAME shows one of them. What is rejected, or can never run, is shown too.
     """
     session = open_session(directory)
     paths = _paths(session, workflow)
-    if refuse_errors(session.of_files(paths)):
+    own = session.of_files(paths)
+    if refuse_errors(replace(own, diagnostics=tuple(d for d in own.diagnostics if d.rule not in VERDICTS))):
         return 1
     found = session.fleet.submissions_in(paths, workflow)
     page, tell = (json, hand_over) if output == "json" else (tree, show)

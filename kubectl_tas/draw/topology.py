@@ -16,6 +16,7 @@ from kubectl_tas.compare.cluster import (
     domains,
     full_name,
 )
+from kubectl_tas.compare.nodes import Coverage
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table
@@ -25,6 +26,9 @@ from kubectl_tas.resolve.topologies import FleetTopology
 
 HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
+COVERAGE_HEADER = ("TOPOLOGY", "NODES OUTSIDE", "LEVEL", "NODES WITHOUT ITS LABEL")
+MAX_NODES = 5
+"""Nodes that a line names."""
 NONE = "-"
 
 
@@ -150,8 +154,26 @@ def differences(drifts: Sequence[Drift]) -> str:
     return table.render(DRIFT_HEADER, rows) if rows else ""
 
 
-def uses_data(found: Sequence[Use], source: str, drifts: Sequence[Drift] | None) -> dict[str, Any]:
-    """The same for programs; ``drifts`` is None where nothing was compared."""
+def covered(found: Sequence[Coverage]) -> str:
+    """How many nodes are outside of each topology, and which labels they lack."""
+    rows = []
+    for item in found:
+        count = f"{len(item.outside)} of {item.nodes}"
+        levels = [(f"{level.key} ({level.label})", _few(names)) for level, names in item.missing]
+        for index, level in enumerate(levels or [(NONE, NONE)]):
+            rows.append((item.topology, count, *level) if index == 0 else ("", "", *level))
+    return table.render(COVERAGE_HEADER, rows)
+
+
+def _few(names: Sequence[str]) -> str:
+    left = len(names) - MAX_NODES
+    return ", ".join(names[:MAX_NODES]) + (f" and {left} more" if left > 0 else "")
+
+
+def uses_data(
+    found: Sequence[Use], source: str, drifts: Sequence[Drift] | None, nodes: Sequence[Coverage] | None
+) -> dict[str, Any]:
+    """The same for programs; ``drifts`` is None where nothing was compared, ``nodes`` where none are known."""
     data: dict[str, Any] = {
         "version": 1,
         "from": source,
@@ -170,6 +192,18 @@ def uses_data(found: Sequence[Use], source: str, drifts: Sequence[Drift] | None)
     if drifts is not None:
         data["differences"] = [
             {"topology": item.name, "repository": _data(item.declared), "cluster": _data(item.live)} for item in drifts
+        ]
+    if nodes is not None:
+        data["nodes"] = [
+            {
+                "topology": item.topology,
+                "nodes": item.nodes,
+                "outside": list(item.outside),
+                "missing": [
+                    {"key": level.key, "label": level.label, "nodes": list(names)} for level, names in item.missing
+                ],
+            }
+            for item in nodes
         ]
     return data
 

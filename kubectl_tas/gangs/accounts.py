@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kubectl_tas.gangs.admission import Admission, QueueUsage
+from kubectl_tas.gangs.admission import QueueUsage, asked
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
@@ -71,7 +71,7 @@ def accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived:
     """Every pool followed by its subpools. What is used is what ``queues`` of a cluster say; None: what the repository
     declares.
     """
-    declared = Admission(fleet).declared
+    declared = asked(fleet)
     for pool in fleet.pools:
         for subpool in (None, *pool.subpools):
             if subpool is None or subpool.state != "ARCHIVED" or archived:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
@@ -35,21 +35,23 @@ OVER_SHARED_QUOTA = Rule(
 )
 OVER_QUOTA = Rule(
     "over-quota",
-    Severity.WARNING,
+    Severity.ERROR,
     "A workflow or workload has a gang that is larger than its queue can ever hold.",
-    "Work that cannot be preempted must stay within the quota, and LOW work within the maximum of the pool, so a "
-    "larger gang is never scheduled. Workloads that share a kubectl-tas/gang are one gang, and a segment that is "
-    "needed is needed whole. Ask for less, use LOW priority, or raise the quota.",
+    "Work that cannot be preempted must stay within the quota (KAI says NonPreemptibleOverQuota), and LOW work within "
+    "the maximum of the pool (OverLimit), so a larger gang is never scheduled. Workloads that share a "
+    "kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW priority, or "
+    "raise the quota.",
     protects=Waiving.CONFIG,
 )
 QUOTA_SHARED = Rule(
     "quota-shared",
     Severity.WARNING,
-    "The gangs of HIGH or NORMAL work fit their quota one by one, but not beside all others of this repository.",
-    "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant.",
+    "The HIGH and NORMAL work of a queue fits its quota gang by gang, but not all at once.",
+    "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant. "
+    "Work that can never run counts for nothing here, since it takes nothing from the others.",
     protects=Waiving.CONFIG,
 )
-VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA})
+VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA, OVER_QUOTA})
 """Errors that are the verdict itself."""
 AGAIN = frozenset({"name-duplicate", "name-collision"})
 """Errors that a file beside the repository may cause: a workflow is submitted once more."""
@@ -111,6 +113,8 @@ class Request:
     """GPUs of all pods that run at a time."""
     largest: Gpus = 0
     """GPUs of the pods that must start together, in the largest of its gangs."""
+    first: Gpus = 0
+    """The same of the gang that starts with the least: with less, nothing of it runs."""
     is_one_gang: bool = True
     """Whether nothing of it runs before all of it can."""
 
@@ -124,18 +128,19 @@ class Admission:
 
     @cached_property
     def declared(self) -> dict[str, Gpus]:
-        """GPUs of the HIGH and NORMAL work of the repository, by leaf queue; 0 for any other queue."""
-        used: dict[str, Gpus] = defaultdict(int)
-        for item in self._fleet.submissions:
-            used[item.queue] += 0 if item.is_preemptible else item.gpus
-        return used
+        """GPUs of the HIGH and NORMAL work of the repository that can run, by leaf queue; 0 for any other queue."""
+        return _by_queue(filter(self._takes, self._fleet.submissions))
+
+    def _takes(self, item: Submission) -> bool:
+        """Whether a submission takes quota from others: KAI plans nothing for what can be preempted or never runs."""
+        return not item.is_preemptible and _never(item, self.request(item)) is None
 
     def request(self, item: Submission) -> Request:
         """What a submission asks for, together with all that share its gang, queue and priority."""
         match item:
             case FleetWorkflow():
-                largest = max((group.gpus for group in item.groups), default=0)
-                return Request(item.gpus, largest, len(item.groups) <= 1)
+                gangs = [group.gpus for group in item.groups] or [0]
+                return Request(item.gpus, max(gangs), min(gangs), len(item.groups) <= 1)
             case FleetWorkload() if item.shared_gang is not None:
                 shared = item.shared_gang
                 if id(shared) not in self._shared:
@@ -150,11 +155,25 @@ class Admission:
 
     def others(self, item: Submission) -> Gpus:
         """What others than a submission and its gang declare for its queue, in GPUs."""
-        return self.declared[item.queue] - (0 if item.is_preemptible else self.request(item).gpus)
+        return self.declared[item.queue] - (self.request(item).gpus if self._takes(item) else 0)
 
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
         return admit(item, self.request(item), self.others(item), self.declared)
+
+
+def asked(fleet: Fleet) -> dict[str, Gpus]:
+    """GPUs of all HIGH and NORMAL work of the repository, by leaf queue: what a decrease of the quota has made too
+    large may run on.
+    """
+    return _by_queue(item for item in fleet.submissions if not item.is_preemptible)
+
+
+def _by_queue(items: Iterable[Submission]) -> dict[str, Gpus]:
+    used: dict[str, Gpus] = defaultdict(int)
+    for item in items:
+        used[item.queue] += item.gpus
+    return used
 
 
 def sent_by(fleet: Fleet, path: str) -> list[Submission]:
@@ -231,7 +250,8 @@ def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Prior
     for item in workloads:
         sum_, own = found.get((item.queue, item.priority), Request()), _of_workload(item)
         one = sum_.is_one_gang and own.is_one_gang
-        found[item.queue, item.priority] = Request(sum_.gpus + own.gpus, sum_.largest + own.largest, one)
+        least = sum_.largest + own.largest
+        found[item.queue, item.priority] = Request(sum_.gpus + own.gpus, least, least, one)
     return found
 
 
@@ -240,18 +260,18 @@ def _of_workload(item: FleetWorkload) -> Request:
     needed = podgrouper.needed(item)
     largest = sum(pods * part.gpus for pods, part in zip(needed, item.replicas, strict=True))
     is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
-    return Request(item.gpus, largest, item.copies == 1 and is_whole)
+    return Request(item.gpus, largest, largest, item.copies == 1 and is_whole)
 
 
 def _of_set(item: FleetPodCliqueSet, gpus: Gpus) -> Request:
-    """Its base gang is the largest, or a replica of a scaling group that is a gang of its own."""
+    """Its base gang starts first. It is the largest, or a replica of a scaling group that is a gang of its own."""
     base = sum(_least(clique) for clique in item.standalone)
     base += sum(group.spec.minAvailable * sum(map(_least, group.cliques)) for group in item.groups)
     scaled = [group for group in item.groups if group.spec.replicas > group.spec.minAvailable]
     largest = max([base, *(sum(map(_least, group.cliques)) for group in scaled)]) if item.replicas else 0
     is_whole = all(group.spec.minAvailable == group.spec.replicas for group in item.groups)
     is_whole = is_whole and all(clique.minimum == clique.spec.spec.replicas for clique in item.cliques)
-    return Request(gpus, largest, item.replicas == 1 and is_whole)
+    return Request(gpus, largest, base if item.replicas else 0, item.replicas == 1 and is_whole)
 
 
 def _least(clique: FleetClique) -> Gpus:
@@ -268,21 +288,18 @@ def admit(
     of them is answered for all. ``new`` are the GPUs of the gang that are not among ``used`` yet: of a gang of 8, of
     which 6 run, 2. Without it the whole gang is new.
     """
-    quota, target = workflow.quota, workflow.target
-    largest, together = request.largest, request.gpus
-    shared = workflow.gang and f'the gang "{workflow.gang}"'
-    gang, by = shared or "a gang", f" by {shared}" if shared else ""
+    quota, target, together = workflow.quota, workflow.target, request.gpus
+    by = f' by the gang "{workflow.gang}"' if workflow.gang else ""
     coming = together if new is None or workflow.is_preemptible else new
     if coming < together:
-        by = f" here for {shared}, the rest of which counts as used,"
-    if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
-        work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
-        text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
-        return Verdict("rejected", SUBPOOL_CLOSED, text, 0, 0, _instead(workflow, request, elsewhere))
-    if largest > workflow.pool.maximum != UNLIMITED:
-        maximum, name = workflow.pool.maximum, workflow.pool.name
-        text = f"{gang} of {largest} > {maximum} GPUs, the maximum of pool {name}, can never be scheduled"
-        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, f"{_sentence(_less(workflow, maximum))}.")
+        by = f' here for the gang "{workflow.gang}", the rest of which counts as used,'
+    never = _never(workflow, request)
+    if never is not None:
+        rule, text = never
+        outcome: Outcome = "unschedulable" if rule is OVER_QUOTA else "rejected"
+        return Verdict(outcome, rule, text, 0, 0, _remedy(workflow, request, elsewhere, rule))
+    if together == 0:
+        return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", 0, 0)
     if quota == UNLIMITED:
         text = f"{together} GPUs{by}; the quota of {target} has no limit"
         return Verdict("admitted", None, text, together, 0)
@@ -290,21 +307,46 @@ def admit(
         inside = max(0, min(together, quota - used))
         text = f"{inside} GPUs in quota, {together - inside} over quota{by and f', asked{by}'}, preemptible"
         return Verdict("admitted", None, text, inside, together - inside)
-    if workflow.subpool is None and workflow.pool.is_split and together > quota:
-        asks = f"{shared} asks" if shared else "asks"
-        text = f"{asks} {together} > {quota} GPUs that the subpools leave to pool {target}"
-        return Verdict("rejected", OVER_SHARED_QUOTA, text, 0, 0, _ask_less(workflow, request, elsewhere))
-    if largest > quota:
-        text = f"{gang} of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
-        return Verdict("unschedulable", OVER_QUOTA, text, 0, 0, _ask_less(workflow, request, elsewhere))
     if coming + used > quota:
         sum_ = f"{used} of others + {coming} asked{by} = {used + coming}" if used else f"{coming} asked{by}"
-        what = "it stays Pending" if request.is_one_gang else "not all of it runs at once, the rest stays Pending"
+        is_stuck = request.is_one_gang or (coming == together and used + request.first > quota)
+        what = "it stays Pending" if is_stuck else "not all of it runs at once, the rest stays Pending"
         text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
         wait = _ways(workflow, request, elsewhere, "wait until others of the queue have ended")
         hint = wait if together <= quota else _ask_less(workflow, request, elsewhere)
         return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
     return Verdict("admitted", None, f"{used} used + {coming} asked{by} <= {quota} GPUs of {target}", together, 0)
+
+
+def _never(workflow: Submission, request: Request) -> tuple[Rule, str] | None:
+    """Why a submission can never run, whatever others do, by rule; None where it can."""
+    quota, target, pool = workflow.quota, workflow.target, workflow.pool
+    largest, shared = request.largest, workflow.gang and f'the gang "{workflow.gang}"'
+    gang = shared or "a gang"
+    if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
+        work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
+        return SUBPOOL_CLOSED, f"subpool {target} is {workflow.subpool.state} and takes no {work}"
+    if largest > pool.maximum != UNLIMITED:
+        text = f"{gang} of {largest} > {pool.maximum} GPUs, the maximum of pool {pool.name}, can never be scheduled"
+        return OVER_QUOTA, text
+    if workflow.is_preemptible or quota == UNLIMITED:
+        return None
+    if workflow.subpool is None and pool.is_split and request.gpus > quota:
+        asks = f"{shared} asks" if shared else "asks"
+        return OVER_SHARED_QUOTA, f"{asks} {request.gpus} > {quota} GPUs that the subpools leave to pool {target}"
+    if largest > quota:
+        return OVER_QUOTA, f"{gang} of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
+    return None
+
+
+def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None], rule: Rule) -> str:
+    """What would let a submission run that ``rule`` says never does."""
+    if rule is SUBPOOL_CLOSED:
+        return _instead(workflow, request, elsewhere)
+    maximum = workflow.pool.maximum
+    if request.largest > maximum != UNLIMITED:
+        return f"{_sentence(_less(workflow, maximum))}."
+    return _ask_less(workflow, request, elsewhere)
 
 
 def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> str:

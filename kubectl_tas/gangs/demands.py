@@ -51,6 +51,7 @@ def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, .
     """All of them, in the order in which lines are added; of two for one place the later one counts."""
     own = _Demands(fleet, sent)
     found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
+    found += [own.preemptibility(item.path) for item in found if item.path[-2:] == ("labels", labels.PRIORITY_CLASS)]
     return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
 
 
@@ -78,7 +79,9 @@ class _Demands:
         yield from self._queue(("metadata", "labels"))
         if row.labels_below:
             yield from self._queue(row.labels_below)
-        yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.AGREE)
+        # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
+        is_told = row.labels_below is not None and self._backend.is_kai
+        yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.ADD if is_told else Mode.AGREE)
         if row.labels_below:
             yield self._priority((*row.labels_below, labels.PRIORITY_CLASS), Mode.AGREE)
         yield from self._marks()
@@ -92,9 +95,11 @@ class _Demands:
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
         yield from self._marks()
+        yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.AGREE)
         yield self._priority((*TEMPLATE, "priorityClassName"))
         for clique in submitted.set.cliques:
             yield from self._queue((*clique.path, "labels"))
+            yield self._priority((*clique.path, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
             pods = (*clique.path, "spec", "podSpec")
             yield from self._scheduler(pods)
             yield self._priority((*pods, "priorityClassName"))
@@ -137,6 +142,12 @@ class _Demands:
 
     def _priority(self, path: KeyPath, mode: Mode = Mode.ADD) -> Demand:
         return Demand(path, self._priority_class, f"the PriorityClass of {self._sent.priority}", mode)
+
+    def preemptibility(self, path: KeyPath) -> Demand:
+        """What the label beside that at ``path`` may say: KAI reads both in the same places, and before the class."""
+        value = "preemptible" if self._sent.is_preemptible else "non-preemptible"
+        why = f"the preemptibility of {self._sent.priority}"
+        return Demand((*path[:-1], labels.PREEMPTIBILITY), value, why, Mode.AGREE)
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:

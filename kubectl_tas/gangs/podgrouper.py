@@ -171,7 +171,9 @@ def minimum_path(workload: FleetWorkload) -> KeyPath | None:
 def pod_group_name(workload: FleetWorkload) -> str:
     """Name of a workload's PodGroup, or what the podgrouper lets it begin with."""
     if workload.is_owned:
-        return workload.gang or names.as_label(workload.file_name)
+        backend, name = workload.pool.backend, workload.gang or workload.name
+        kind = "gang" if workload.gang else workload.kind
+        return names.owned_pod_group(name, backend.name, backend.namespace, kind, name)
     return names.shorten(f"pg-{workload.name}", names.MAX_NAME)
 
 

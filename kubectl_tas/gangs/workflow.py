@@ -15,12 +15,17 @@ from itertools import count
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, SubGroup
 from kubectl_tas.gangs.podspec import pod_spec
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.names import digest, pod_group, shorten
+from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, shorten
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, Requirement
 
-ANY = "any"
-"""What a padded level's part of a path is called."""
+ANY = "zz-any"
+"""What a padded level's part of a path is called.
+
+KAI places SubGroups one after the other in the order of their names (``SubGroupOrderFn`` of
+pkg/scheduler/framework/session_plugins.go, 0.10 to 0.17) and takes none back, so those that could be anywhere must come
+last: else they take the domains that others need.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Step:
 
     group: str
     padded: bool = False
-    """True where the task does not ask for the level; a user's own group ``any`` is another one."""
+    """True where the task does not ask for the level; a user's own group ``zz-any`` is another one."""
 
 
 Path = tuple[Step, ...]
@@ -161,7 +166,7 @@ def _shared_length(paths: Sequence[Path], length: int) -> int:
 
 def name_paths(paths: Sequence[Path]) -> dict[Path, str]:
     """A name for each path: its groups joined with '-'; with a hash where two paths would share a name."""
-    plain = {path: shorten("-".join(step.group for step in path)) for path in paths}
+    plain = {path: _label(path, "-".join(step.group for step in path)) for path in paths}
     uses = Counter(plain.values())
     names: dict[Path, str] = {path: name for path, name in plain.items() if uses[name] == 1}
     taken = set(names.values())
@@ -170,7 +175,14 @@ def name_paths(paths: Sequence[Path]) -> dict[Path, str]:
             continue
         identity = json.dumps([[step.group, step.padded] for step in path])
         joined = "-".join(step.group for step in path)
-        candidates = (shorten(f"{joined}-{digest(f'{identity}{salt or str()}')}") for salt in count())
+        candidates = (_label(path, f"{joined}-{digest(f'{identity}{salt or str()}')}") for salt in count())
         names[path] = next(name for name in candidates if name not in taken)
         taken.add(names[path])
     return names
+
+
+def _label(path: Path, name: str) -> str:
+    """``name`` cut to what a label holds; a padded one so that it still comes behind its siblings."""
+    if path[-1].padded and len(name) > MAX_LABEL:
+        return f"{ANY}-{digest(name)}"
+    return shorten(name)

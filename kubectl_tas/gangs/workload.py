@@ -86,7 +86,7 @@ def shared_gang(workloads: Sequence[FleetWorkload]) -> Gang:
         parts.append(SubGroup(name, own.pods, own.minimum, own.gpus, own.constraint))
         parts += (replace(part, parent=part.parent or name) for part in own.parts)
     return Gang(
-        name=workloads[0].gang or "",
+        name=podgrouper.pod_group_name(workloads[0]),
         pods=sum(own.pods for own in owns),
         minimum=sum(own.minimum or 0 for own in owns),
         gpus=sum(own.gpus for own in owns),

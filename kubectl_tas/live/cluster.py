@@ -1,4 +1,4 @@
-"""Queues and PodGroups of a cluster in, what runs in each queue out."""
+"""Queues, PodGroups and nodes of a cluster in, what runs in each queue and what each node is labelled with out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kubectl_tas.live.kubectl import Access, shown, text_of
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
+NODES = "nodes"
 
 _DIGITS = 30
 """Digits of a number before its point, and behind it: more than any API server takes."""
@@ -65,6 +66,15 @@ class QueueUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """One node of a cluster."""
+
+    name: str
+    labels: frozenset[str]
+    """Keys of its labels."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterState:
     """The queues of a cluster by name."""
 
@@ -89,6 +99,12 @@ class Cluster:
             return cliquesets.from_cluster(self.access)
         return cliquesets.from_file(self.file, self.access.namespace)
 
+    def nodes(self) -> list[Node] | None:
+        """Its nodes; None where a file has none. Raises TasError where they cannot be read."""
+        items = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
+        found = [_node(item) for item in items if item.get("kind") == "Node"]
+        return None if self.file is not None and not found else found
+
     def must_be_readable(self) -> None:
         """Raises TasError where there is a file that cannot be read."""
         if self.file is not None:
@@ -107,6 +123,17 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
     Raises TasError where it holds something else.
     """
     return _state(item for item in kubectl.read_file(path) if _is_in(item, namespace))
+
+
+def _node(item: dict[str, Any]) -> Node:
+    """Raises TasError where it is none."""
+    try:
+        metadata = item["metadata"]
+        return Node(text_of(metadata["name"]), frozenset(map(text_of, dict(metadata.get("labels") or {}))))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        hint = "It must be what `kubectl get nodes -o json` prints."
+        reason = str(error) if isinstance(error, ValueError) else "it has no name, or labels that are none"
+        raise TasError(f"a Node of the cluster cannot be read: {reason}", hint=hint) from error
 
 
 def _is_in(item: dict[str, Any], namespace: str | None) -> bool:

@@ -18,6 +18,8 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
+PREEMPTIBILITY = "kai.scheduler/preemptibility"
+"""A label that KAI reads before any priority class: preemptible or non-preemptible."""
 
 QUEUE = "kai.scheduler/queue"
 PREEMPTIBILITY = "kai.scheduler/preemptibility"

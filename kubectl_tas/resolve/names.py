@@ -100,6 +100,15 @@ def pod_group(workflow: str, group: str, content: str) -> str:
     return shorten(f"{workflow}-{group}-{digest(content)}")
 
 
+def owned_pod_group(name: str, *identity: str) -> str:
+    """The PodGroup that is written for workloads: their ``name`` and a hash of ``identity``, which tells it from those
+    of other namespaces and clusters. KAI knows a PodGroup by its name alone (0.17, pkg/scheduler/cache/cluster_info/
+    cluster_info.go), so one name in two namespaces of a cluster would be one gang.
+    """
+    kept = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[: MAX_LABEL - HASH - 1].strip("-")
+    return f"{kept or 'x'}-{digest('/'.join(identity))}"
+
+
 def base_gang(clique_set: str, replica: int) -> str:
     """The PodGang of a replica of a PodCliqueSet, as Grove calls it."""
     return f"{clique_set}-{replica}"

@@ -52,16 +52,49 @@ def test_a_gang_over_the_maximum_never_starts(repository: Path) -> None:
 
 def test_a_gang_that_fits_alone_waits_as_one(repository: Path) -> None:
     assert found(repository, 20, *gang(8)) == []
-    waits = '15 of others + 20 asked by the gang "g1" = 35 > 20 GPUs, the quota of team: it stays Pending'
-    other = "20 of others + 15 asked = 35 > 20 GPUs, the quota of team: it stays Pending"
-    expected = sorted([*[f"quota-shared: {waits}"] * 3, f"quota-shared: {other}"])
-    assert sorted(found(repository, 20, *gang(8), pytorch_job("other", workers=14))) == expected
+    text = "actor, critic, reward, other ask 35 > 20 GPUs, the quota of team: not all at once, the rest stays Pending"
+    assert found(repository, 20, *gang(8), pytorch_job("other", workers=14)) == [f"quota-shared: {text}"]
 
 
 def test_a_gang_with_an_elastic_member_runs_in_part(repository: Path) -> None:
     members = [pytorch_job("actor", GANG, workers=3, minimum=2), deployment("reward", GANG)]
-    text = '6 asked by the gang "g1" > 5 GPUs, the quota of team: not all of it runs at once, the rest stays Pending'
-    assert found(repository, 5, *members) == [f"quota-shared: {text}"] * 2
+    text = "actor, reward ask 6 > 5 GPUs, the quota of team: not all at once, the rest stays Pending"
+    assert found(repository, 5, *members) == [f"quota-shared: {text}"]
+
+
+def test_a_queue_is_told_once_with_its_first_five(repository: Path) -> None:
+    jobs = [deployment(f"d{number}") for number in range(9)]
+    (message,) = found(repository, 10, *jobs)
+    assert message.startswith("quota-shared: d0, d1, d2, d3, d4 and 4 more ask 18 > 10 GPUs, the quota of team")
+
+
+def test_what_can_never_run_takes_nothing_from_others(repository: Path) -> None:
+    """KAI plans nothing for a gang that can never fit, so the others share what there is."""
+    never = pytorch_job("never", workers=20)
+    (message,) = found(repository, 10, never, deployment("small", replicas=10))
+    assert message == "over-quota: a gang of 21 > 10 GPUs, the quota of team, can never be scheduled"
+    text = kubectl_tas("workflow", "explain", "small", "-C", repository).out
+    assert "Admission:   admitted: 0 used + 10 asked <= 10 GPUs of team" in text
+
+
+def test_what_asks_for_no_gpu_needs_no_quota(repository: Path) -> None:
+    """KAI checks a resource against its quota only where it is asked for."""
+    assert found(repository, 10, deployment("full", replicas=10), deployment("web", gpus=0)) == []
+    arguments = ("workflows/w.yaml", "--used", "12", "-o", "json", "-C", ".")
+    answer = json.loads(kubectl_tas("admit", *arguments, cwd=repository).out)
+    verdicts = {item["workflow"]: (item["verdict"], item["message"]) for item in answer["workflows"]}
+    assert verdicts["web"] == ("admitted", "no GPUs asked, so no quota is needed")
+    assert verdicts["full"][0] == "pending"
+
+
+def test_no_group_of_a_leader_worker_set_runs_where_there_is_no_room_for_one(repository: Path) -> None:
+    write(repository, {"subpools/a.yaml": subpool("a", 4)})
+    found(repository, 10, leader_worker_set("serve", size=2, annotations={}))
+    for used, what in ((5, "it stays Pending"), (4, "not all of it runs at once, the rest stays Pending")):
+        arguments = ("workflows/w.yaml", "--used", str(used), "-o", "json", "-C", ".")
+        (item,) = json.loads(kubectl_tas("admit", *arguments, cwd=repository).out)["workflows"]
+        assert item["message"] == f"{used} of others + 4 asked = {used + 4} > 6 GPUs, the quota of team: {what}"
+        assert "use team--a (4 free)" in item["hint"]
 
 
 def test_a_gang_over_what_subpools_leave(repository: Path) -> None:
@@ -89,13 +122,13 @@ def test_every_command_answers_for_the_whole_gang(repository: Path) -> None:
     ("version", "size", "guarantee", "expected"),
     [
         ("0.17", 4, 7, "over-quota: a gang of 9 > 7 GPUs, the quota of team, can never be scheduled"),
-        ("0.17", 4, 9, "quota-shared: 11 asked > 9 GPUs, the quota of team: not all of it runs at once"),
-        ("0.17", None, 6, "quota-shared: 11 asked > 6 GPUs, the quota of team: not all of it runs at once"),
+        ("0.17", 4, 9, "quota-shared: elastic asks 11 > 9 GPUs, the quota of team: not all at once"),
+        ("0.17", None, 6, "quota-shared: elastic asks 11 > 6 GPUs, the quota of team: not all at once"),
         ("0.17", None, 5, "over-quota: a gang of 6 > 5 GPUs, the quota of team, can never be scheduled"),
         ("0.17", 10, 10, "over-quota: a gang of 11 > 10 GPUs, the quota of team, can never be scheduled"),
         ("0.13", 4, 9, "over-quota: a gang of 10 > 9 GPUs, the quota of team, can never be scheduled"),
-        ("0.12", 4, 6, "quota-shared: 11 asked > 6 GPUs, the quota of team: not all of it runs at once"),
-        ("0.9", 4, 6, "quota-shared: 11 asked > 6 GPUs, the quota of team: not all of it runs at once"),
+        ("0.12", 4, 6, "quota-shared: elastic asks 11 > 6 GPUs, the quota of team: not all at once"),
+        ("0.9", 4, 6, "quota-shared: elastic asks 11 > 6 GPUs, the quota of team: not all at once"),
     ],
 )
 def test_mandatory_segments_start_whole(
@@ -114,7 +147,7 @@ def test_mandatory_segments_start_whole(
 def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: int) -> None:
     """The master alone is needed. Releases with a tree of SubGroups that cannot say 0 wait for a worker too."""
     job = pytorch_job("elastic", workers=2, minimum=1)
-    waits = f"quota-shared: 3 asked > {needed} GPUs, the quota of team: not all of it runs at once"
+    waits = f"quota-shared: elastic asks 3 > {needed} GPUs, the quota of team: not all at once"
     messages = " ".join(found(repository, needed, job, version=version))
     assert (waits in messages, "over-quota" in messages) == (True, False)
     never = f"over-quota: a gang of {needed} > {needed - 1} GPUs, the quota of team, can never be scheduled"
@@ -124,7 +157,7 @@ def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: in
 def test_each_group_of_a_leader_worker_set_starts_by_itself(repository: Path) -> None:
     groups = leader_worker_set("serve", size=2, annotations={})
     (message,) = found(repository, 3, groups)
-    text = "4 asked > 3 GPUs, the quota of team: not all of it runs at once, the rest stays Pending"
+    text = "serve asks 4 > 3 GPUs, the quota of team: not all at once, the rest stays Pending"
     assert message == f"quota-shared: {text}"
 
 
@@ -135,5 +168,5 @@ def test_a_deployment_without_replicas_asks_for_nothing(repository: Path) -> Non
 def test_segments_that_this_kind_does_not_get_do_not_count(repository: Path) -> None:
     annotations = {**segments(4), "kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
     messages = found(repository, 3, stateful_set("shards", replicas=8, annotations=annotations))
-    assert "quota-shared: 8 asked > 3 GPUs, the quota of team: not all of it runs at once" in " ".join(messages)
+    assert "quota-shared: shards asks 8 > 3 GPUs, the quota of team: not all at once" in " ".join(messages)
     assert "over-quota" not in " ".join(messages)

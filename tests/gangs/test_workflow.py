@@ -104,8 +104,8 @@ class TestSteps:
 
     def test_5_a_task_without_requirements_goes_into_a_catch_all_of_preferred_levels(self) -> None:
         gang = build([task("rack=a"), task(), task("rack=b"), task()])
-        assert shape(gang) == ["all", "  a =rack 1", "  any ~rack 2", "  b =rack 1"]
-        assert gang.placed == ("a", "any", "b", "any")
+        assert shape(gang) == ["all", "  a =rack 1", "  zz-any ~rack 2", "  b =rack 1"]
+        assert gang.placed == ("a", "zz-any", "b", "zz-any")
 
     def test_5_a_task_with_fewer_levels_is_padded(self) -> None:
         gang = build([task("zone=z1", "rack=r1"), task("zone=z1"), task("zone=z2")])
@@ -113,9 +113,9 @@ class TestSteps:
             "all",
             "  z1 =zone",
             "    z1-r1 =rack 1",
-            "    z1-any ~rack 1",
+            "    z1-zz-any ~rack 1",
             "  z2 =zone",
-            "    z2-any ~rack 1",
+            "    z2-zz-any ~rack 1",
         ]
 
     def test_6_without_subgroups_the_gang_counts_its_tasks(self) -> None:
@@ -212,14 +212,14 @@ class TestPadding:
             "all",
             "  z1 =zone",
             "    z1-r1 =rack 1",
-            "    z1-any ~rack 1",
-            "  any ~zone",
-            "    any-any ~rack 1",
+            "    z1-zz-any ~rack 1",
+            "  zz-any ~zone",
+            "    zz-any-zz-any ~rack 1",
         ]
 
     def test_a_coarser_gap(self) -> None:
         gang = build([task("zone=z1", "rack=r1"), task("rack=r2")])
-        assert shape(gang) == ["all", "  z1 =zone", "    z1-r1 =rack 1", "  any ~zone", "    any-r2 =rack 1"]
+        assert shape(gang) == ["all", "  z1 =zone", "    z1-r1 =rack 1", "  zz-any ~zone", "    zz-any-r2 =rack 1"]
 
     def test_a_gap_between(self) -> None:
         gang = build([task("zone=z", "spine=s", "rack=r"), task("zone=z", "rack=q")])
@@ -227,26 +227,26 @@ class TestPadding:
             "all =zone",
             "  z-s =spine",
             "    z-s-r =rack 1",
-            "  z-any ~spine",
-            "    z-any-q =rack 1",
+            "  z-zz-any ~spine",
+            "    z-zz-any-q =rack 1",
         ]
 
     def test_padded_and_named_alike_are_two_nodes(self) -> None:
         """The same rack group with a zone and without: two places."""
         gang = build([task("zone=z", "rack=r"), task("rack=r")])
-        assert gang.placed == ("z-r", "any-r")
+        assert gang.placed == ("z-r", "zz-any-r")
 
-    def test_a_users_own_group_any_is_another_node(self) -> None:
-        gang = build([task("zone=z", "rack=any"), task("zone=z")])
+    def test_a_users_own_group_zz_any_is_another_node(self) -> None:
+        gang = build([task("zone=z", "rack=zz-any"), task("zone=z")])
         own, padded = gang.nodes
         assert own.name != padded.name
-        assert own.name.startswith("z-any-")
-        assert padded.name.startswith("z-any-")
+        assert own.name.startswith("z-zz-any-")
+        assert padded.name.startswith("z-zz-any-")
         assert (own.constraint.required, own.constraint.preferred) == (LEVELS.index("rack"), None)
         assert (padded.constraint.required, padded.constraint.preferred) == (None, LEVELS.index("rack"))
 
-    def test_a_required_group_any_does_not_make_the_padding_required(self) -> None:
-        gang = build([task("zone=any"), task("rack=r"), task()])
+    def test_a_required_group_zz_any_does_not_make_the_padding_required(self) -> None:
+        gang = build([task("zone=zz-any"), task("rack=r"), task()])
         padded = [node for node in gang.nodes if node.parent is None and node.constraint.required is None]
         assert [node.constraint.preferred for node in padded] == [LEVELS.index("zone")]
 
@@ -284,7 +284,7 @@ class TestNames:
         assert len(set(gang.placed)) == 3
 
     def test_a_name_is_the_same_whatever_stands_before_it(self) -> None:
-        tasks = [task("zone=a-b", "rack=c"), task("zone=a", "rack=b-c"), task("zone=any"), task()]
+        tasks = [task("zone=a-b", "rack=c"), task("zone=a", "rack=b-c"), task("zone=zz-any"), task()]
         assert set(build(tasks).nodes) == set(build(tasks[::-1]).nodes)
 
 
@@ -294,6 +294,16 @@ class TestOrder:
     def test_first_named_first(self) -> None:
         tasks = [task("zone=z2", "rack=b"), task("zone=z1", "rack=a"), task("zone=z2", "rack=a")]
         assert [node.name for node in build(tasks).nodes] == ["z2", "z2-b", "z1", "z1-a", "z2-a"]
+
+    @pytest.mark.parametrize("zone", ["zone=z1", f"zone={'r' * 60}"])
+    def test_what_could_be_anywhere_is_placed_last(self, zone: str) -> None:
+        """KAI places SubGroups by their names, and takes none back."""
+        gang = build([task(zone), *(task(zone, f"rack=worker-{n}") for n in range(8)), task()])
+        nodes = sorted(gang.nodes, key=lambda node: node.name)
+        for parent in {node.parent for node in nodes}:
+            *first, last = (node for node in nodes if node.parent == parent)
+            assert last.constraint.required is None
+            assert all(node.constraint.required is not None for node in first)
 
     def test_requirements_in_any_order(self) -> None:
         assert build([task("zone=a", "rack=b"), task()]) == build([task("rack=b", "zone=a"), task()])

@@ -13,7 +13,7 @@ from kubectl_tas.resolve.workflows import Requirement
 from tests.support.tree import Constraint, Node, build, requirement
 
 LEVELS = 4
-GROUPS = ("a", "b", "a-b", "b-a", "any", "any-any", "x" * 40, "x" * 40 + "y", "0")
+GROUPS = ("a", "b", "a-b", "b-a", "zz-any", "zz-any-zz-any", "x" * 40, "x" * 40 + "y", "0")
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from kubectl_tas.gangs.workload import gang_of
@@ -17,4 +18,5 @@ def test_a_shared_gang_needs_what_its_members_need(repository: Path) -> None:
     declare(repository, pytorch_job("elastic", GANG, workers=4, gpus=2, minimum=3), deployment("reward", GANG))
     fleet = resolve(load_repository(FolderSource(repository)).repository)
     (gang,) = {gang_of(fleet, item) for item in fleet.workloads}
-    assert (gang.name, gang.pods, gang.minimum, gang.gpus) == ("g1", 7, 5, 12)
+    assert re.fullmatch(r"g1-[0-9a-f]{8}", gang.name)
+    assert (gang.pods, gang.minimum, gang.gpus) == (7, 5, 12)
