@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.gangs.admission import QUOTA_SHARED, Admission
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool, Submission
 
