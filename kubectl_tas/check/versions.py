@@ -142,7 +142,7 @@ def unsupported(
 ) -> Diagnostic:
     """That the backend's release lacks what ``what`` needs; ``instead`` is what else would help."""
     version = backend.release.version if backend.release else ""
-    first = kai.first_with(feature)
+    first = kai.first_with(feature, backend.release)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {version}"
     hint = f"Update KAI there to {first} or later, or {instead}."
     return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

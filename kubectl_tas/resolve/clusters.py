@@ -44,7 +44,7 @@ class FleetBackend:
     spec: Backend
     index: int
     release: kai.Release | None
-    """None where the scheduler is not KAI, or is of a version that the table does not have."""
+    """None where the scheduler is not KAI, or is older than the table."""
 
     @property
     def name(self) -> str:
