@@ -28,6 +28,7 @@ class Feature(Enum):
     QUEUE_LABEL = "the queue in the label kai.scheduler/queue"
     REPLICA_SUBGROUPS = "a SubGroup for each replica type"
     SEGMENTS = "segments"
+    SEGMENT_PARENTS = "a SubGroup above segments, or above those of a leader and its workers"
     ELASTIC_SEGMENTS = "segments that are not waited for"
     JOB_GANGS = "one PodGroup for all pods of a Job"
     RAY_CONSTRAINTS = "constraints of Ray's groups"
@@ -91,13 +92,15 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     # cmd/podgrouper/app/options.go: until then runai/queue.
     Feature.QUEUE_LABEL: (((0, 6, 0), None),),
     Feature.REPLICA_SUBGROUPS: (((0, 13, 0), None),),
-    # The webhook of 0.15 refuses minMember above other SubGroups, which the podgrouper wrote until 0.16.6.
-    Feature.SEGMENTS: (((0, 13, 0), (0, 15, 0)), ((0, 16, 6), None)),
+    Feature.SEGMENTS: (((0, 13, 0), None),),
+    # podgroup_webhook.go of 0.15 refuses minMember above other SubGroups; pytorch_grouper.go and lws_grouper.go wrote
+    # it until 0.16.6.
+    Feature.SEGMENT_PARENTS: (((0, 13, 0), (0, 15, 0)), ((0, 16, 6), None)),
     Feature.ELASTIC_SEGMENTS: (((0, 16, 7), None),),
     Feature.JOB_GANGS: (((0, 14, 1), None),),
     Feature.RAY_CONSTRAINTS: (((0, 14, 0), None),),
     Feature.JOBSET_SUBGROUPS: (((0, 16, 0), None),),
-    # As for segments: the webhook refused what grove_grouper.go wrote until 0.15.2.
+    # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.
     Feature.SCALING_GROUPS: (((0, 13, 0), (0, 15, 0)), ((0, 15, 2), None)),
 }
 """What works from one patch release on, and, where that is not the end, before which it does not any more."""
@@ -132,7 +135,7 @@ class Release:
     """A KAI release, by what it can express and does."""
 
     version: str
-    """What it is read as: ``0.16``, or ``0.16.5`` where a patch is named."""
+    """What it is read as: ``0.16``, or ``0.16.5`` where another patch than the first is named."""
     patch: Patch
     """The patch release; where none is named the newest that is known."""
     topology_api: str | None
@@ -159,14 +162,14 @@ def release(version: str) -> Release | None:
     if (major, minor) < OLDEST:
         return None
     line = min((major, minor), NEWEST)
-    newest = (*line, NEWEST_PATCHES[line])
-    patch = min((*line, *named), newest) if named and line == (major, minor) else newest
-    is_newer = (major, minor) > NEWEST or (*line, *named) > newest
-    text = _text(newest) if is_newer else ".".join(str(part) for part in (*line, *named))
+    newest: Patch = (*line, NEWEST_PATCHES[line])
+    written: Patch = (major, minor, named[0]) if named else newest
+    is_newer = max(written, (major, minor, 0)) > newest
+    patch = newest if is_newer else written
     rows = [row for row in TABLE if row.since <= line]
     works = (feature for feature, spans in WORKS.items() if any(_within(patch, span) for span in spans))
     return Release(
-        version=text,
+        version=_text(patch) if named or is_newer else f"{major}.{minor}",
         patch=patch,
         topology_api=rows[-1].topology_api,
         features=frozenset(works).union(*(row.adds for row in rows)),

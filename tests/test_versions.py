@@ -137,7 +137,7 @@ def test_facts_and_table_have_the_same_rows() -> None:
 @pytest.mark.parametrize(
     ("version", "like"),
     [
-        ("0.8", "0.2"),
+        ("0.5", "0.2"),
         ("0.11", "0.10"),
         ("0.14", "0.13"),
         ("0.16", "0.15"),
@@ -188,8 +188,8 @@ def test_a_version_without_a_patch_is_its_newest_known_patch() -> None:
     [
         (kai.Feature.QUEUE_LABEL, "0.5.5", "0.6.0"),
         (kai.Feature.SEGMENTS, "0.12.23", "0.13.0"),
-        (kai.Feature.SEGMENTS, "0.15.0", "0.14.7"),
-        (kai.Feature.SEGMENTS, "0.16.5", "0.16.6"),
+        (kai.Feature.SEGMENT_PARENTS, "0.15.0", "0.14.7"),
+        (kai.Feature.SEGMENT_PARENTS, "0.16.5", "0.16.6"),
         (kai.Feature.ELASTIC_SEGMENTS, "0.16.6", "0.16.7"),
         (kai.Feature.JOB_GANGS, "0.14.0", "0.14.1"),
         (kai.Feature.RAY_CONSTRAINTS, "0.13.4", "0.14.0"),
@@ -207,8 +207,23 @@ def test_what_works_from_a_patch_on(feature: kai.Feature, last_without: str, fir
 
 
 def test_the_release_to_update_to_is_a_later_one() -> None:
-    assert kai.first_with(kai.Feature.SEGMENTS, kai.release("0.12")) == "0.13"
-    assert kai.first_with(kai.Feature.SEGMENTS, kai.release("0.15")) == "0.16.6"
+    assert kai.first_with(kai.Feature.SEGMENT_PARENTS, kai.release("0.12")) == "0.13"
+    assert kai.first_with(kai.Feature.SEGMENT_PARENTS, kai.release("0.15")) == "0.16.6"
+
+
+@pytest.mark.parametrize(("version", "count"), [("0.5", 2), ("0.5.5", 2), ("0.6.0", 1), ("0.8", 1)])
+def test_before_0_6_the_queue_is_in_a_second_label(version: str, count: int, tmp_path: Path) -> None:
+    root = repository("without-topology", version, tmp_path)
+    (root / "workflows/server.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: server, labels: {kubectl-tas/pool: team}}\n"
+        "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {}}}\n"
+    )
+    objects = list(yaml.safe_load_all(render(root).out))
+    (server,) = (item for item in objects if item["kind"] == "Deployment")
+    labelled = [item["metadata"]["labels"] for item in (*objects, server["spec"]["template"])]
+    queues = [[labels[name] for name in labels if name.endswith("/queue")] for labels in labelled]
+    assert {len(found) for found in queues if found} == {count}
+    assert all(len(set(found)) == 1 for found in queues if found)
 
 
 @pytest.mark.parametrize("field", ["backoffLimit", "completions", "parallelism"])

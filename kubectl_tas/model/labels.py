@@ -20,6 +20,8 @@ PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
 
 QUEUE = "kai.scheduler/queue"
+RUNAI_QUEUE = "runai/queue"
+"""Where KAI before 0.6 reads the queue."""
 SUBGROUP = "kai.scheduler/subgroup-name"
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
 POD_GROUP = "pod-group-name"

@@ -96,7 +96,7 @@ class TestGangs:
         found = rendered(declare(repository, clique_set(None, cliques)))
         assert [m["minReplicas"] for m in found["PodGang chat-0"]["spec"]["podgroups"]] == [3, 2]
         assert [g["minMember"] for g in found["PodGroup pg-chat-0"]["spec"]["subGroups"]] == [3, 2]
-        assert "minMember" not in found["PodGroup pg-chat-0"]["spec"]
+        assert found["PodGroup pg-chat-0"]["spec"]["minMember"] == 5
 
 
 class TestConstraints:
