@@ -60,6 +60,33 @@ def test_no_more_is_needed_than_runs_at_a_time(
     assert (f"10 of worker, {parallelism} at a time" in out) == (parallelism < 10)
 
 
+@pytest.mark.parametrize(
+    ("policy", "own", "annotation", "size", "found"),
+    [
+        ("{subGroupSize: 4}", None, None, 4, "KAI makes segments by this subGroupPolicy, and nothing places them"),
+        ("{}", "4", None, 4, "the segments of workers have a size and no level"),
+        ("{}", "2", "2", 2, "the segments of workers have a size and no level"),
+        ("{}", "2", "4", None, "segment-size is 4 here, but kai.scheduler/segment-size of this LeaderWorkerSet is 2"),
+        ("{subGroupSize: 2}", "4", None, None, "segment-size is 4 here, but subGroupSize of this LeaderWorkerSet is 2"),
+    ],
+)
+def test_which_size_a_leader_worker_set_is_divided_by(
+    repository: Path, policy: str, own: str | None, annotation: str | None, size: int | None, found: str
+) -> None:
+    """subGroupSize, else the annotation of the LeaderWorkerSet, else that of workerTemplate, each without a level."""
+    key = "kai.scheduler/segment-size"
+    text = leader_worker(9, {key: annotation} if annotation else {}, policy, own={key: own} if own else None)
+    assert found in validate(repository, text)
+    if size is not None:
+        last = (9 - 1) // size - 1
+        assert minimums(repository) == {
+            "segment-0": None,
+            **{f"segment-{number}": size for number in range(1, last + 1)},
+            "leader": 1,
+            "workers": size,
+        }
+
+
 LEVEL = {"kai.scheduler/segment-topology-required-placement": "rack"}
 SIZE = {"kai.scheduler/segment-size": "4"}
 
