@@ -83,6 +83,7 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
             if item.template is not None and not is_copy:
                 yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
+                yield from _index(workload, item)
         for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
             if item.segments is not None:
                 yield from _unsupported(workload, item)
@@ -203,6 +204,15 @@ def _incomplete(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnost
         message = f"{others[0]} is not read without {labels.SEGMENT_SIZE}"
         place = workload.declared.origin.locate((*path, others[0]), key=True)
         yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_SIZE}.")
+
+
+def _index(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """The podgrouper of no release up to 0.17.0 reads which label holds the index: it knows those of its kinds."""
+    label, name = item.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
+    if item.segments and label not in (None, item.segments.index_label):
+        message = f"{name} is ignored: of a {workload.kind} KAI reads the label {item.segments.index_label}"
+        place = workload.declared.at(*item.annotations_path, name)
+        yield Diagnostic(SEGMENT_IGNORED, message, place, hint="Remove it.")
 
 
 def _whole(workload: FleetWorkload) -> str:

@@ -65,11 +65,11 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """What the podgrouper of the release does not make of a workload, or KAI's own webhook refuses."""
-    backend, row = workload.pool.backend, podgrouper.row(workload)
+    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
     minimum = podgrouper.minimum_path(workload)
-    if minimum is not None and row.one_gang and not workload.is_owned and podgrouper.lacks(backend, row.one_gang):
+    if minimum is not None and missing is not None:
         place = workload.declared.origin.locate(minimum, key=True)
-        yield unsupported(backend, row.one_gang, f"{minimum[-1]}", place)
+        yield unsupported(backend, missing, str(minimum[-1]), place)
     for item in workload.replicas:
         if item.segments and podgrouper.is_refused(workload, item):
             place = workload.declared.origin.locate(item.segments.size_path, key=True)
@@ -79,8 +79,9 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """The placement of a workload itself, and of its replica types: in SubGroups where it is divided into them."""
-    part = Feature.SUBGROUP_TREE if podgrouper.has_sub_groups(workload) else Feature.TOPOLOGY
-    found = [(workload.placement, Feature.TOPOLOGY), *((item.placement, part) for item in workload.replicas)]
+    whole = podgrouper.missing_gang(workload) or Feature.TOPOLOGY
+    part = Feature.SUBGROUP_TREE if podgrouper.has_sub_groups(workload) else whole
+    found = [(workload.placement, whole), *((item.placement, part) for item in workload.replicas)]
     found += [(item.placement, Feature.SUBGROUP_TREE) for item in workload.outside]
     for placement, feature in found:
         if placement is not None:
@@ -99,7 +100,7 @@ def _placement(
     elif feature is Feature.SUBGROUP_TREE:
         instead = "place the whole workload" if backend.has(Feature.TOPOLOGY) else "leave it out"
         yield unsupported(backend, feature, f"{asked.annotation} here", place, instead)
-    elif placement.known is None or placement.known != workload.pool.topology:
+    elif feature is not Feature.TOPOLOGY or placement.known is None or placement.known != workload.pool.topology:
         yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
 
 

@@ -17,7 +17,6 @@ from kubectl_tas.model.kubeflow import KubeflowJob
 from kubectl_tas.model.ray import RayJob
 from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined, whole_number
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -187,13 +186,14 @@ def minimums(workload: FleetWorkload) -> list[int]:
 
 def starts_one_by_one(workload: FleetWorkload) -> bool:
     """Whether each pod starts when it can, because KAI makes no gang of them."""
-    kind, backend = row(workload), workload.pool.backend
-    return not workload.is_owned and (kind.starts_one_by_one or lacks(backend, kind.one_gang))
+    return missing_gang(workload) is not None or (row(workload).starts_one_by_one and not workload.is_owned)
 
 
-def lacks(backend: FleetBackend, feature: Feature | None) -> bool:
-    """Whether the backend's release is known and without ``feature``."""
-    return feature is not None and backend.release is not None and not backend.has(feature)
+def missing_gang(workload: FleetWorkload) -> Feature | None:
+    """What the backend's release lacks to make one PodGroup of all pods of this kind; None where it makes one."""
+    feature, backend = row(workload).one_gang, workload.pool.backend
+    is_lacking = feature is not None and backend.release is not None and not backend.has(feature)
+    return feature if is_lacking and not workload.is_owned else None
 
 
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:

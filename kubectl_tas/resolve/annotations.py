@@ -144,14 +144,14 @@ class AnnotationReader:
             return None, Ignored.NOT_DIVIDED if is_asked else None
         if size is None or size.pods is None:
             return None, None
-        label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
+        by_size = item.is_divided and not self.is_owned and backend.has(Feature.SEGMENTS)
+        label = (None if by_size else annotations.get(labels.POD_INDEX_LABEL)) or item.index_label
         asks_level = any(name in annotations for name in OF_SEGMENTS)
         is_asked = asks_level or labels.SEGMENT_SIZE in annotations
         if not backend.is_kai:
             return None, Ignored.NO_KAI if is_asked else None
         if label is None:
             return None, Ignored.NO_INDEX if is_asked else None
-        by_size = item.is_divided and not self.is_owned and backend.has(Feature.SEGMENTS)
         has_topology = self._has_topology(annotations, where, asks_level=asks_level)
         if not (by_size or has_topology):
             return None, Ignored.NO_TOPOLOGY if is_asked else None
