@@ -84,12 +84,13 @@ def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
                 yield from _index(workload, item)
-        for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+        minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
+        for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
             if item.segments is not None:
                 yield from _unsupported(workload, item)
                 if item.segments.placement is not None:
                     yield from _levels(workload, item, item.segments.placement)
-            yield from _elastic(workload, item, minimum)
+            yield from _elastic(workload, item, minimum, waited)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -260,16 +261,15 @@ def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> 
             yield Diagnostic(SEGMENT_LEVEL, message, place, hint=hint)
 
 
-def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int) -> Iterator[Diagnostic]:
+def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int, waited: int) -> Iterator[Diagnostic]:
     """Pods that a release waits for, and a newer one would not."""
-    release, index = workload.pool.backend.release, workload.replicas.index(item)
+    release = workload.pool.backend.release
     if release is None or not podgrouper.makes_sub_groups(workload) or podgrouper.is_refused(workload, item):
         return
     feature, enough = Feature.ZERO_MIN_MEMBER, minimum
     if item.segments and podgrouper.makes_segments(workload, item):
         feature = Feature.ELASTIC_SEGMENTS
         enough = waited_for(item.indices, minimum, item.segments.size, least=0)
-    waited = podgrouper.needed(workload)[index]
     if waited > enough:
         first = kai.first_with(feature, release)
         message = (

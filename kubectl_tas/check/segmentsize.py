@@ -72,8 +72,8 @@ def _unplaced(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic
     if segments is None or division is None or not makes_segments(workload, item):
         return
     if segments.size_path == division.path and segments.placement is None and not item.ignored:
-        message = "KAI makes segments by this subGroupPolicy, and nothing places them"
-        hint = f"Add {labels.SEGMENT_REQUIRED} to workerTemplate to place each."
+        message = f"KAI makes segments by this {division.path[-2]}, and nothing places them"
+        hint = f"Add {labels.SEGMENT_REQUIRED} to {item.path[-1]} to place each."
         yield Diagnostic(SEGMENT_POLICY, message, workload.declared.at(*division.path), hint=hint)
 
 
