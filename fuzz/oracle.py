@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import traceback
 import zlib
@@ -249,7 +250,7 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
     for item in declared:
         same = (item.origin.path, item.spec.kind, item.spec.metadata.name)
         if same == (artifact.source, manifest.kind, manifest.metadata.name):
-            lacking.append((item.origin.data, readers.lacks(item.origin.data, found)))
+            lacking.append((item.origin.data, readers.lacks(_neutral(item.origin.data), _neutral(found))))
     if not lacking:
         yield Failure("apart", f"nothing of that name was judged: {manifest.kind}", manifest.metadata.name)
     elif all(path is not None for _, path in lacking):
@@ -257,6 +258,24 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
         judged, read = readers.at(data, path or ()), readers.at(found, path or ())
         where = f"{_called(judged)} was judged and {_called(read)} is emitted"
         yield Failure("apart", where, f"{path}: {judged!r}, {read!r}\n{emitted.document(artifact)[:3000]}")
+
+
+def _neutral(data: Any) -> Any:
+    """A PodCliqueSet with its constraints as the domains they ask for, whichever release's words say it; all other data
+    as it is.
+    """
+    if not isinstance(data, dict) or data.get("kind") != "PodCliqueSet":
+        return data
+    neutral = copy.deepcopy(data)
+    template = neutral["spec"]["template"]
+    template.pop("clusterTopologyName", None)
+    for part in (template, *(template.get("podCliqueScalingGroups") or ()), *template["cliques"]):
+        constraint = part.pop("topologyConstraint", None) or {}
+        pack = constraint.get("pack") or {}
+        asked = {"required": constraint.get("packDomain") or pack.get("required"), "preferred": pack.get("preferred")}
+        if any(asked.values()):
+            part["topologyConstraint"] = {kind: domain for kind, domain in asked.items() if domain}
+    return neutral
 
 
 @lru_cache(maxsize=8192)

@@ -22,11 +22,11 @@ SUBJECTS = {
     "Pools, quotas and admission": ("check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow",),
-    "Workloads": ("check.workload", "check.keys", "check.owned"),
+    "Workloads": ("check.workload", "check.keys", "check.owned", "check.gpurequests"),
     "Placement and segments": ("check.placement", "check.segments", "check.segmentsize"),
     "PodGroups written by hand": ("check.podgroup",),
     "PodCliqueSets": ("check.cliques", "check.cliquesets"),
-    "KAI releases": ("check.versions",),
+    "KAI and Grove releases": ("check.versions", "check.grove"),
     "Changes, and what a cluster has": ("compare",),
 }
 """The modules, or rooms, whose rules are about a subject."""

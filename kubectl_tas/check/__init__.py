@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
+from kubectl_tas.check.gpurequests import check_gpu_requests
+from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.keys import check_keys
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.owned import check_gangs
@@ -40,9 +42,11 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_segment_sizes,
     check_segments,
     check_gangs,
+    check_gpu_requests,
     check_pod_groups,
     check_operator,
     check_grove,
+    check_grove_versions,
     check_default_topology,
     check_cliques,
     check_versions,

@@ -11,7 +11,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetPodCliqueSet
+from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, did_you_mean
 
@@ -23,8 +23,10 @@ MAX_NAME = 45
 CLIQUE_DUPLICATE = Rule(
     "clique-duplicate",
     Severity.ERROR,
-    "Two cliques or two scaling groups of a PodCliqueSet share a name, or a clique is scaled twice.",
-    "Pods are named after their clique and its one scaling group. Rename one, or take the clique out of one group.",
+    "Two cliques or two scaling groups of a PodCliqueSet share a name, two cliques a roleName, or a clique is scaled "
+    "twice.",
+    "Pods are named after their clique and its one scaling group, and Grove's webhook takes each role once. Rename "
+    "one, or take the clique out of one group.",
 )
 CLIQUE_UNKNOWN = Rule(
     "clique-unknown",
@@ -111,7 +113,13 @@ def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         earlier = first.setdefault((what, name), path)
         if earlier != path:
             yield _duplicate(item, f'the {what} "{name}" is there twice', place, item.declared.at(*earlier, "name"))
+    roles: dict[str, FleetClique] = {}
     for clique in item.cliques:
+        role = clique.spec.spec.roleName or clique.name
+        other = roles.setdefault(role, clique)
+        if other is not clique and other.name != clique.name:
+            place, first_place = (_role_place(item, part) for part in (clique, other))
+            yield _duplicate(item, f'the roleName "{role}" is there twice', place, first_place)
         group = item.group_of(clique)
         parts = [item.name, *([group.name] if group else []), clique.name]
         length = sum(map(len, parts))
@@ -120,6 +128,12 @@ def _names(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             place = item.declared.at(*clique.path, "name")
             hint = f"Cut {length - MAX_NAME} from one of them."
             yield Diagnostic(CLIQUE_NAME_LENGTH, message, place, hint=hint)
+
+
+def _role_place(item: FleetPodCliqueSet, clique: FleetClique) -> Location:
+    """The roleName of a clique, or the name that stands for it."""
+    named = clique.spec.spec.roleName is not None
+    return item.declared.at(*clique.path, *(("spec", "roleName") if named else ("name",)))
 
 
 def _duplicate(item: FleetPodCliqueSet, message: str, place: Location, first: Location) -> Diagnostic:

@@ -28,14 +28,15 @@ PACK_HIERARCHY = Rule(
     Severity.ERROR,
     "A child of a PodCliqueSet asks for a broader domain than its parent (rule 2, hierarchy).",
     "From the set over its scaling groups to its cliques a domain may only stay equal or become narrower: what "
-    "runs within one rack cannot be asked to run within one zone. Grove's webhook refuses such a set.",
+    "runs within one rack cannot be asked to run within one zone. Required domains are compared with required ones, "
+    "preferred ones with preferred ones. Grove's webhook refuses such a set.",
 )
 PACK_EMPTY = Rule(
     "pack-empty",
     Severity.ERROR,
     "A topologyConstraint names no domain, or names one in both spellings.",
-    "packDomain and pack.required are the first and the later spelling of one thing. Write one of them; to ask for "
-    "nothing, leave topologyConstraint out.",
+    "packDomain (up to Grove 0.1.0-alpha.9) and pack.required (later) are two spellings of one thing; either is read, "
+    "and written as the release has it. Write one of them; to ask for nothing, leave topologyConstraint out.",
 )
 SET_TOPOLOGY_UNKNOWN = Rule(
     "set-topology-unknown",
@@ -61,9 +62,11 @@ SET_TOPOLOGY_MIXED = Rule(
 SET_TOPOLOGY_DEFAULT = Rule(
     "set-topology-default",
     Severity.WARNING,
-    "A PodCliqueSet uses grove-topology, but this repository has no OperatorConfiguration.",
-    "Grove makes grove-topology from the configuration of its operator; without it the domains cannot be checked "
-    "and no preview is written. Put the OperatorConfiguration into the repository, or name a cluster topology.",
+    "A PodCliqueSet uses grove-topology, but this repository does not say what that is.",
+    "Sets that name no topology use grove-topology. Up to 0.1.0-alpha.8 Grove makes it from the configuration of its "
+    "operator; later it is a ClusterTopologyBinding as any other, and Grove refuses a set whose topology the cluster "
+    "lacks. Without its levels the domains cannot be checked and no preview is written. Declare it, put the "
+    "OperatorConfiguration into the repository, or name another cluster topology.",
 )
 TAS_DISABLED = Rule(
     "tas-disabled",
@@ -93,12 +96,15 @@ def check_grove(fleet: Fleet) -> Iterator[Diagnostic]:
 def check_default_topology(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every set that uses grove-topology where that is not known."""
     for item in fleet.pod_clique_sets:
-        is_unknown = item.topology is None and (fleet.grove is None or fleet.grove.operator is None)
+        is_unknown = item.topology is None and not fleet.grove.is_disabled
         if item.topology_name == DEFAULT_TOPOLOGY and is_unknown and item.asks:
             message = (
                 f"the PodCliqueSet uses {DEFAULT_TOPOLOGY}, which is not declared here, so its domains are not checked"
             )
             hint = "Add Grove's OperatorConfiguration, or name a cluster topology."
+            if item.backend is not None and item.backend.grove_release.has_names:
+                message = f"{message}; where the cluster has no such ClusterTopologyBinding, Grove refuses the set"
+                hint = "Declare it under topologies/, or name another cluster topology."
             yield Diagnostic(SET_TOPOLOGY_DEFAULT, message, item.place_of(item.references[0][1]), hint=hint)
 
 
@@ -155,7 +161,8 @@ def _spelling(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             yield Diagnostic(PACK_EMPTY, message, place, hint="Remove packDomain or pack.required.")
         elif not constraint.asks and (constraint.topologyName is None or constraint.pack is not None):
             place = item.declared.origin.locate(path, key=True)
-            hint = f"Add packDomain with one of {', '.join(DOMAINS)}, or remove topologyConstraint."
+            domains = [level.key for level in item.topology.levels] if item.topology else DOMAINS
+            hint = f"Add pack.required with one of {', '.join(domains)}, or remove topologyConstraint."
             yield Diagnostic(PACK_EMPTY, "this topologyConstraint names no domain", place, hint=hint)
 
 
@@ -216,48 +223,46 @@ def _domains(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """Rule 2: for each domain the nearest parent that it is broader than. And the two domains of one constraint."""
+    """Rule 2: for each domain the nearest parent that it is broader than. And the two domains of one constraint.
+
+    As Grove does (topologyconstraints.go, validateHierarchicalTopologyConstraints), what is required is compared with
+    what parents require, what is preferred with what they prefer. Domains that the topology lacks are rule 1's.
+    """
     order = _order(item)
     for own, parents in _all_asks(item):
-        for ask in own:
-            above = [parent for asks in parents for parent in asks if _binds(parent, ask)]
+        known = [ask for ask in own if ask.domain in order]
+        for ask in known:
+            above = [
+                parent for asks in parents for parent in asks if parent.kind == ask.kind and parent.domain in order
+            ]
             wider = next((parent for parent in above if order.index(ask.domain) < order.index(parent.domain)), None)
             if wider is not None:
-                limits = [*above, *(other for other in own if other.kind == "required" and other is not ask)]
+                limits = [*above, *(other for other in known if other.kind == "required" and other is not ask)]
                 narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
                 yield _broader(item, ask, wider, order, narrowest)
-        if len(own) == 2 and order.index(own[1].domain) <= order.index(own[0].domain):
+        if len(known) == 2 and order.index(known[1].domain) <= order.index(known[0].domain):
             message = f"{own[1].owner} prefers {own[1].domain}, which is not narrower than the required {own[0].domain}"
             hint = "Prefer a narrower domain, or leave it out."
             yield Diagnostic(CONSTRAINT_ORDER, message, item.declared.at(*own[1].path), hint=hint)
 
 
-def _binds(parent: _Ask, child: _Ask) -> bool:
-    """What a parent requires binds all that its children ask for, what it prefers only what they prefer."""
-    return parent.kind == "required" or child.kind == "preferred"
-
-
 def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask) -> Diagnostic:
     """``narrowest`` is what leaves least: a parent's domain, or the required one beside a preferred."""
-    own = {ask.domain, parent.domain, *([level.key for level in item.topology.levels] if item.topology else DOMAINS)}
-    shown = [domain for domain in order if domain in own]
-    between = shown[shown.index(ask.domain) : shown.index(parent.domain) + 1]
+    between = order[order.index(ask.domain) : order.index(parent.domain) + 1]
     message = (
         f"rule 2: {ask.owner} asks for one {ask.domain}, but {parent.owner} for one {parent.domain}, "
         f"which is narrower ({' > '.join(between)}); a child asks for the same or less"
     )
     related = (Related(f"{parent.owner} asks for {parent.domain}", item.declared.at(*parent.path)),)
-    narrower = shown[shown.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
+    narrower = order[order.index(narrowest.domain) + (narrowest.owner == ask.owner) :]
     here = f"Ask for {' or '.join(narrower)} here" if narrower else "Leave it out"
     hint = f"{here}, or ask for a broader domain above."
     return Diagnostic(PACK_HIERARCHY, message, item.declared.at(*ask.path), related, hint=hint)
 
 
 def _order(item: FleetPodCliqueSet) -> tuple[str, ...]:
-    """All domains from the broadest to the narrowest: Grove's order, with the topology's own domains in its own."""
-    own = [level.key for level in item.topology.levels] if item.topology else []
-    waiting = iter(dict.fromkeys(own))
-    return tuple(next(waiting) if domain in own else domain for domain in DOMAINS)
+    """All domains from the broadest to the narrowest: the topology's, or Grove's own where that is not known."""
+    return tuple(level.key for level in item.topology.levels) if item.topology else DOMAINS
 
 
 def _scheduler(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

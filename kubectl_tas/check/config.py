@@ -88,8 +88,8 @@ OPERATOR_LEVELS = Rule(
     "operator-levels",
     Severity.ERROR,
     "Grove's operator is to place by topology, but its configuration has no levels.",
-    "The operator ends at its start when topologyAwareScheduling is enabled without a level. List the levels, "
-    "or set enabled to false.",
+    "Before 0.1.0-alpha.9 the operator ends at its start when topologyAwareScheduling is enabled without a level. "
+    "List the levels, or set enabled to false.",
 )
 HOST_LABEL = Rule(
     "host-label",
@@ -103,7 +103,7 @@ def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
     """The one configuration that counts."""
     if fleet.grove is not None:
         yield from _fields(fleet.grove)
-        yield from _levels(fleet.grove)
+        yield from _levels(fleet)
 
 
 def _fields(grove: Grove) -> Iterator[Diagnostic]:
@@ -124,12 +124,13 @@ def _fields(grove: Grove) -> Iterator[Diagnostic]:
                 yield Diagnostic(SET_FIELD, message, place, hint=f'Did you mean "{close}"?')
 
 
-def _levels(grove: Grove) -> Iterator[Diagnostic]:
+def _levels(fleet: Fleet) -> Iterator[Diagnostic]:
+    grove = fleet.grove
     if grove.operator is None or grove.is_disabled:
         return
     levels = grove.operator.spec.topologyAwareScheduling.levels
     path: KeyPath = ("topologyAwareScheduling",)
-    if not levels:
+    if not levels and any(not backend.grove_release.has_names for backend in fleet.backends):
         message = "topologyAwareScheduling is enabled without any level"
         place = grove.operator.at(*path, "enabled")
         yield Diagnostic(OPERATOR_LEVELS, message, place, hint="Add levels, or set enabled to false.")

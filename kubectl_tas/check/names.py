@@ -31,7 +31,7 @@ NAME_RESERVED = Rule(
     Severity.ERROR,
     "A subpool is called shared, or its name begins with '_'; or a topology is called grove-topology.",
     "shared is the queue for what is sent to the pool itself, and names with '_' in front are kept for such "
-    "queues. grove-topology is written by Grove's operator from its own configuration.",
+    "queues. Before 0.1.0-alpha.9 Grove's operator writes grove-topology from its own configuration.",
 )
 QUEUE_NAME_TOO_LONG = Rule(
     "queue-name-too-long",
@@ -52,8 +52,10 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _subpool(subpool.spec.metadata.name, subpool.at("metadata", "name"))
     for topology in fleet.repository.topologies:
         name, place = topology.spec.metadata.name, topology.at("metadata", "name")
-        if name == RESERVED_TOPOLOGY:
-            message = f'the topology name "{name}" is reserved for Grove\'s operator'
+        early = [backend for backend in fleet.backends if not backend.grove_release.has_names]
+        if name == RESERVED_TOPOLOGY and early:
+            version = early[0].spec.grove.version
+            message = f'the topology name "{name}" is reserved for the operator of Grove {version}'
             hint = "Choose another name, and let pools and workloads refer to that."
             yield Diagnostic(NAME_RESERVED, message, place, hint=hint)
         else:

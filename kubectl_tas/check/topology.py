@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
+from kubectl_tas import grove
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
@@ -68,8 +70,9 @@ DOMAIN_ORDER = Rule(
     "domain-order",
     Severity.WARNING,
     "The domains of a cluster topology are in another order than Grove's.",
-    "The order of the list is the hierarchy, so a rack above a zone means that racks contain zones. Grove "
-    "orders them region, zone, datacenter, block, rack, host, numa.",
+    "The order of the list is the hierarchy, so a rack above a zone means that racks contain zones. Grove's own words "
+    "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. "
+    "Names of your own may stand anywhere.",
 )
 
 
@@ -173,10 +176,9 @@ def _duplicates(topology: FleetTopology, field: str, values: list[str]) -> Itera
 
 
 def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
-    ranks = [DOMAINS.index(level.key) for level in topology.levels]
-    for index in range(1, len(ranks)):
-        if ranks[index] < ranks[index - 1]:
-            coarse, fine = topology.levels[index - 1].key, topology.levels[index].key
+    known = [(index, level.key) for index, level in enumerate(topology.levels) if level.key in DOMAINS]
+    for (_, coarse), (index, fine) in pairwise(known):
+        if DOMAINS.index(fine) < DOMAINS.index(coarse):
             message = f"{fine} stands below {coarse}, but a {fine} is usually larger than a {coarse}"
             place = _at(topology, index, "domain")
             yield Diagnostic(DOMAIN_ORDER, message, place, hint=f"Grove's order is {', '.join(DOMAINS)}.")
@@ -189,9 +191,12 @@ def _at(topology: FleetTopology, index: int, field: str) -> Location:
 TOPOLOGY_BINDING = Rule(
     "topology-binding",
     Severity.ERROR,
-    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice, or stands in a ClusterTopology.",
-    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. The field "
-    "belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
+    "schedulerTopologyBindings names a Topology of other levels, a scheduler twice or one that Grove does not place "
+    "with, another Topology than the gangs of PodCliqueSets ask for, or stands in a ClusterTopology.",
+    "Work is placed by the levels of the Topology that is bound, so a level that it lacks is never found. Grove's "
+    "webhook refuses a scheduler that it does not know, or that does not place by topology, such as default-scheduler. "
+    "The PodGangs of sets carry the name of the cluster topology, whatever is bound: KAI looks for a Topology of that "
+    "name. The field belongs to the later kind, ClusterTopologyBinding; of the earlier one an API server drops it.",
 )
 _FIELD = "schedulerTopologyBindings"
 
@@ -201,6 +206,8 @@ def check_bindings(fleet: Fleet) -> Iterator[Diagnostic]:
     for topology in fleet.topologies:
         yield from _kind(topology)
         yield from _twice(topology)
+        yield from _schedulers(fleet, topology)
+        yield from _other_name(fleet, topology)
     for backend in fleet.backends:
         yield from _levels(fleet, backend)
 
@@ -223,6 +230,44 @@ def _twice(topology: FleetTopology) -> Iterator[Diagnostic]:
             message = f'the scheduler "{binding.schedulerName}" has two bindings; one cluster topology is one Topology'
             place = topology.declared.at(*path)
             yield Diagnostic(TOPOLOGY_BINDING, message, place, (related,), hint="Remove one of them.")
+
+
+def _schedulers(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
+    """What Grove's webhook refuses: validateSchedulerTopologyReferences, 0.1.0-alpha.9 and later.
+
+    The schedulers of the operator's configuration are the known ones, where it names any.
+    """
+    known = tuple(dict.fromkeys(name for backend in fleet.backends for name in backend.grove_release.schedulers))
+    operator = fleet.grove.operator
+    enabled = [profile.name for profile in operator.spec.scheduler.profiles] if operator else []
+    for index, binding in enumerate(topology.bindings if known else ()):
+        name = binding.schedulerName
+        if name not in known:
+            message = f'Grove knows no scheduler "{name}", and refuses the binding; it knows {", ".join(known)}'
+        elif name != grove.KAI_SCHEDULER:
+            message = f'Grove does not place by topology with the scheduler "{name}", and refuses the binding'
+        elif enabled and name not in enabled:
+            message = f"the OperatorConfiguration has no profile {name}, so Grove refuses the binding"
+        else:
+            continue
+        place = topology.declared.at("spec", _FIELD, index, "schedulerName")
+        hint = f"Only {grove.KAI_SCHEDULER} places by topology; remove the binding, or name that."
+        yield Diagnostic(TOPOLOGY_BINDING, message, place, hint=hint)
+
+
+def _other_name(fleet: Fleet, topology: FleetTopology) -> Iterator[Diagnostic]:
+    """Grove writes the name of the cluster topology into its PodGangs (podgang.go, buildResource)."""
+    names = {other.name_on(backend) for backend in fleet.backends for other in fleet.topologies}
+    for backend in fleet.backends:
+        bound = topology.binding(backend)
+        users = [item for item in fleet.pod_clique_sets if item.topology == topology and item.backend == backend]
+        if users and bound not in (None, topology.name) and topology.name not in names:
+            message = (
+                f'the gangs of the PodCliqueSet {users[0].name} ask for the Topology "{topology.name}", '
+                f'not for "{bound}" that is bound here: Grove writes the name of the cluster topology'
+            )
+            hint = f"Bind a Topology of the name {topology.name}, or remove the binding: then one is rendered."
+            yield Diagnostic(TOPOLOGY_BINDING, message, _place(topology, backend), hint=hint)
 
 
 def _levels(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:

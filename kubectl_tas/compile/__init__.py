@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from kubectl_tas.compile.cliquesets import compile_sets
 from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.podgangs import preview_pod_gangs
 from kubectl_tas.compile.podgroups import (
@@ -15,18 +16,19 @@ from kubectl_tas.compile.podgroups import (
     preview_set_pod_groups,
 )
 from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
-from kubectl_tas.compile.topologies import compile_topologies
+from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
-from kubectl_tas.compile.workloads import compile_sets, compile_workloads
+from kubectl_tas.compile.workloads import compile_workloads
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_priority_classes,
-    compile_topologies,
-    compile_queues,
     compile_guards,
+    compile_topologies,
+    compile_bindings,
+    compile_queues,
     compile_workflows,
     pass_pod_groups,
     compile_owned,

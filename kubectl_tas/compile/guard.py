@@ -1,155 +1,332 @@
-"""The guard: admission policies that refuse, in a backend's namespace, work which bypasses the repository.
+"""The guard: admission policies that refuse work which bypasses the repository.
 
-KAI checks neither that a queue is a leaf of a declared pool nor that work which cannot be preempted fits its
-quota; a Pod or PodGroup sent straight to the API server would get around all rules. A PodGroup does not say how
-many GPUs it asks for, so the quota is checked on its Pods.
+KAI checks neither that a queue is a leaf of a declared pool, nor that its subpool still takes work, nor who joins a
+gang; and work that can never run it leaves Pending without a word. A Pod or PodGroup sent straight to the API server
+would get around all rules. A PodGroup does not say how many GPUs it asks for, so quotas are checked on Pods: when they
+are created, and when they join a PodGroup. What is refused, and what cannot be seen, is in docs/guard.md.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
+from kubectl_tas import gpus
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.gpus import cel_of_pod
+from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.guard import (
     BindingSpec,
     Expression,
+    LabelRequirement,
     LabelSelector,
     MatchConstraints,
-    MatchResources,
+    ParamKind,
+    ParamRef,
     PolicySpec,
     ResourceRule,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
-from kubectl_tas.model.labels import QUEUE
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
-PREEMPTIBILITY = "kai.scheduler/preemptibility"
 NON_PREEMPTIBLE_FROM = 100
-"""KAI takes pods of at least this priority for non-preemptible."""
+"""KAI takes work of at least this priority for non-preemptible."""
+KAI_CLASSES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
+"""PriorityClasses that KAI installs, of which its podgrouper gives one to work that names none."""
 MAX_ENTRIES = 500
 """Queues in one CEL expression; with names of 63 characters these are 37,000 characters, and an API server takes
 100,000.
 """
+_POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
+_JUDGED_LABELS = (labels.QUEUE, labels.PRIORITY_CLASS, labels.PREEMPTIBILITY)
+"""Labels of a pod that say where it is counted, and as what."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """A cluster, and what its policies have in common."""
+
+    fleet: Fleet
+    backend: FleetBackend
+    namespaces: tuple[str, ...]
+    """Where work of its pools may run."""
+    classes: dict[str, int]
+    """PriorityClasses that are known, with their values."""
+    leaves: tuple[Expression, ...]
+    """Tables of the leaves that take work, each with its quota in GPUs; -1: no limit."""
+    draining: tuple[Expression, ...]
+    """Lists of the leaves that are being emptied."""
+
+    @property
+    def failure_policy(self) -> Literal["Fail", "Ignore"]:
+        """What cannot be judged is refused, but not where nothing is to be refused."""
+        return "Ignore" if self.fleet.config.guard == "warn" else "Fail"
 
 
 def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
-    """A policy and its binding for Pods and for PodGroups, on every KAI backend that has pools."""
+    """The policies with their bindings, on every KAI backend that has pools."""
     if not fleet.config.guard:
         return
     for backend in fleet.backends:
         if backend.is_kai and any(pool.backend == backend for pool in fleet.pools):
-            yield from _guard(fleet, backend, "pods", _pods(fleet, backend))
-            yield from _guard(fleet, backend, "podgroups", _pod_groups(fleet, backend))
+            guarded = _guarded(fleet, backend)
+            yield from _guard(guarded, "pods", _pods(guarded))
+            yield from _guard(guarded, "podgroups", _pod_groups(guarded))
+            yield from _guard(guarded, "members", _members(guarded), ParamRef())
 
 
-def _guard(fleet: Fleet, backend: FleetBackend, what: str, spec: PolicySpec) -> Iterator[Artifact]:
+def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
+    own = fleet.config.priorityClasses.model_dump()
+    queues = {queue for pool in fleet.pools for queue in (pool.shared_queue, *(s.queue for s in pool.subpools))}
+    written = (
+        item.namespace
+        for item in fleet.pod_groups
+        if item.backend == backend and item.declared.spec.spec.queue in queues
+    )
+    return _Guarded(
+        fleet,
+        backend,
+        namespaces=tuple(sorted({backend.namespace, *written})),
+        classes=KAI_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
+        leaves=_leaves(fleet, backend),
+        draining=_draining(fleet, backend),
+    )
+
+
+def _guard(
+    guarded: _Guarded,
+    what: str,
+    spec: PolicySpec,
+    param: ParamRef | None = None,
+) -> Iterator[Artifact]:
+    fleet, backend = guarded.fleet, guarded.backend
     name = f"{fleet.config.queuePrefix}-guard-{backend.namespace}-{what}"
     policy = ValidatingAdmissionPolicy(metadata=metadata(fleet, name, Phase.GUARD), spec=spec)
-    selector = LabelSelector(matchLabels={_NAMESPACE: backend.namespace})
     binding = ValidatingAdmissionPolicyBinding(
         metadata=metadata(fleet, name, Phase.GUARD),
-        spec=BindingSpec(policyName=name, matchResources=MatchResources(namespaceSelector=selector)),
+        spec=BindingSpec(
+            policyName=name,
+            paramRef=param,
+            validationActions=("Warn", "Audit") if fleet.config.guard == "warn" else ("Deny",),
+        ),
     )
     yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"policy-{name}.yaml", policy, fleet.settings)
     yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"binding-{name}.yaml", binding, fleet.settings)
 
 
-def _pods(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
-    """Pods that name a queue, are placed by KAI, or ask for GPUs; others are none of our business."""
-    queue = f"has(object.metadata.labels) && {_text(QUEUE)} in object.metadata.labels"
-    preemptibility = f"has(object.metadata.labels) && {_text(PREEMPTIBILITY)} in object.metadata.labels"
-    by_priority = f"has(object.spec.priority) && object.spec.priority >= {NON_PREEMPTIBLE_FROM}"
-    guarded = (
-        f"({queue}) || "
-        f"(has(object.spec.schedulerName) && object.spec.schedulerName == {_text(backend.scheduler_name)}) || "
-        f"{cel_of_pod('object.spec')} > 0"
-    )
+def _pods(guarded: _Guarded) -> PolicySpec:
+    """Pods that name a queue, are placed by KAI, or ask for GPUs; others are none of our business.
+
+    Each is judged when it is created, and when what it was judged by changes. What it asks for by annotations may
+    not change at all: KAI would count less, or more, than what runs.
+    """
+    queue, scheduler = _label("object", labels.QUEUE), guarded.backend.scheduler_name
     return PolicySpec(
-        matchConstraints=_requests("", "v1", ("CREATE",), "pods"),
-        matchConditions=(Expression(name="takes-part-in-scheduling", expression=guarded),),
-        variables=(
-            Expression(name="queue", expression=f"{queue} ? string(object.metadata.labels[{_text(QUEUE)}]) : ''"),
-            *_queues(fleet, backend),
-            _quota(fleet, backend),
-            Expression(name="gpus", expression=cel_of_pod("object.spec")),
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests("", "v1", "pods"),
+        matchConditions=(
+            Expression(name="within-reach", expression=f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
             Expression(
-                name="preemptibility",
-                expression=f"{preemptibility} ? string(object.metadata.labels[{_text(PREEMPTIBILITY)}]) : ''",
+                name="is-new-or-changed",
+                expression=f"request.operation == 'CREATE' || {_any_label_changed()} || {_gpu_notes_changed()}",
+            ),
+        ),
+        variables=(
+            Expression(name="queue", expression=queue),
+            *_queues(guarded),
+            *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
+            Expression(name="uncounted", expression=gpus.cel_uncounted()),
+            _class_of_pod(),
+            *_priority_of_pod(guarded),
+            Expression(
+                name="scheduler", expression="has(object.spec.schedulerName) ? string(object.spec.schedulerName) : ''"
             ),
             Expression(
-                name="nonPreemptible",
-                expression="variables.preemptibility == 'non-preemptible' || "
-                f"(variables.preemptibility != 'preemptible' && {by_priority})",
+                name="guarded",
+                expression=f"!({_inside(guarded)}) ? variables.isOurs : variables.queue != '' || "
+                f"variables.scheduler == {_text(scheduler)} || variables.hundredths > 0 || variables.uncounted",
             ),
         ),
         validations=(
-            *_leaf_only(),
+            *_leaf_only(guarded, "!variables.guarded || "),
             Validation(
-                expression="!variables.nonPreemptible || variables.quota < 0 || variables.gpus <= variables.quota",
-                messageExpression="'the pod asks for ' + string(variables.gpus) + ' GPUs and cannot be preempted, '"
+                expression=f"!variables.guarded || !variables.isLeaf || variables.scheduler == {_text(scheduler)}",
+                messageExpression="'queue ' + variables.queue + ' is of no use beside scheduler ' + "
+                f"variables.scheduler + '; name ' + {_text(scheduler)}",
+                reason="Forbidden",
+            ),
+            Validation(
+                expression="!variables.guarded || request.operation != 'CREATE' || !has(object.spec.nodeName) || "
+                "object.spec.nodeName == ''",
+                messageExpression="'the pod names its node, ' + string(object.spec.nodeName) + "
+                "', and so goes past the scheduler and every quota'",
+                reason="Forbidden",
+            ),
+            Validation(
+                expression="!variables.guarded || variables.className == '' || "
+                "variables.className in variables.classes",
+                messageExpression=_unknown_class(guarded),
+                reason="Forbidden",
+            ),
+            Validation(
+                expression="!variables.guarded || !variables.nonPreemptible || variables.quota < 0 || "
+                "variables.hundredths <= variables.quota * 100",
+                messageExpression=f"'the pod asks for ' + {_AMOUNT} + ' GPUs and cannot be preempted, '"
                 " + 'but queue ' + variables.queue + ' is guaranteed ' + string(variables.quota)",
+                reason="Forbidden",
+            ),
+            Validation(
+                expression=f"!variables.guarded || request.operation == 'CREATE' || !({_gpu_notes_changed()})",
+                messageExpression="'what a pod asks for in annotations cannot change; create another pod'",
                 reason="Forbidden",
             ),
         ),
     )
 
 
-def _pod_groups(fleet: Fleet, backend: FleetBackend) -> PolicySpec:
-    """PodGroups when they are created or change their queue: those of a draining queue may still be updated."""
-    queue = "has(object.spec) && has(object.spec.queue)"
+def _members(guarded: _Guarded) -> PolicySpec:
+    """Pods that join a PodGroup, compared with each PodGroup of their namespace.
+
+    KAI charges the queue of the PodGroup, whatever the pod names, and takes the pod for as preemptible as that is:
+    also where KAI made it, from labels on the pod's owner.
+    """
+    note = _value("object", "annotations", labels.POD_GROUP)
+    within = LabelSelector(matchExpressions=(LabelRequirement(key=_NAMESPACE, values=guarded.namespaces),))
+    joins = f"({note}) == params.metadata.name"
     return PolicySpec(
-        matchConstraints=_requests("scheduling.run.ai", "v2alpha2", ("CREATE", "UPDATE"), "podgroups"),
+        failurePolicy=guarded.failure_policy,
+        paramKind=ParamKind(apiVersion="/".join(_POD_GROUPS[:2]), kind=_POD_GROUPS[2]),
+        matchConstraints=_requests("", "v1", "pods").model_copy(update={"namespaceSelector": within}),
         matchConditions=(
             Expression(
-                name="chooses-a-queue",
-                expression="request.operation != 'UPDATE' || "
-                "!has(oldObject.spec) || !has(oldObject.spec.queue) || "
-                f"!({queue}) || object.spec.queue != oldObject.spec.queue",
+                name="joins-a-podgroup",
+                expression=f"({note}) != '' && (request.operation == 'CREATE' || "
+                f"({note}) != ({_value('oldObject', 'annotations', labels.POD_GROUP)}) || {_any_label_changed()})",
             ),
         ),
         variables=(
-            Expression(name="queue", expression=f"{queue} ? string(object.spec.queue) : ''"),
-            *_queues(fleet, backend),
+            Expression(name="queue", expression=_label("object", labels.QUEUE)),
+            *_queues(guarded),
+            *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
+            Expression(name="joins", expression=joins),
+            Expression(name="groupQueue", expression=_field("params", "queue")),
+            *_priority_of_group(guarded, "params"),
         ),
-        validations=_leaf_only(),
+        validations=(
+            Validation(
+                expression="!variables.joins || variables.groupQueue == variables.queue",
+                messageExpression="'PodGroup ' + params.metadata.name + ' is in queue ' + variables.groupQueue + "
+                "', the pod names ' + (variables.queue == '' ? 'none' : variables.queue)",
+                reason="Forbidden",
+            ),
+            Validation(
+                expression="!variables.joins || !variables.nonPreemptible || variables.quota < 0 || "
+                "variables.hundredths <= variables.quota * 100",
+                messageExpression=f"'the pod asks for ' + {_AMOUNT} + ' GPUs, and PodGroup ' + params.metadata.name"
+                " + ' cannot be preempted, but queue ' + variables.queue + ' is guaranteed ' + "
+                "string(variables.quota)",
+                reason="Forbidden",
+            ),
+        ),
     )
 
 
-def _requests(
-    group: str, version: str, operations: tuple[Literal["CREATE", "UPDATE"], ...], resource: str
-) -> MatchConstraints:
-    rule = ResourceRule(apiGroups=(group,), apiVersions=(version,), operations=operations, resources=(resource,))
+def _pod_groups(guarded: _Guarded) -> PolicySpec:
+    """PodGroups when they are created, or change what they were judged by: those of a draining queue may still be
+    updated. One that becomes non-preemptible, or takes that to another queue, would bring pods that nobody judged.
+    """
+    queue = _field("object", "queue")
+    changed = " || ".join(
+        f"({_field('object', field)}) != ({_field('oldObject', field)})"
+        for field in ("queue", "priorityClassName", "preemptibility")
+    )
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests(_POD_GROUPS[0], _POD_GROUPS[1], "podgroups"),
+        matchConditions=(
+            Expression(name="within-reach", expression=f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
+            Expression(name="is-new-or-changed", expression=f"request.operation == 'CREATE' || {changed}"),
+        ),
+        variables=(
+            Expression(name="queue", expression=queue),
+            *_queues(guarded),
+            *_priority_of_group(guarded, "object"),
+            Expression(
+                name="wasNonPreemptible",
+                expression=f"request.operation != 'CREATE' && {_non_preemptible_group('oldObject')}",
+            ),
+            Expression(name="guarded", expression=f"{_inside(guarded)} || variables.isOurs"),
+        ),
+        validations=(
+            *_leaf_only(guarded, "!variables.guarded || "),
+            Validation(
+                expression="!variables.guarded || variables.className == '' || "
+                "variables.className in variables.classes",
+                messageExpression=_unknown_class(guarded),
+                reason="Forbidden",
+            ),
+            Validation(
+                expression="!variables.guarded || request.operation == 'CREATE' || !variables.nonPreemptible || "
+                f"variables.wasNonPreemptible && ({queue}) == ({_field('oldObject', 'queue')})",
+                messageExpression="'the pods of the PodGroup were let in ' + (variables.wasNonPreemptible ? "
+                f"'to queue ' + ({_field('oldObject', 'queue')}) : 'as preemptible') + "
+                "'; to change that, delete it with its pods and create them again'",
+                reason="Forbidden",
+            ),
+        ),
+    )
+
+
+_AMOUNT = (
+    "(variables.hundredths % 100 == 0 ? string(variables.hundredths / 100) : "
+    "string(double(variables.hundredths) / 100.0))"
+)
+
+
+def _unknown_class(guarded: _Guarded) -> str:
+    known = ", ".join(sorted(guarded.classes))
+    text = _text(f" is neither one of the repository nor one of KAI; these are {known}")
+    return f"'PriorityClass ' + variables.className + {text}"
+
+
+def _requests(group: str, version: str, resource: str) -> MatchConstraints:
+    rule = ResourceRule(
+        apiGroups=(group,), apiVersions=(version,), operations=("CREATE", "UPDATE"), resources=(resource,)
+    )
     return MatchConstraints(resourceRules=(rule,))
 
 
-def _queues(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    """All leaves with their quotas, and whether the queue that is named is one that takes work, or is emptied."""
-    open_, closed = _leaves(fleet, backend), _draining(fleet, backend)
-    return (
-        *open_,
-        *closed,
-        Expression(name="isLeaf", expression=" || ".join(map(_holds, open_))),
-        Expression(name="isDraining", expression=" || ".join(map(_holds, closed))),
-    )
+def _inside(guarded: _Guarded) -> str:
+    return f"request.namespace in {_list(guarded.namespaces)}"
 
 
-def _quota(fleet: Fleet, backend: FleetBackend) -> Expression:
-    """The quota of the leaf that is named; -1 where it has no limit, and for what is no leaf."""
-    found = (f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in _leaves(fleet, backend))
-    return Expression(name="quota", expression=" : ".join((*found, "-1")))
+def _may_be_ours(guarded: _Guarded, queue: str) -> str:
+    """Whether a queue could be a leaf here, by its name: what is cheap to know of every pod of the cluster."""
+    prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
+    return f"({queue}).startsWith({_text(prefix)})"
+
+
+def _queues(guarded: _Guarded) -> Iterator[Expression]:
+    """All leaves, whether the one that is named takes work or is emptied, and its quota; -1 for what is no leaf."""
+    yield from guarded.leaves
+    yield from guarded.draining
+    yield Expression(name="isLeaf", expression=" || ".join(map(_holds, guarded.leaves)))
+    yield Expression(name="isDraining", expression=" || ".join(map(_holds, guarded.draining)))
+    yield Expression(name="isOurs", expression="variables.isLeaf || variables.isDraining")
+    found = (f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in guarded.leaves)
+    yield Expression(name="quota", expression=" : ".join((*found, "-1")))
 
 
 def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    """The quota of every leaf that takes work; -1: no limit."""
     quotas: dict[str, int] = {}
     for pool in fleet.pools:
         if pool.backend == backend:
@@ -159,7 +336,6 @@ def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
 
 
 def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    """The leaves that are being emptied."""
     subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
     return _tables("draining", [_text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
 
@@ -177,20 +353,113 @@ def _holds(table: Expression) -> str:
     return f"variables.queue in variables.{table.name}"
 
 
-def _leaf_only() -> tuple[Validation, Validation]:
+def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
+    """The namespace is one of the pools', and the queue a leaf that takes work."""
+    where = ", ".join(guarded.namespaces)
     return (
         Validation(
-            expression="variables.isLeaf || variables.isDraining",
+            expression=f"{unless}{_inside(guarded)}",
+            messageExpression="'queue ' + variables.queue + ' takes work of namespace ' + "
+            f"{_text(where)} + ', not of ' + request.namespace",
+            reason="Forbidden",
+        ),
+        Validation(
+            expression=f"{unless}variables.isOurs",
             messageExpression="variables.queue == '' ? 'no queue is named; use a leaf queue of a declared pool' : "
             "'queue ' + variables.queue + ' is not a leaf queue of a declared pool'",
             reason="Forbidden",
         ),
         Validation(
-            expression="!variables.isDraining",
+            expression=f"{unless}!variables.isDraining",
             messageExpression="'queue ' + variables.queue + ' is DELETING and takes no new work'",
             reason="Forbidden",
         ),
     )
+
+
+def _class_of_pod() -> Expression:
+    """The PriorityClass that a pod names; KAI reads the label first."""
+    own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
+    name = _label("object", labels.PRIORITY_CLASS)
+    return Expression(name="className", expression=f"({name}) != '' ? ({name}) : ({own})")
+
+
+def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
+    """The priority of a pod, and whether KAI takes it for non-preemptible.
+
+    Where no class is named, KAI gives ``inference`` to Deployments (whose pods are made by a ReplicaSet and carry its
+    hash) and ``build`` to notebooks, both non-preemptible, and ``train`` to all else.
+    """
+    owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
+    deployment = f"{owned.format(_text('ReplicaSet'))} && ({_label('object', 'pod-template-hash')}) != ''"
+    notebook = f"({_label('object', 'notebook-name')}) != ''"
+    yield _classes(guarded)
+    yield Expression(
+        name="priority",
+        expression="variables.className in variables.classes ? variables.classes[variables.className] : "
+        "has(object.spec.priority) && object.spec.priority > 0 ? int(object.spec.priority) : "
+        f"{deployment} ? {KAI_CLASSES['inference']} : {notebook} ? {KAI_CLASSES['build']} : {KAI_CLASSES['train']}",
+    )
+    yield Expression(name="preemptibility", expression=_label("object", labels.PREEMPTIBILITY))
+    yield Expression(
+        name="nonPreemptible",
+        expression="variables.preemptibility == 'non-preemptible' || "
+        f"(variables.preemptibility != 'preemptible' && variables.priority >= {NON_PREEMPTIBLE_FROM})",
+    )
+
+
+def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
+    """The class of a PodGroup, and whether KAI takes it for non-preemptible."""
+    yield _classes(guarded)
+    yield Expression(name="className", expression=_field(group, "priorityClassName"))
+    yield Expression(name="nonPreemptible", expression=_non_preemptible_group(group))
+
+
+def _classes(guarded: _Guarded) -> Expression:
+    """The classes that are known, with their values."""
+    known = ", ".join(f"{_text(name)}: {value}" for name, value in guarded.classes.items())
+    return Expression(name="classes", expression=f"{{{known}}}")
+
+
+def _non_preemptible_group(group: str) -> str:
+    """A PodGroup without a class that is known counts as 50."""
+    own, name = _field(group, "preemptibility"), _field(group, "priorityClassName")
+    high = f"({name}) in variables.classes && variables.classes[{name}] >= {NON_PREEMPTIBLE_FROM}"
+    return f"(({own}) == 'non-preemptible' || ({own}) != 'preemptible' && {high})"
+
+
+def _field(group: str, field: str) -> str:
+    """A field of the spec of a PodGroup; '' where it is absent."""
+    return f"has({group}.spec) && has({group}.spec.{field}) ? string({group}.spec.{field}) : ''"
+
+
+def _label(pod: str, name: str) -> str:
+    return _value(pod, "labels", name)
+
+
+def _value(pod: str, part: str, name: str) -> str:
+    """A label or an annotation; '' where it is absent."""
+    where = f"{pod}.metadata.{part}"
+    return f"has({where}) && {_text(name)} in {where} ? string({where}[{_text(name)}]) : ''"
+
+
+def _any_label_changed() -> str:
+    new, old = (f"(has({pod}.metadata.labels) && k in {pod}.metadata.labels ? {pod}.metadata.labels[k] : '')"
+                for pod in ("object", "oldObject"))  # fmt: skip
+    return f"{_list(_JUDGED_LABELS)}.exists(k, {new} != {old})"
+
+
+def _gpu_notes_changed() -> str:
+    """Whether an annotation in which KAI reads GPUs was added, changed or removed."""
+    is_read = f"(k in {_list(gpus.ANNOTATIONS)} || k.matches({_text(gpus.MIG)}))"
+    new, old = (f"(has({pod}.metadata.annotations) ? {pod}.metadata.annotations : {{}})"
+                for pod in ("object", "oldObject"))  # fmt: skip
+    changed = f"{new}.exists(k, {is_read} && !(k in {old} && {old}[k] == {new}[k]))"
+    return f"{changed} || {old}.exists(k, {is_read} && !(k in {new}))"
+
+
+def _list(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, values))}]"
 
 
 def _text(value: str) -> str:

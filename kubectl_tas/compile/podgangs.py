@@ -8,7 +8,7 @@ from kubectl_tas.compile.podgroups import NOTE, PREVIEW
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import MANAGED_BY, POOL
+from kubectl_tas.model.labels import MANAGED_BY, POOL, SKIP_PODGROUPER
 from kubectl_tas.model.manifest import GangConstraint, GangMember, GangPack, GangPart, Metadata, PodGang, PodGangSpec
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import SubmittedSet
@@ -32,7 +32,9 @@ def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
     item, topology = submitted.set, submitted.set.topology
     annotations = {NOTE: f"What Grove makes of PodCliqueSet {item.name}"}
     if topology is not None:
-        annotations = {TOPOLOGY_NAME: topology.name_on(submitted.pool.backend), **annotations}
+        annotations = {TOPOLOGY_NAME: topology.name, **annotations}
+    if submitted.pool.backend.writes_pod_groups_of_sets:
+        annotations = {SKIP_PODGROUPER: "true", **annotations}
     return PodGang(
         metadata=Metadata(
             name=gang.name,

@@ -12,7 +12,7 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import MANAGED_BY, POOL
+from kubectl_tas.model.labels import MANAGED_BY, POOL, SKIP_PODGROUPER
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -108,17 +108,29 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """What KAI makes of every gang of the PodCliqueSets whose pool and topology are known."""
+    """The PodGroup of every gang of the PodCliqueSets whose pool and topology are known.
+
+    KAI's podgrouper makes it (plugins/grove of KAI 0.13 to 0.17), and calls it ``pg-``, the PodGang and its UID; from
+    Grove 0.1.0-alpha.12 it is Grove that writes it (scheduler/kai/backend.go), and calls it as the PodGang. Both
+    write the sum of all minimums beside the SubGroups.
+    """
     for submitted, gang in previewed_gangs(fleet):
-        if submitted.pool.backend.is_kai:
+        backend = submitted.pool.backend
+        if backend.is_kai:
+            name = f"pg-{gang.name}"
+            annotations = {NOTE: f"What KAI makes of PodGang {gang.name}; its name goes on with the UID"}
+            if backend.writes_pod_groups_of_sets:
+                name = gang.name
+                annotations = {SKIP_PODGROUPER: "true", NOTE: f"What Grove writes for KAI of PodGang {gang.name}"}
             about = Metadata(
-                name=f"pg-{gang.name}",
+                name=name,
                 namespace=submitted.set.namespace,
                 labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, **_queue(submitted)},
-                annotations={NOTE: f"What KAI makes of PodGang {gang.name}; its name goes on with the UID"},
+                annotations=annotations,
             )
-            manifest = PodGroup(metadata=about, spec=pod_group_spec(fleet, submitted, gang))
-            yield _preview(submitted, f"podgroup-{about.namespace}-{gang.name}", manifest)
+            spec = pod_group_spec(fleet, submitted, gang)
+            stem = f"podgroup-{about.namespace}-{gang.name}"
+            yield _preview(submitted, stem, PodGroup(metadata=about, spec=spec))
 
 
 def _queue(item: Submission) -> dict[str, str]:

@@ -1,14 +1,24 @@
-"""Topologies: the pools' own, and one for each cluster topology."""
+"""Topologies: the pools' own, one for each cluster topology, and what Grove reads of those that sets use."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.grove import KAI_SCHEDULER
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Topology, TopologyLevel, TopologySpec
+from kubectl_tas.model.topology import (
+    ClusterTopology,
+    ClusterTopologySpec,
+    DomainLevel,
+    ObjectMeta,
+    SchedulerTopologyBinding,
+)
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -21,6 +31,37 @@ def compile_topologies(fleet: Fleet) -> Iterator[Artifact]:
         for backend in (topology.backend,) if topology.backend else fleet.backends:
             if backend.has(Feature.TOPOLOGY) and topology.is_created_on(backend):
                 yield _topology(fleet, topology, backend)
+
+
+def compile_bindings(fleet: Fleet) -> Iterator[Artifact]:
+    """A ClusterTopologyBinding for each cluster topology that the sets of a backend use, from Grove 0.1.0-alpha.9.
+
+    Grove refuses a set whose topology has none. It is bound to the Topology that is rendered beside it: Grove makes
+    one itself where nothing is bound, and its operator ends at its start when there is one of that name already
+    (scheduler/kai/topology.go, SyncTopology).
+    """
+    for backend in fleet.backends:
+        used = {
+            item.set.topology.name
+            for item in fleet.submitted_sets
+            if item.pool.backend == backend and item.set.topology
+        }
+        for name in sorted(used) if backend.grove_release.schedulers else ():
+            topology = fleet.cluster_topologies[name]
+            bindings = topology.bindings
+            if backend.has(Feature.TOPOLOGY) and topology.is_created_on(backend):
+                own = SchedulerTopologyBinding(schedulerName=KAI_SCHEDULER, topologyReference=name)
+                bindings = (*(item for item in bindings if item.schedulerName != KAI_SCHEDULER), own)
+            about = metadata(fleet, name, Phase.TOPOLOGY)
+            levels = tuple(DomainLevel(domain=level.key, key=level.label) for level in topology.levels)
+            manifest = ClusterTopology(
+                apiVersion="grove.io/v1alpha1",
+                kind="ClusterTopologyBinding",
+                metadata=ObjectMeta(name=name, labels=about.labels, annotations=about.annotations),
+                spec=ClusterTopologySpec(levels=levels, schedulerTopologyBindings=bindings),
+            )
+            file, source = names.file(f"clustertopologybinding-{name}"), topology.declared.origin.path
+            yield Artifact(backend.name, Phase.TOPOLOGY, "topologies", file, manifest, source)
 
 
 def _topology(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> Artifact:
@@ -41,6 +82,7 @@ def _topology(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> A
 
 
 def _level(level: Level, labelled: set[str], *, aliases: bool) -> TopologyLevel:
-    """The level with its key as alias, unless the key is a label already: KAI refuses such an alias."""
-    alias = level.key if aliases and level.key not in labelled else None
+    """The level with its key as alias, unless KAI refuses that: it is a label already, or ends as none does."""
+    is_alias = aliases and level.key not in labelled and re.fullmatch(QUALIFIED_NAME, level.key)
+    alias = level.key if is_alias else None
     return TopologyLevel(nodeLabel=level.label, alias=alias)

@@ -8,7 +8,7 @@ from typing import Any
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.demands import Demand, changes, demands
 from kubectl_tas.load.alike import reads_alike
-from kubectl_tas.load.splice import FIRST, Entry, with_values, without_aliases
+from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values, without_aliases
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import Metadata
@@ -35,29 +35,15 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
         yield Artifact(backend.name, Phase.POD, WORKLOADS, names.file(workload.file_name), manifest, source)
 
 
-def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
-    """Every PodCliqueSet whose pool is known."""
-    for submitted in fleet.submitted_sets:
-        backend, declared = submitted.pool.backend, submitted.declared
-        manifest = PassThrough(
-            apiVersion=declared.spec.apiVersion,
-            kind=declared.spec.kind,
-            metadata=Metadata(name=submitted.name, namespace=backend.namespace),
-            text=with_demands(declared.origin, demands(fleet, submitted)),
-        )
-        file = names.file(f"podcliqueset-{submitted.name}")
-        yield Artifact(backend.name, Phase.POD, WORKLOADS, file, manifest, declared.origin.path)
-
-
-def with_demands(origin: Origin, wanted: Sequence[Demand]) -> str:
-    """The text of a document in which ``wanted`` holds.
+def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
+    """The text of a document in which ``wanted`` holds, after which ``further`` entries are changed.
 
     It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
     and where it was written as JSON, that data is written anew, without comments. Expects that nothing there
     contradicts the demands, and that no alias stands in the way (check.workload); raises TasError otherwise.
     """
     made: set[KeyPath] = set()
-    entries = [_entry(origin, demand, made) for demand in wanted if changes(origin, demand)]
+    entries = [*(_entry(origin, demand, made) for demand in wanted if changes(origin, demand)), *further]
     if not origin.path.endswith(".json"):
         text = origin.text.replace("\r\n", "\n")
         edited = with_values(text, origin.data, entries) if reads_alike(text) else None
@@ -83,11 +69,16 @@ def _merged(data: Any, entries: Sequence[Entry]) -> Any:
             if isinstance(target, dict) and target.get(step) is None:
                 _put(target, step, {}, _PLACES.get(str(step)))
             target = target[step]
-        _put(target, path[-1], value, after)
+        if isinstance(value, Renamed):
+            _put(target, value.key, value.value, path[-1])
+        if value is None or isinstance(value, Renamed):
+            del target[path[-1]]
+        else:
+            _put(target, path[-1], value, after)
     return merged
 
 
-def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | None) -> None:
+def _put(mapping: dict[KeyPath | str | int, Any], key: str | int, value: object, after: str | int | None) -> None:
     """Adds a key behind ``after``, before all others where that is FIRST, else at the end."""
     mapping[key] = value
     if after is None:

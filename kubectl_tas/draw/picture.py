@@ -50,7 +50,7 @@ def picture(fleet: Fleet, item: Submission) -> Picture:
             topology, gangs, facts = _topology(item), (gang,), _facts(item, gang)
         case SubmittedSet():
             known = item.set.topology
-            topology = known.name_on(item.pool.backend) if known else item.set.topology_name
+            topology = known.name if known else item.set.topology_name
             gangs = tuple(gangs_of_set(item.set)) if item.set.is_previewed else ()
             facts = (("Gangs", _count(item.set)),)
         case _:

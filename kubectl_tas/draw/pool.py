@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.gangs.accounts import Account
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import Fleet
@@ -80,7 +81,7 @@ def _record(row: Account) -> dict[str, Any]:
     }
 
 
-def _limit(number: int | None) -> str:
+def _limit(number: Gpus | None) -> str:
     return "unlimited" if number is None else str(number)
 
 

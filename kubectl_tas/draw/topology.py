@@ -89,6 +89,8 @@ def _objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
             yield f"{topology.name_on(backend)}{where}, which exists already"
         elif topology.is_created_on(backend):
             yield f"{topology.name}{where}, rendered here"
+        elif topology.is_of_operator_on(backend):
+            yield f"{topology.name}{where}, not rendered: Grove {backend.spec.grove.version} makes it"
         else:
             yield f"{topology.name}{where}, not rendered: createTopologyResources is false"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.gangs.admission import Admission, QueueUsage
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
 
@@ -17,7 +18,7 @@ class Account:
     pool: FleetPool
     subpool: FleetSubpool | None
     """None: the pool itself, by what its subpools leave to it."""
-    used: int | None
+    used: Gpus | None
     """GPUs of HIGH and NORMAL work; None: not known."""
     running: int | None = None
     """Workflows that run; None: not known."""
@@ -46,7 +47,7 @@ class Account:
         return None if quota == UNLIMITED else quota
 
     @property
-    def available(self) -> int | None:
+    def available(self) -> Gpus | None:
         """GPUs left, negative while a queue drains; None: no limit, or not known what is used."""
         return None if self.quota is None or self.used is None else self.quota - self.used
 

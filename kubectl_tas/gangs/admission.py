@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
@@ -65,9 +66,9 @@ class Verdict:
     rule: Rule | None
     text: str
     """The arithmetic in words."""
-    in_quota: int
+    in_quota: Gpus
     """GPUs covered by the quota."""
-    over_quota: int
+    over_quota: Gpus
     """GPUs that only a LOW workflow can have, until somebody else claims them."""
     hint: str = ""
 
@@ -93,7 +94,7 @@ class Answer:
 
     item: Submission
     verdict: Verdict
-    used: int
+    used: Gpus
     """GPUs that others of its queue use: as told, as the cluster says, or as declared."""
 
     @property
@@ -106,9 +107,9 @@ class Answer:
 class Request:
     """What is asked of a queue by a submission and all that share its gang."""
 
-    gpus: int = 0
+    gpus: Gpus = 0
     """GPUs of all pods that run at a time."""
-    largest: int = 0
+    largest: Gpus = 0
     """GPUs of the pods that must start together, in the largest of its gangs."""
     is_one_gang: bool = True
     """Whether nothing of it runs before all of it can."""
@@ -122,9 +123,9 @@ class Admission:
         self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
 
     @cached_property
-    def declared(self) -> dict[str, int]:
+    def declared(self) -> dict[str, Gpus]:
         """GPUs of the HIGH and NORMAL work of the repository, by leaf queue; 0 for any other queue."""
-        used: dict[str, int] = defaultdict(int)
+        used: dict[str, Gpus] = defaultdict(int)
         for item in self._fleet.submissions:
             used[item.queue] += 0 if item.is_preemptible else item.gpus
         return used
@@ -147,7 +148,7 @@ class Admission:
             case _:
                 raise TypeError(item)
 
-    def others(self, item: Submission) -> int:
+    def others(self, item: Submission) -> Gpus:
         """What others than a submission and its gang declare for its queue, in GPUs."""
         return self.declared[item.queue] - (0 if item.is_preemptible else self.request(item).gpus)
 
@@ -203,7 +204,7 @@ def _answer(
     Where usage is told, or read from a cluster, members of its gang that run are in it already. So of the gang only
     the ``items``, which are submitted with it, count as new.
     """
-    held: dict[str, int | None]
+    held: dict[str, Gpus | None]
     if queues is None:
         held = {**admission.declared, item.queue: admission.others(item)}
     else:
@@ -242,7 +243,7 @@ def _of_workload(item: FleetWorkload) -> Request:
     return Request(item.gpus, largest, item.copies == 1 and is_whole)
 
 
-def _of_set(item: FleetPodCliqueSet, gpus: int) -> Request:
+def _of_set(item: FleetPodCliqueSet, gpus: Gpus) -> Request:
     """Its base gang is the largest, or a replica of a scaling group that is a gang of its own."""
     base = sum(_least(clique) for clique in item.standalone)
     base += sum(group.spec.minAvailable * sum(map(_least, group.cliques)) for group in item.groups)
@@ -253,12 +254,12 @@ def _of_set(item: FleetPodCliqueSet, gpus: int) -> Request:
     return Request(gpus, largest, item.replicas == 1 and is_whole)
 
 
-def _least(clique: FleetClique) -> int:
+def _least(clique: FleetClique) -> Gpus:
     return clique.minimum * clique.gpus
 
 
 def admit(
-    workflow: Submission, request: Request, used: int, elsewhere: Mapping[str, int | None], new: int | None = None
+    workflow: Submission, request: Request, used: Gpus, elsewhere: Mapping[str, Gpus | None], new: Gpus | None = None
 ) -> Verdict:
     """The verdict on a submission.
 
@@ -306,13 +307,13 @@ def admit(
     return Verdict("admitted", None, f"{used} used + {coming} asked{by} <= {quota} GPUs of {target}", together, 0)
 
 
-def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None]) -> str:
+def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> str:
     """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
     open_ = [subpool.canonical for subpool in workflow.pool.subpools if subpool.state == "ACTIVE"]
     return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
 
 
-def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None]) -> str:
+def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> str:
     return _ways(workflow, request, elsewhere, *([_less(workflow, workflow.quota)] if workflow.quota > 0 else []))
 
 
@@ -320,7 +321,7 @@ def _less(workflow: Submission, most: int) -> str:
     return f"let the gang ask for {most} or less" if workflow.gang else f"ask for {most} or less"
 
 
-def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None], *first: str) -> str:
+def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None], *first: str) -> str:
     """What would help: ``first``, LOW priority, or a queue with room; a gang has one priority and one queue."""
     roomy, whole = _roomy(workflow, request, elsewhere), " for all of the gang" if workflow.gang else ""
     ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
@@ -337,7 +338,7 @@ def _either(names: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, int | None]) -> list[str]:
+def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> list[str]:
     """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow and its gang ask for;
     those with the most come first.
     """

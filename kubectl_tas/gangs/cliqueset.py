@@ -34,18 +34,20 @@ def gangs_of_set(item: FleetPodCliqueSet) -> Iterator[Gang]:
 
 
 def _base(item: FleetPodCliqueSet, index: int) -> Gang:
+    """Its SubGroups in Grove's order: the replicas of scaling groups that have a constraint, then all cliques."""
     name = names.base_gang(item.name, index)
-    parts = [_clique(item, clique, name, None) for clique in item.standalone]
+    parents: list[SubGroup] = []
+    cliques = [_clique(item, clique, name, None) for clique in item.standalone]
     for group in item.groups:
         for number in range(group.spec.minAvailable):
             replica = names.group_replica(item.name, index, group.name, number)
             constraint = _constraint(item, group.spec.topologyConstraint)
             parent = replica if constraint else None
-            cliques = [_clique(item, clique, replica, parent) for clique in group.cliques]
+            own = [_clique(item, clique, replica, parent) for clique in group.cliques]
             if parent is not None:
-                parts.append(_replica(parent, cliques, constraint))
-            parts += cliques
-    return _gang(name, parts, _constraint(item, item.spec.spec.template.topologyConstraint))
+                parents.append(_replica(parent, own, constraint))
+            cliques += own
+    return _gang(name, [*parents, *cliques], _constraint(item, item.spec.spec.template.topologyConstraint))
 
 
 def _scaled(item: FleetPodCliqueSet, group: FleetScalingGroup, index: int, number: int) -> Gang:
@@ -91,7 +93,7 @@ def _clique(item: FleetPodCliqueSet, clique: FleetClique, owner: str, parent: st
 
 def _constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constraint | None:
     """Domains as levels; those of a topology that is not declared stand for themselves. A constraint that only names a
-    topology constrains nothing.
+    topology constrains nothing. Whatever Topology is bound, Grove asks for the one with the cluster topology's name.
     """
     if asked is None or not asked.asks:
         return None
@@ -99,5 +101,5 @@ def _constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constr
     required, preferred = (
         known.get(domain, Level(domain, domain)) if domain else None for domain in (asked.required, asked.preferred)
     )
-    topology = item.topology.name_on(item.backend) if item.topology and item.backend else None
+    topology = item.topology.name if item.topology and item.backend else None
     return Constraint(topology, required, preferred)

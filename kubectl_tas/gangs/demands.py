@@ -95,10 +95,9 @@ class _Demands:
         yield self._priority((*TEMPLATE, "priorityClassName"))
         for clique in submitted.set.cliques:
             yield from self._queue((*clique.path, "labels"))
-            if clique.spec.spec.podSpec is not None:
-                pods = (*clique.path, "spec", "podSpec")
-                yield from self._scheduler(pods)
-                yield self._priority((*pods, "priorityClassName"))
+            pods = (*clique.path, "spec", "podSpec")
+            yield from self._scheduler(pods)
+            yield self._priority((*pods, "priorityClassName"))
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
         metadata, spec = (*item.path, "metadata"), (*item.path, "spec")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.resolve.topologies import Level
 
 
@@ -15,7 +16,7 @@ class Member:
 
     name: str
     """Of the task that it runs."""
-    gpus: int
+    gpus: Gpus
     spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The data of its ``PodSpec``."""
 
@@ -46,7 +47,7 @@ class Part:
     """Pods in it and in all below it."""
     minimum: int | None
     """Those of them that are needed before any pod of the gang starts; None where that is not known."""
-    gpus: int
+    gpus: Gpus
     """GPUs of all its pods."""
     constraint: Constraint | None = None
     """How close its pods must run; None where it asks for nothing."""

@@ -120,9 +120,6 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
         case "enum" | "const":
             choices = expected if error.validator == "enum" else [expected]
             yield _invalid(document, path, f"must be {_choices(choices)}", value, _closest(value, choices))
-        case "maxItems":
-            rule = f"must have at most {expected} entries, not {len(value)}"
-            yield _invalid(document, (*path, expected), rule, value, "Remove what is too many.", name=path)
         case keyword:
             hint = _within(keyword, expected, schema)
             yield _invalid(document, path, _bound(keyword, expected, schema), value, hint)

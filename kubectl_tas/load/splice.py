@@ -35,8 +35,17 @@ Value = str | int | bool | Mapping[str, "Value"]
 """What can be written: a scalar, or a mapping of such."""
 FIRST = ""
 """In place of the key to add behind: before all others."""
-Entry = tuple[KeyPath, Value, str | None]
-"""A value, where it belongs, and the key it is added behind."""
+
+
+class Renamed(NamedTuple):
+    """What an entry that is there becomes: one with another key and value, in its place."""
+
+    key: str
+    value: Value
+
+
+Entry = tuple[KeyPath, Value | Renamed | None, str | None]
+"""A value, where it belongs, and the key it is added behind; None: what is there is taken out."""
 
 
 def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: str | None = None) -> str:
@@ -160,13 +169,37 @@ class _Editor:
             node = child
         return node, len(path) - 1
 
-    def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Value, str | None]) -> _Cut:
+    def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Value | Renamed | None, str | None]) -> _Cut:
         """The edit of ``node``, which is ``depth`` steps down the path, that sets a value behind a key."""
         value, after = new
         found = _own_child(node, path[depth])
+        if value is None or isinstance(value, Renamed):
+            if found is None or type(node) is not MappingNode:
+                raise _refusal(path)
+            return self._take_out(path, node, *found) if value is None else self._rename(*found, value)
         if found is None:
             return self._add(node, path[depth:], value, after)
         return self._replace(path, *found, value)
+
+    def _rename(self, key: Any, child: Any, new: Renamed) -> _Cut:
+        entry = yaml.flow({new.key: new.value}, _QUOTES.get(key.style, ""))[1:-1]
+        return _Cut(key.start_mark.index, self._end(key, child), entry)
+
+    def _take_out(self, path: KeyPath, node: Any, key: Any, child: Any) -> _Cut:
+        """Takes an entry out, of a block mapping with its lines and the comments behind it."""
+        start, end = int(key.start_mark.index), self._end(key, child)
+        if len(node.value) == 1:
+            raise _refusal(path)
+        if node.flow_style:
+            index = next(n for n, (other, _) in enumerate(node.value) if other is key)
+            if index + 1 < len(node.value):
+                return _Cut(start, int(node.value[index + 1][0].start_mark.index), "")
+            return _Cut(self._end(*node.value[index - 1]), end, "")
+        line = self._text.rfind("\n", 0, start) + 1
+        rest = _REST_OF_LINE.match(self._text, end)
+        if rest is None or rest[1] or self._text[line:start].strip(" "):
+            raise _refusal(path)
+        return _Cut(line, rest.end() + len(self._break(rest.end())), "")
 
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
         is_alias = key is not None and self._is_elsewhere(key, child)
@@ -314,8 +347,13 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
         try:
             for step in path[:-1]:
                 target = target[step] if isinstance(step, int) else target.setdefault(step, {})
-            target[path[-1]] = _plain(value)
-        except (AttributeError, IndexError, TypeError) as error:
+            if value is None or isinstance(value, Renamed):
+                del target[path[-1]]
+            if isinstance(value, Renamed):
+                target[value.key] = _plain(value.value)
+            elif value is not None:
+                target[path[-1]] = _plain(value)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise _refusal(path) from error
     return changed
 

@@ -9,6 +9,7 @@ from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import Metadata, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
+from kubectl_tas.model.topology import ClusterTopology
 
 
 class PassThrough(Model):
@@ -27,6 +28,7 @@ class PassThrough(Model):
 Manifest = (
     PriorityClass
     | Topology
+    | ClusterTopology
     | Queue
     | ValidatingAdmissionPolicy
     | ValidatingAdmissionPolicyBinding
@@ -41,15 +43,16 @@ Manifest = (
 class Phase(IntEnum):
     """The order in which objects are applied; the reverse is the order in which they are pruned.
 
-    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children.
+    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. A changed
+    admission policy takes about a second to count, so policies stand as far before the work as they can.
     """
 
     PRIORITY_CLASS = 0
-    TOPOLOGY = 1
-    ROOT_QUEUE = 2
-    POOL_QUEUE = 3
-    LEAF_QUEUE = 4
-    GUARD = 5
+    GUARD = 1
+    TOPOLOGY = 2
+    ROOT_QUEUE = 3
+    POOL_QUEUE = 4
+    LEAF_QUEUE = 5
     POD_GROUP = 6
     POD = 7
 

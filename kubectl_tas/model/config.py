@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, StringConstraints
 
-from kubectl_tas import kai
+from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 
@@ -16,6 +16,7 @@ PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass of each of OSMO's priorities."""
 
 
+RuleCode = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$"), said("must be the code of a rule")]
 Folder = Annotated[Text, AfterValidator(normal)]
 """A folder relative to the repository root, in its one spelling: ``./manifests/`` is ``manifests``."""
 
@@ -31,6 +32,15 @@ class Scheduler(Model):
     """The KAI release that runs there, in quotes: "0.16" for its newest patch release, "0.16.5" for another one."""
 
 
+class GroveVersion(Model):
+    """The Grove of a backend."""
+
+    version: Annotated[
+        str, StringConstraints(pattern=grove.PATTERN), said('must be a release such as "0.1.0-alpha.11"')
+    ] = grove.NEWEST
+    """The Grove release that runs there, as "0.1.0-alpha.11"."""
+
+
 class Backend(Model):
     """One Kubernetes cluster."""
 
@@ -40,6 +50,8 @@ class Backend(Model):
     """Where its workloads run; part of every queue name."""
     scheduler: Scheduler = Scheduler()
     """Who places its pods."""
+    grove: GroveVersion = GroveVersion()
+    """Who makes gangs of its PodCliqueSets, where it has any."""
 
 
 class PriorityClasses(Model):
@@ -66,13 +78,15 @@ class ConfigSpec(Model):
     """Folder, relative to the repository root, that render writes."""
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
-    guard: bool = False
-    """Whether to emit admission policies that refuse work which bypasses this repository."""
+    guard: bool | Literal["warn", "enforce"] = False
+    """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
+    warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.
+    """
     drainInterval: Annotated[
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
-    rules: dict[str, Literal["off", "info", "warning", "error"]] = {}
+    rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""

@@ -28,11 +28,11 @@ class PackConstraint(Model):
     """How close the pods of each replica must run."""
 
     packDomain: Domain | None = None
-    """Each replica runs within one domain of this level. The first spelling of pack.required."""
+    """Each replica runs within one domain of this level. Grove's spelling of pack.required up to 0.1.0-alpha.9."""
     topologyName: Text | None = None
-    """The cluster topology; children inherit it. The later spelling of clusterTopologyName."""
+    """The cluster topology, from Grove 0.1.0-alpha.9; children inherit it."""
     pack: Pack | None = None
-    """A required and a preferred level. The later spelling of packDomain."""
+    """A required and a preferred level, from Grove 0.1.0-alpha.10."""
 
     @property
     def required(self) -> Domain | None:
@@ -59,12 +59,12 @@ class CliqueSpec(Open):
     """What a clique consists of."""
 
     roleName: Text | None = None
-    """What its pods do."""
+    """What its pods do, another thing than those of other cliques; its name where it is left out."""
     replicas: Count = 1
     """Pods."""
     minAvailable: Count | None = None
     """Pods needed before any starts; without it all of them."""
-    podSpec: PodSpec | None = None
+    podSpec: PodSpec
     """The pods."""
 
 
@@ -79,7 +79,7 @@ class Clique(Open):
     """Annotations of its pods."""
     topologyConstraint: PackConstraint | None = None
     """How close its pods must run; equal to or narrower than what the set and its scaling group ask for."""
-    spec: CliqueSpec = CliqueSpec()
+    spec: CliqueSpec
     """What it consists of."""
 
 
@@ -99,7 +99,7 @@ class ScalingGroup(Open):
 
 
 DEFAULT_TOPOLOGY = "grove-topology"
-"""The cluster topology that Grove's operator makes from its own configuration; sets that name none use it."""
+"""The cluster topology of sets that name none. Before 0.1.0-alpha.9 Grove's operator makes it of its configuration."""
 TEMPLATE: KeyPath = ("spec", "template")
 """Where the template of a set stands."""
 
@@ -112,7 +112,7 @@ class SetTemplate(Open):
     podCliqueScalingGroups: Many[ScalingGroup] = ()
     """Which of them are scaled together."""
     clusterTopologyName: Text | None = None
-    """The cluster topology whose domains are named below; without it grove-topology."""
+    """The cluster topology whose domains are named below; without it grove-topology. Written as topologyName."""
     topologyConstraint: PackConstraint | None = None
     """How close each replica of the set must run."""
     priorityClassName: Text | None = None
@@ -208,7 +208,9 @@ class TopologyAwareScheduling(Model):
     enabled: bool = False
     """Whether PodCliqueSets may ask for placement at all."""
     levels: Many[DomainLevel] = ()
-    """The levels of grove-topology, from the largest network distance to the smallest."""
+    """The levels of grove-topology, from the largest network distance to the smallest. Grove itself reads them up to
+    0.1.0-alpha.8.
+    """
 
 
 class ProfileConfig(Open):

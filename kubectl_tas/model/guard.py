@@ -21,11 +21,46 @@ class ResourceRule(Model):
     """What is done."""
     resources: Many[Text]
     """Resources, in the plural."""
+    scope: Literal["*"] = "*"
+    """Objects with a namespace and without. An API server fills it in, and with it kubectl would find a change in
+    every apply of a list that lacks it.
+    """
+
+
+class LabelRequirement(Model):
+    """A label, and the values of which it must have one."""
+
+    key: LabelKey
+    """The label."""
+    operator: Literal["In"] = "In"
+    """One of the values."""
+    values: Annotated[Many[LabelValue], Field(min_length=1)]
+    """The values."""
+
+
+class LabelSelector(Model):
+    """Labels that an object must have; without any, every object will do."""
+
+    matchExpressions: Many[LabelRequirement] = ()
+    """The labels."""
+
+
+class ParamKind(Model):
+    """The kind of the objects that a policy compares requests with."""
+
+    apiVersion: Text
+    """Group and version."""
+    kind: Text
+    """Kind."""
 
 
 class MatchConstraints(Model):
     """Which requests reach a policy."""
 
+    namespaceSelector: LabelSelector | None = None
+    """Namespaces; None: all. It stands here and not in a binding, since a policy whose ``paramKind`` a cluster does not
+    have refuses all that reaches it, whatever its bindings say.
+    """
     resourceRules: Annotated[Many[ResourceRule], Field(min_length=1)]
     """The requests."""
 
@@ -53,8 +88,10 @@ class Validation(Model):
 class PolicySpec(Model):
     """What is refused."""
 
-    failurePolicy: Literal["Fail"] = "Fail"
-    """A request whose conditions cannot be evaluated is refused."""
+    failurePolicy: Literal["Fail", "Ignore"]
+    """Whether a request is refused whose conditions cannot be evaluated."""
+    paramKind: ParamKind | None = None
+    """What requests are compared with, as ``params`` in CEL; None: with nothing."""
     matchConstraints: MatchConstraints
     """Which requests are looked at."""
     matchConditions: Many[Expression] = ()
@@ -78,29 +115,28 @@ class ValidatingAdmissionPolicy(Model):
     """What is refused."""
 
 
-class LabelSelector(Model):
-    """Labels that an object must have."""
+class ParamRef(Model):
+    """The objects that each request is compared with, one after the other: those of its own namespace."""
 
-    matchLabels: dict[LabelKey, LabelValue]
-    """The labels."""
+    selector: LabelSelector = LabelSelector()
+    """Which of them."""
+    parameterNotFoundAction: Literal["Allow"] = "Allow"
+    """What follows where there is none."""
 
 
-class MatchResources(Model):
-    """Where a policy holds."""
-
-    namespaceSelector: LabelSelector
-    """Namespaces."""
+Action = Literal["Deny", "Warn", "Audit"]
+"""What happens to a request that breaks a policy: refused, told to whoever asks, written to the audit log."""
 
 
 class BindingSpec(Model):
-    """Where a policy holds, and what follows."""
+    """What a policy compares with, and what follows."""
 
     policyName: ObjectName
     """The policy."""
-    validationActions: Many[Literal["Deny"]] = ("Deny",)
+    paramRef: ParamRef | None = None
+    """For a policy with ``paramKind``."""
+    validationActions: Annotated[Many[Action], Field(min_length=1)]
     """What happens to a request that breaks it."""
-    matchResources: MatchResources
-    """Where it holds."""
 
 
 class ValidatingAdmissionPolicyBinding(Model):
@@ -113,4 +149,4 @@ class ValidatingAdmissionPolicyBinding(Model):
     metadata: Metadata
     """Its name."""
     spec: BindingSpec
-    """Where the policy holds."""
+    """What follows from the policy."""

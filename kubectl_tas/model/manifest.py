@@ -196,8 +196,6 @@ class PriorityClass(Model):
     """Its name."""
     value: int
     """KAI takes pods below 100 for preemptible."""
-    globalDefault: bool = False
-    """Whether pods without a class get this one."""
     description: Text
     """For people."""
 

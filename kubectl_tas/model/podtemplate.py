@@ -6,13 +6,13 @@ else a workload may have. All of it stays with the document and passes untouched
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas import gpus
+from kubectl_tas.gpus import WHOLE, Asked, Gpus, is_counted, is_uncounted, of_pod
 from kubectl_tas.model.base import (
     MAX_COUNT,
     AnyText,
@@ -27,7 +27,7 @@ from kubectl_tas.model.base import (
     said,
 )
 
-Gpus = (
+WholeGpus = (
     Count
     | Annotated[
         str,
@@ -47,8 +47,30 @@ class Open(Model):
 class Amounts(Open):
     """Amounts of resources."""
 
-    gpu: Annotated[Gpus | None, Field(alias="nvidia.com/gpu")] = None
+    model_config = ConfigDict(extra="allow")
+
+    nvidia: Annotated[WholeGpus | None, Field(alias="nvidia.com/gpu")] = None
     """Whole GPUs."""
+    amd: Annotated[WholeGpus | None, Field(alias="amd.com/gpu")] = None
+    """Whole GPUs of AMD."""
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """What KAI counts among GPUs, by resource."""
+        named = zip(WHOLE, (self.nvidia, self.amd), strict=True)
+        found = {name: int(amount) for name, amount in named if amount is not None}
+        others = {name: str(amount) for name, amount in (self.model_extra or {}).items() if is_counted(name)}
+        return found | {name: int(amount) for name, amount in others.items() if amount.isdecimal()}
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Accelerators that are asked for, and that nobody counts."""
+        names = ((name, str(amount)) for name, amount in (self.model_extra or {}).items())
+        return tuple(
+            name
+            for name, amount in names
+            if amount != "0" and (is_uncounted(name) or (is_counted(name) and not amount.isdecimal()))
+        )
 
 
 class Resources(Open):
@@ -60,10 +82,9 @@ class Resources(Open):
     """What is set aside; for GPUs the same as limits."""
 
     @property
-    def gpus(self) -> int:
-        """GPUs by their limits; Kubernetes takes a request alone for an error, here it counts."""
-        asked = self.requests.gpu if self.limits.gpu is None else self.limits.gpu
-        return int(asked or 0)
+    def asked(self) -> Asked:
+        """Its GPUs."""
+        return Asked(self.limits.counted, self.requests.counted)
 
 
 class Container(Open):
@@ -75,6 +96,13 @@ class Container(Open):
     """Always on an init container: a sidecar, which runs beside the containers."""
 
 
+class ResourceClaim(Open):
+    """A claim of Dynamic Resource Allocation."""
+
+    name: AnyText = ""
+    """What containers call it."""
+
+
 class PodSpec(Open):
     """How the pods of a template run."""
 
@@ -83,11 +111,18 @@ class PodSpec(Open):
     initContainers: Many[Container] = ()
     """Run one after the other before the containers."""
 
-    @property
-    def gpus(self) -> int:
-        """GPUs of one pod."""
-        init = ((item.resources.gpus, item.restartPolicy == "Always") for item in self.initContainers)
-        return gpus.of_pod(init, (item.resources.gpus for item in self.containers))
+    resources: Resources = Resources()
+    """What the pod as a whole asks for."""
+    resourceClaims: Many[ResourceClaim] = ()
+    """Devices that it asks for by Dynamic Resource Allocation."""
+
+    def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
+        """GPUs of one pod, which has ``annotations``."""
+        init = (
+            replace(item.resources.asked, is_sidecar=item.restartPolicy == "Always") for item in self.initContainers
+        )
+        containers = (item.resources.asked for item in self.containers)
+        return of_pod(init, containers, self.resources.asked, annotations)
 
 
 class Meta(Open):
@@ -153,7 +188,7 @@ class PodSet:
     """Where what they are made from stands."""
     template: PodTemplate | None
     """None where another object has it."""
-    gpus: int
+    gpus: Gpus
     """GPUs of one pod."""
     indices: int
     """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
@@ -217,4 +252,4 @@ class Workload(Open):
 
 def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:
     """Equal pods without anything special."""
-    return PodSet(name, replicas, path, template, template.spec.gpus, replicas)
+    return PodSet(name, replicas, path, template, template.spec.gpus_with(template.metadata.annotations), replicas)

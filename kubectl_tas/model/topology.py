@@ -9,9 +9,14 @@ from pydantic import Field, JsonValue, StringConstraints
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, said
 
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
-"""Grove's domains, from the largest network distance to the smallest."""
+"""Grove's own domains, from the largest network distance to the smallest. Early releases know no others."""
 
-Domain = Literal["region", "zone", "datacenter", "block", "rack", "host", "numa"]
+Domain = Annotated[
+    str,
+    StringConstraints(max_length=63, pattern=r"^[a-z][a-z0-9-]*$"),
+    said("must be a name such as rack: lower-case letters, digits and '-', a letter first"),
+]
+"""A domain by the pattern of Grove's CRD."""
 NodeLabelKey = Annotated[
     str,
     StringConstraints(
@@ -57,7 +62,7 @@ class SchedulerTopologyBinding(Model):
 class ClusterTopologySpec(Model):
     """The hierarchy."""
 
-    levels: Annotated[Many[DomainLevel], Field(min_length=1, max_length=7)]
+    levels: Annotated[Many[DomainLevel], Field(min_length=1)]
     """From the largest network distance to the smallest."""
     schedulerTopologyBindings: Many[SchedulerTopologyBinding] = ()
     """Existing topologies to use instead of creating one."""

@@ -229,7 +229,7 @@ class TrainJob(Workload):
         """Its nodes."""
         trainer = self.spec.trainer
         nodes = trainer.numNodes or 1
-        yield PodSet("node", nodes, ("spec", "trainer"), None, trainer.resourcesPerNode.gpus, nodes)
+        yield PodSet("node", nodes, ("spec", "trainer"), None, trainer.resourcesPerNode.asked.gpus, nodes)
 
 
 LEADER, WORKERS = "leader", "workers"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location
@@ -29,7 +30,14 @@ def render(diagnostics: Sequence[Diagnostic], files: int, waived: Sequence[Diagn
 
 def dump(value: Any) -> str:
     """JSON as all commands print it: two spaces, a newline at the end, nothing that commands a terminal."""
-    return escaped(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
+    return escaped(json.dumps(value, indent=2, ensure_ascii=False, default=_number)) + "\n"
+
+
+def _number(value: object) -> int | float:
+    """GPUs that are asked for in part."""
+    if not isinstance(value, Decimal):
+        raise TypeError(f"not JSON: {value!r}")
+    return int(value) if value == int(value) else float(value)
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
 from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_width, severity, width
@@ -35,7 +36,7 @@ def summary(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, c
     return f"{paint(', '.join(parts), BOLD, colour=colour)} {where}{besides}.\n"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int | Decimal, noun: str) -> str:
     """``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import (
@@ -36,7 +37,7 @@ class FleetClique:
 
     spec: Clique
     path: KeyPath
-    gpus: int
+    gpus: Gpus
     """GPUs of one of its pods."""
 
     @property
@@ -58,7 +59,7 @@ class FleetScalingGroup:
     spec: ScalingGroup
     path: KeyPath
     cliques: tuple[FleetClique, ...]
-    """In the order of the set."""
+    """In the order of its cliqueNames."""
 
     @property
     def name(self) -> str:
@@ -228,7 +229,7 @@ class SubmittedSet(Submission):
         return self.set.declared.at("metadata", "labels", labels.POOL)
 
     @cached_property
-    def gpus(self) -> int:
+    def gpus(self) -> Gpus:
         """GPUs of all pods: cliques by replicas, scaling groups and replicas of the set included."""
         alone = sum(_gpus(clique) for clique in self.set.standalone)
         grouped = sum(group.spec.replicas * sum(map(_gpus, group.cliques)) for group in self.set.groups)
@@ -244,7 +245,7 @@ def resolve_set(
     backend = target[0].backend if target else (known.backends[0] if len(known.backends) == 1 else None)
     template = declared.spec.spec.template
     cliques = tuple(
-        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus if clique.spec.podSpec else 0)
+        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus_with(clique.annotations))
         for index, clique in enumerate(template.cliques)
     )
     by_name: dict[str, list[int]] = {}
@@ -254,7 +255,7 @@ def resolve_set(
         FleetScalingGroup(
             group,
             (*TEMPLATE, "podCliqueScalingGroups", index),
-            tuple(cliques[at] for at in sorted(at for name in set(group.cliqueNames) for at in by_name.get(name, ()))),
+            tuple(cliques[at] for name in dict.fromkeys(group.cliqueNames) for at in by_name.get(name, ())),
         )
         for index, group in enumerate(template.podCliqueScalingGroups)
     )
@@ -272,5 +273,5 @@ def _parts(group: FleetScalingGroup) -> int:
     return max(1, len(group.cliques))
 
 
-def _gpus(clique: FleetClique) -> int:
+def _gpus(clique: FleetClique) -> Gpus:
     return clique.spec.spec.replicas * clique.gpus

@@ -6,16 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_tas import kai
+from kubectl_tas import grove, kai
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.repository import Declared
-
-KAI_PROFILE = "kai-scheduler"
-"""What Grove calls KAI Scheduler among the schedulers it works with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +43,8 @@ class FleetBackend:
     index: int
     release: kai.Release | None
     """None where the scheduler is not KAI, or is older than the table."""
+    grove_release: grove.Release
+    """What the Grove of the cluster accepts, where it has one."""
 
     @property
     def name(self) -> str:
@@ -75,6 +74,11 @@ class FleetBackend:
         is_old = self.release is not None and not self.has(kai.Feature.QUEUE_LABEL)
         return (labels.QUEUE, labels.RUNAI_QUEUE) if is_old else (labels.QUEUE,)
 
+    @property
+    def writes_pod_groups_of_sets(self) -> bool:
+        """Whether Grove writes the PodGroups of PodCliqueSets, and KAI's podgrouper knows that it must not."""
+        return self.grove_release.writes_pod_groups and self.has(kai.Feature.SKIP_PODGROUPER)
+
     def has(self, feature: kai.Feature) -> bool:
         """Whether its scheduler can express ``feature``."""
         return self.release is not None and self.release.has(feature)
@@ -95,14 +99,14 @@ class Grove:
     def creates_topologies(self) -> bool:
         """Whether each cluster topology gets a Topology of KAI, by the profile of KAI Scheduler."""
         profiles = self.operator.spec.scheduler.profiles if self.operator else ()
-        kai = (profile for profile in profiles if profile.name == KAI_PROFILE)
+        kai = (profile for profile in profiles if profile.name == grove.KAI_SCHEDULER)
         return all(profile.config.createTopologyResources is not False for profile in kai)
 
 
 def resolve_backend(spec: Backend, index: int) -> FleetBackend:
     """A backend of the Config, with its row of the version table."""
     release = kai.release(spec.scheduler.version) if spec.scheduler.type == "kai" else None
-    return FleetBackend(spec, index, release)
+    return FleetBackend(spec, index, release, grove.release(spec.grove.version) or grove.TABLE[0])
 
 
 def pick_backend(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.podtemplate import PodTemplate
@@ -73,7 +74,7 @@ class ReplicaType:
     """An RFC 1123 label, such as worker."""
     replicas: int
     """Pods at a time."""
-    gpus: int
+    gpus: Gpus
     """GPUs of one pod."""
     path: KeyPath
     """Where what they are made from stands."""

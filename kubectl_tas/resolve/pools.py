@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
@@ -144,7 +145,7 @@ class Submission(ABC):
 
     @property
     @abstractmethod
-    def gpus(self) -> int:
+    def gpus(self) -> Gpus:
         """GPUs that all its pods ask for."""
 
     @property

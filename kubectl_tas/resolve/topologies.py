@@ -58,12 +58,21 @@ class FleetTopology:
         return self.binding(backend) or self.name
 
     def is_created_on(self, backend: FleetBackend) -> bool:
-        """Whether a Topology object is made from it there."""
-        return self.is_created and self.binding(backend) is None
+        """Whether a Topology object is made from it there.
+
+        Not where Grove's operator makes it of its own configuration: it ends at its start when another one owns it.
+        """
+        return self.is_created and self.binding(backend) is None and not self.is_of_operator_on(backend)
+
+    def is_of_operator_on(self, backend: FleetBackend) -> bool:
+        """Whether Grove's operator makes it of its own configuration there."""
+        return isinstance(self.declared.spec, OperatorConfiguration) and not backend.grove_release.has_names
 
 
 def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: Grove) -> dict[str, FleetTopology]:
-    """Cluster topologies by name, sorted; Grove's own comes from the configuration of its operator."""
+    """Cluster topologies by name, sorted; grove-topology comes from the configuration of Grove's operator, unless it
+    is declared as any other.
+    """
     created = grove.creates_topologies
     found: dict[str, FleetTopology] = {}
     for item in sorted(declared, key=lambda item: (item.spec.metadata.name, item.origin.path)):
@@ -75,7 +84,7 @@ def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: G
         levels = tuple(Level(level.domain, level.key) for level in grove.operator.spec.topologyAwareScheduling.levels)
         path = ("topologyAwareScheduling", "levels")
         own = FleetTopology(DEFAULT_TOPOLOGY, levels, grove.operator, None, path, (), created)
-        found = dict(sorted({**found, **({DEFAULT_TOPOLOGY: own} if levels else {})}.items()))
+        found = dict(sorted({**({DEFAULT_TOPOLOGY: own} if levels else {}), **found}.items()))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.gpus import Gpus
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -106,7 +107,7 @@ class FleetWorkload(Submission):
         return self.copies * sum(item.replicas for item in self.replicas)
 
     @cached_property
-    def gpus(self) -> int:
+    def gpus(self) -> Gpus:
         """GPUs of all its pods that run at a time."""
         return self.copies * sum(item.replicas * item.gpus for item in self.templates)
 

@@ -22,6 +22,7 @@ from tests.support.grove import (
     live_topology,
     operator,
     rules,
+    runs,
     scaling_group,
     state,
     topology,
@@ -283,14 +284,17 @@ class TestRule3TopologyReference:
 
 
 class TestOperatorConfiguration:
-    def test_enabled_needs_a_level(self, repository: Path) -> None:
-        assert rules(declare(repository, operator(""))) == ["operator-levels"]
+    def test_enabled_needs_a_level_before_alpha_9(self, repository: Path) -> None:
+        assert rules(declare(runs(repository, "0.1.0-alpha.8"), operator(""))) == ["operator-levels"]
         assert rules(declare(repository, operator("zone"))) == []
+        assert rules(declare(runs(repository, "0.1.0-alpha.9"), operator(""))) == []
 
-    @pytest.mark.parametrize("domain", [*DOMAINS, "row", "Zone", "hostname"])
-    def test_domains_are_supported_ones(self, repository: Path, domain: str) -> None:
+    @pytest.mark.parametrize("domain", [*DOMAINS, "row", "hostname"])
+    def test_domains_are_free_from_alpha_9(self, repository: Path, domain: str) -> None:
         text = operator("host").replace("domain: host", f"domain: {domain}")
-        assert rules(declare(repository, text)) == ([] if domain in DOMAINS else ["invalid-value"])
+        assert rules(declare(runs(repository, "0.1.0-alpha.9"), text)) == []
+        old = rules(declare(runs(repository, "0.1.0-alpha.8"), text))
+        assert old == ([] if domain in DOMAINS else ["grove-unsupported"])
 
     @pytest.mark.parametrize(
         ("profile", "found"),
@@ -340,8 +344,11 @@ class TestClusterTopology:
     @pytest.mark.parametrize(
         ("before", "after", "found"),
         [
-            ("name: racks", "name: grove-topology", ["name-reserved"]),
-            ("domain: zone", "domain: row", ["invalid-value"]),
+            ("name: racks", "name: grove-topology", []),
+            ("domain: zone", "domain: row", []),
+            ("domain: zone", "domain: row-", []),
+            ("domain: zone", "domain: Row", ["invalid-value"]),
+            ("domain: zone", "domain: 2nd", ["invalid-value"]),
             ("domain: rack", "domain: zone", ["level-duplicate"]),
             ("key: example.com/rack", "key: topology.kubernetes.io/zone", ["level-duplicate"]),
             ("key: example.com/rack", "key: ''", ["invalid-value"]),
@@ -362,9 +369,21 @@ class TestClusterTopology:
         assert rules(declare(repository, topology("racks", ""))) == ["invalid-value"]
         assert rules(declare(repository, topology("racks", "host"))) == []
 
-    def test_it_has_at_most_seven(self, repository: Path) -> None:
-        assert rules(declare(repository, topology("racks", f"{ALL} numa", binding()))) == []
-        assert rules(declare(repository, topology("racks", f"{ALL} numa numa", binding()))) == ["invalid-value"]
+    def test_it_has_at_most_seven_before_alpha_9(self, repository: Path) -> None:
+        eight = topology("racks", ALL).replace(
+            "{domain: block", "{domain: a, key: a}, {domain: b, key: b}, {domain: block"
+        )
+        assert rules(declare(repository, eight)) == []
+        found = findings(declare(runs(repository, "0.1.0-alpha.8"), eight))
+        assert [rule for rule, _ in found] == ["grove-unsupported"] * 3
+        assert [message for _, message in found if message.startswith("the level 8 needs Grove 0.1.0-alpha.9")]
+
+    @pytest.mark.parametrize(("version", "found"), [("0.1.0-alpha.8", ["name-reserved"]), ("0.1.0-alpha.9", [])])
+    def test_the_operators_own_is_an_ordinary_one_from_alpha_9(
+        self, repository: Path, version: str, found: list[str]
+    ) -> None:
+        root = declare(runs(repository, version), topology("grove-topology"), clique_set("rack"))
+        assert rules(root) == found
 
     @pytest.mark.parametrize(
         ("text", "found"),

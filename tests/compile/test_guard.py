@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from kubectl_tas.compile import guard as guard_module
 from kubectl_tas.compile.guard import MAX_ENTRIES
-from kubectl_tas.gpus import GPU, cel_of_pod
+from kubectl_tas.gpus import GPU, cel_variables
 from kubectl_tas.model.podtemplate import PodTemplate
 from tests.support.admission import MAX_EXPRESSION, Object, Request, evaluate, refusals, violations
 from tests.support.cli import kubectl_tas, pool, subpool, write
@@ -58,8 +59,8 @@ def pod(
     """Somebody creates a Pod; by the time that policies see it, a server has filled in its priority."""
     labels = {key: value for key, value in ((QUEUE, queue), (PREEMPTIBILITY, preemptibility)) if value is not None}
     spec = {
-        "containers": [container(number) for number in gpus or (None,)],
-        **({"initContainers": [container(number) for number in first]} if first else {}),
+        "containers": [container(number, f"c{index}") for index, number in enumerate(gpus or (None,))],
+        **({"initContainers": [container(number, f"i{index}") for index, number in enumerate(first)]} if first else {}),
         **({"priority": priority} if priority is not None else {}),
         **({"schedulerName": scheduler} if scheduler else {}),
     }
@@ -148,6 +149,204 @@ REFUSED = {
 }  # fmt: skip
 
 
+def changed(request: Request, **fields: Any) -> Request:
+    """A request for another object: labels and annotations added, or fields of its spec set."""
+    new: Object = copy.deepcopy(request.new)
+    for part in ("labels", "annotations"):
+        if part in fields:
+            new["metadata"][part] = {**new["metadata"].get(part, {}), **fields[part]}
+    new["spec"].update(fields.get("spec", {}))
+    return Request(request.resource, new, request.old, fields.get("namespace", request.namespace))
+
+
+def update(old: Request, **fields: Any) -> Request:
+    """Somebody changes what is there."""
+    return Request(old.resource, changed(old, **fields).new, old.new)
+
+
+def group(queue: str, priority: str | None = "osmo-low", name: str = "g", **fields: Any) -> Request:
+    new = pod_group(queue)
+    new["metadata"]["name"] = name
+    new["spec"] |= {**({"priorityClassName": priority} if priority else {}), **fields}
+    return Request("podgroups", new)
+
+
+def asks(request: Request, resource: str, amount: int | str, part: str = "limits") -> Request:
+    """The pod whose one container asks for a resource."""
+    item = {"name": "c", "image": "i", "resources": {part: {resource: str(amount)}}}
+    return changed(request, spec={"containers": [item]})
+
+
+A, SMALL = f"{TEAM}--a", f"{TEAM}--cpu"
+RAISED = (
+    "the pods of the PodGroup were let in as preemptible; to change that, delete it with its pods and create them again"
+)
+MOVED = (
+    "the pods of the PodGroup were let in to queue {}; to change that, delete it with its pods and create them again"
+)
+UNKNOWN_CLASS = (
+    "PriorityClass {} is neither one of the repository nor one of KAI; these are "
+    "build, build-preemptible, inference, osmo-high, osmo-low, osmo-normal, train"
+)
+FIXED = "what a pod asks for in annotations cannot change; create another pod"
+JOINED = {"annotations": {"pod-group-name": "g"}}
+REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": True}
+
+
+def of_deployment(request: Request) -> Request:
+    """A pod as a Deployment makes it."""
+    found = changed(request, labels={"pod-template-hash": "5d4f"})
+    found.new["metadata"]["ownerReferences"] = [REPLICA_SET]
+    return found
+
+
+BYPASSES: dict[str, tuple[Request, list[Object], list[str]]] = {
+    "the label priorityClassName makes a LOW pod HIGH": (
+        changed(pod(A, 31), labels={"priorityClassName": "osmo-high"}), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "the label priorityClassName names a class of somebody else": (
+        changed(pod(A, 8), labels={"priorityClassName": "urgent"}), [], [UNKNOWN_CLASS.format("urgent")]
+    ),
+    "the spec names a class of somebody else": (
+        changed(pod(A, 8, priority=5000), spec={"priorityClassName": "urgent"}), [], [UNKNOWN_CLASS.format("urgent")]
+    ),
+    "a TrainJob with the label priorityClassName is HIGH, its pods are not": (
+        changed(pod(A, 31, priority=0), **JOINED), [group(A, "osmo-high").new],
+        [f"the pod asks for 31 GPUs, and PodGroup g cannot be preempted, but queue {A} is guaranteed 30"],
+    ),
+    "a TrainJob names a class of somebody else": (group(A, "urgent"), [], [UNKNOWN_CLASS.format("urgent")]),
+    "a Deployment names no class": (of_deployment(pod(A, 31, priority=0)), [], [TOO_MANY.format(31, A, 30)]),
+    "a notebook names no class": (
+        changed(pod(A, 31, priority=0), labels={"notebook-name": "n"}), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "a pod is made non-preemptible once it runs": (
+        update(pod(A, 31), labels={PREEMPTIBILITY: "non-preemptible"}), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "a pod is made HIGH once it runs": (
+        update(pod(A, 31), labels={"priorityClassName": "osmo-high"}), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "a pod is moved to a container queue": (update(pod(A, 8), labels={QUEUE: TEAM}), [], [NO_LEAF.format(TEAM)]),
+    "a pod is moved to a queue that drains": (
+        update(pod(A, 8), labels={QUEUE: f"{TEAM}--b"}), [], [CLOSED.format(f"{TEAM}--b")]
+    ),
+    "a pod is moved to where it is too large": (
+        update(pod(A, 8, priority=NORMAL), labels={QUEUE: SMALL}), [], [TOO_MANY.format(8, SMALL, 0)]
+    ),
+    "a pod loses its queue": (update(pod(A, 8), labels={QUEUE: ""}), [], [NO_QUEUE]),
+    "a pod is made to look smaller": (update(pod(A, 8), annotations={"gpu-fraction": "0.1"}), [], [FIXED]),
+    "a pod joins a PodGroup of another queue": (
+        changed(pod(A, 8), **JOINED), [group(f"{TEAM}--shared").new],
+        [f"PodGroup g is in queue {TEAM}--shared, the pod names {A}"],
+    ),
+    "a pod joins a PodGroup of another queue later": (
+        update(pod(A, 8), **JOINED), [group("x", name="other").new, group(f"{TEAM}--shared").new],
+        [f"PodGroup g is in queue {TEAM}--shared, the pod names {A}"],
+    ),
+    "a pod without a queue joins a PodGroup": (
+        changed(pod(None, None, scheduler=None), **JOINED), [group(A).new],
+        [f"PodGroup g is in queue {A}, the pod names none"],
+    ),
+    "a PodGroup is made HIGH once its pods run": (
+        update(group(A), spec={"priorityClassName": "osmo-high"}), [], [RAISED]
+    ),
+    "a PodGroup is made non-preemptible once its pods run": (
+        update(group(A), spec={"preemptibility": "non-preemptible"}), [], [RAISED]
+    ),
+    "a PodGroup is moved where it may be too large": (
+        update(group(A, "osmo-normal"), spec={"queue": f"{TEAM}--shared"}), [], [MOVED.format(A)]
+    ),
+    "a PodGroup is moved to a queue that drains": (
+        update(group(A), spec={"queue": f"{TEAM}--b"}), [], [CLOSED.format(f"{TEAM}--b")]
+    ),
+    "a leaf queue stands beside another scheduler": (
+        pod(A, 8, scheduler="default-scheduler"), [],
+        [f"queue {A} is of no use beside scheduler default-scheduler; name kai-scheduler"],
+    ),
+    "a pod names its node": (
+        changed(pod(A, 8), spec={"nodeName": "n1"}), [],
+        ["the pod names its node, n1, and so goes past the scheduler and every quota"],
+    ),
+    "MIG devices without a queue": (asks(pod(None, scheduler=None), "nvidia.com/mig-1g.5gb", 1), [], [NO_QUEUE]),
+    "MIG slices over the quota": (
+        asks(pod(A, priority=NORMAL), "nvidia.com/mig-7g.40gb", 5), [], [TOO_MANY.format(35, A, 30)]
+    ),
+    "a part of a GPU without a queue": (
+        changed(pod(None, scheduler=None), annotations={"gpu-fraction": "0.5"}), [], [NO_QUEUE]
+    ),
+    "parts of GPUs over the quota": (
+        changed(pod(SMALL, priority=NORMAL), annotations={"gpu-fraction": "0.5", "gpu-fraction-num-devices": "3"}), [],
+        [TOO_MANY.format("1.5", SMALL, 0)],
+    ),
+    "memory of a GPU where none is guaranteed": (
+        changed(pod(SMALL, priority=NORMAL), annotations={"gpu-memory": "2000"}), [],
+        [TOO_MANY.format("0.01", SMALL, 0)],
+    ),
+    "an annotation hides whole GPUs": (
+        changed(pod(A, 31, priority=NORMAL), annotations={"nvidia.com/mig-1g.5gb": "1"}), [],
+        [TOO_MANY.format(31, A, 30)],
+    ),
+    "GPUs of the pod as a whole": (
+        changed(pod(A, priority=NORMAL), spec={"resources": {"limits": {GPU: "31"}}}), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "requests without limits": (
+        asks(pod(A, priority=NORMAL), GPU, 31, "requests"), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "GPUs of AMD over the quota": (
+        asks(pod(A, priority=NORMAL), "amd.com/gpu", 31), [], [TOO_MANY.format(31, A, 30)]
+    ),
+    "GPUs of Intel without a queue": (asks(pod(None, scheduler=None), "gpu.intel.com/i915", 1), [], [NO_QUEUE]),
+    "a pod of another namespace in a queue of the pool": (
+        changed(pod(A, 8), namespace="elsewhere"), [], [f"queue {A} takes work of namespace ml, not of elsewhere"]
+    ),
+    "a PodGroup of another namespace in a queue of the pool": (
+        changed(group(A), namespace="elsewhere"), [], [f"queue {A} takes work of namespace ml, not of elsewhere"]
+    ),
+}  # fmt: skip
+"""Ways around the repository, with the PodGroups that are there, and how each is refused."""
+HONEST: dict[str, tuple[Request, list[Object]]] = {
+    "KAI gives a pod its PodGroup": (update(pod(A, 8), **JOINED), [group(A).new, group(SMALL, name="h").new]),
+    "KAI gives a pod of a TrainJob its PodGroup": (
+        update(pod(A, 8, priority=0), **JOINED), [group(A, "osmo-high").new]
+    ),
+    "a pod comes before its PodGroup": (changed(pod(A, 8), **JOINED), []),
+    "a label says what the spec says": (
+        changed(pod(A, 30, priority=NORMAL), labels={"priorityClassName": "osmo-normal"}), []
+    ),
+    "a Deployment within its quota": (of_deployment(pod(A, 30, priority=0)), []),
+    "a ReplicaSet without a class": (
+        changed(of_deployment(pod(A, 31, priority=0)), labels={"pod-template-hash": ""}), []
+    ),
+    "a LOW Deployment over its quota": (
+        changed(of_deployment(pod(A, 31)), spec={"priorityClassName": "osmo-low"}), []
+    ),
+    "the scheduler marks a pod": (update(pod(A, 8), labels={"runai-gpu-group": "x"}), []),
+    "the kubelet reports on a pod that drains": (update(pod(f"{TEAM}--b", 8), annotations={"seen": "1"}), []),
+    "KAI makes a PodGroup for work without a class": (group(A, "train"), []),
+    "a PodGroup becomes preemptible": (update(group(A, "osmo-high"), spec={"priorityClassName": "osmo-low"}), []),
+    "a PodGroup becomes HIGH from NORMAL": (
+        update(group(A, "osmo-normal"), spec={"priorityClassName": "osmo-high"}), []
+    ),
+    "a preemptible PodGroup moves": (update(group(A), spec={"queue": f"{TEAM}--shared"}), []),
+    "parts of GPUs within the quota": (
+        changed(pod(A, priority=NORMAL), annotations={"gpu-fraction": "0.5", "gpu-fraction-num-devices": "60"}), []
+    ),
+    "GPUs in a namespace that is nobody's": (changed(pod(None, 8, scheduler=None), namespace="elsewhere"), []),
+    "a queue of another repository": (changed(pod("osmo-pool-ml-x-team--a", 8), namespace="ml-x"), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BYPASSES)
+def test_no_way_around(name: str, guard: list[Object]) -> None:
+    request, pod_groups, messages = BYPASSES[name]
+    assert refusals(guard, request, pod_groups) == messages
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_work_is_taken(name: str, guard: list[Object]) -> None:
+    request, pod_groups = HONEST[name]
+    assert refusals(guard, request, pod_groups) == []
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_taken(name: str, guard: list[Object]) -> None:
     assert refusals(guard, TAKEN[name]) == []
@@ -162,8 +361,8 @@ def test_refused(name: str, guard: list[Object]) -> None:
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_a_server_takes_the_policies(backend: str) -> None:
     items = policies(case_input(CASE), "--backend", backend)
-    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 2 + [KINDS[1]] * 2
-    assert [violations(item) for item in items] == [[]] * 4
+    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 3 + [KINDS[1]] * 3
+    assert [violations(item) for item in items] == [[]] * 6
 
 
 def test_the_names_of_the_scheduler_count(guard: list[Object]) -> None:
@@ -193,15 +392,45 @@ class TestWhen:
 
     def test_only_when_it_is_asked_for(self, team: Path) -> None:
         assert policies(team) == []
-        assert len(policies(team, "--guard")) == 4
+        assert len(policies(team, "--guard")) == 6
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: true}\n"})
-        assert len(policies(team)) == 4
+        assert len(policies(team)) == 6
+
+    @pytest.mark.parametrize(
+        ("written", "actions"),
+        [("true", ["Deny"]), ("enforce", ["Deny"]), ("warn", ["Warn", "Audit"]), ("false", None)],
+    )
+    def test_what_follows(self, team: Path, written: str, actions: list[str] | None) -> None:
+        write(team, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{guard: {written}}}\n"})
+        bindings = [item["spec"] for item in policies(team) if item["kind"] == KINDS[1]]
+        assert [spec["validationActions"] for spec in bindings] == ([actions] * 3 if actions else [])
+        failure = {item["spec"]["failurePolicy"] for item in policies(team) if item["kind"] == KINDS[0]}
+        assert failure == ({"Ignore" if written == "warn" else "Fail"} if actions else set())
+        asked = [item["spec"] for item in policies(team, "--guard") if item["kind"] == KINDS[1]]
+        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 3
+
+    def test_nothing_else_follows(self, team: Path) -> None:
+        write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: deny}\n"})
+        result = kubectl_tas("validate", "-C", team)
+        assert result.code == 1
+        assert "tas.yaml:3:15: error:" in result.out
+
+    def test_a_namespace_of_a_hand_written_podgroup_is_covered(self, team: Path) -> None:
+        text = yaml.safe_dump({**pod_group("osmo-pool-default-team--a"), "metadata": {"name": "g", "namespace": "nlp"}})
+        write(team, {"workflows/g.yaml": text})
+        items = policies(team, "--guard")
+        lost = Request("pods", pod("nowhere", 1).new, namespace="nlp")
+        assert refusals(items, lost) == [NO_LEAF.format("nowhere")]
+        taken = Request("pods", pod("osmo-pool-default-team--a", 1).new, namespace="nlp")
+        assert refusals(items, taken) == []
 
     def test_files(self, team: Path) -> None:
         assert kubectl_tas("render", "--guard", "-C", team).code == 0
         assert kubectl_tas("check", "--guard", "-C", team).code == 0
         names = [
-            f"{part}-osmo-guard-default-{what}.yaml" for part in ("binding", "policy") for what in ("podgroups", "pods")
+            f"{part}-osmo-guard-default-{what}.yaml"
+            for part in ("binding", "policy")
+            for what in ("members", "podgroups", "pods")
         ]
         assert sorted(path.name for path in (team / "manifests/guard").iterdir()) == names
         assert kubectl_tas("render", "-C", team).code == 0
@@ -213,7 +442,7 @@ class TestWhen:
     def test_not_for_a_cluster_without_pools(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: a, namespace: a}, {name: b}]\n"
         write(repository, {"tas.yaml": config, "pools/team.yaml": pool(spec="  backend: a\n")})
-        assert len(policies(repository, "--guard", "--backend", "a")) == 4
+        assert len(policies(repository, "--guard", "--backend", "a")) == 6
         assert policies(repository, "--guard", "--backend", "b") == []
 
 
@@ -224,7 +453,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
     text = "---\n".join(subpool(name, 1, state=states[index % 3 == 0]) for index, name in enumerate(names))
     write(repository, {"pools/team.yaml": pool(guarantee=len(names)), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 4
+    assert [violations(item) for item in items] == [[]] * 6
     longest = max(len(part["expression"]) for item in items for part in item["spec"].get("variables", ()))
     assert MAX_EXPRESSION / 4 < longest < MAX_EXPRESSION / 2
 
@@ -235,7 +464,7 @@ def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.Mon
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 4
+    assert [violations(item) for item in items] == [[]] * 6
     for name in (*closed, *open_, "none", "shared"):
         queue = f"osmo-pool-default-team--{name}"
         expected = CLOSED.format(queue) if name in closed else NO_LEAF.format(queue)
@@ -259,24 +488,38 @@ def test_a_sidecar_counts_beside_the_containers(guard: list[Object]) -> None:
     assert message.startswith("the pod asks for 32 GPUs and cannot be preempted")
 
 
-CONTAINERS = st.lists(st.tuples(st.none() | st.integers(0, 9), st.booleans(), st.booleans()), max_size=4)
-"""Amounts of GPUs, whether only requested, and whether of sidecars where they are of init containers."""
+AMOUNTS = st.dictionaries(
+    st.sampled_from([GPU, "amd.com/gpu", "nvidia.com/mig-3g.20gb", "nvidia.com/mig-1g.5gb.me", "gpu.intel.com/xe"]),
+    st.integers(0, 9).map(str),
+    max_size=3,
+)
+RESOURCES = st.fixed_dictionaries({}, optional={"limits": AMOUNTS, "requests": AMOUNTS})
+CONTAINERS = st.lists(st.fixed_dictionaries({}, optional={"resources": RESOURCES}), max_size=4)
+INIT = st.lists(
+    st.fixed_dictionaries({}, optional={"resources": RESOURCES, "restartPolicy": st.sampled_from(["Always", "x"])}),
+    max_size=4,
+)
+ANNOTATIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "gpu-fraction": st.sampled_from(["0.5", ".25", "1", "0", "1.5", "1e-1", "0.004", "half", "0.335", ""]),
+        "gpu-memory": st.sampled_from(["2000", "0", "x"]),
+        "gpu-fraction-num-devices": st.sampled_from(["2", "8", "0", "-1", "many"]),
+        "nvidia.com/mig-2g.10gb": st.sampled_from(["1", "3", "x"]),
+    },
+)
 
 
-@settings(max_examples=150, deadline=None)
-@given(CONTAINERS, CONTAINERS.filter(len))
-def test_policies_count_gpus_as_files_are_counted(init: list[Any], containers: list[Any]) -> None:
-    def parts(found: list[Any], prefix: str) -> list[Object]:
-        return [
-            {
-                "name": f"{prefix}{number}",
-                "image": "i",
-                **({} if gpus is None else {"resources": {"requests" if asks else "limits": {GPU: str(gpus)}}}),
-                **({"restartPolicy": "Always"} if restarts and prefix == "i" else {}),
-            }
-            for number, (gpus, asks, restarts) in enumerate(found)
-        ]
-
-    spec = {"containers": parts(containers, "c"), **({"initContainers": parts(init, "i")} if init else {})}
-    counted = PodTemplate.model_validate({"spec": spec}).spec.gpus
-    assert evaluate(cel_of_pod("object.spec"), {"object": {"spec": spec}}) == counted
+@settings(max_examples=300, deadline=None)
+@given(INIT, CONTAINERS.filter(len), st.none() | RESOURCES, ANNOTATIONS)
+def test_policies_count_gpus_as_files_are_counted(
+    init: list[Object], containers: list[Object], whole: Object | None, annotations: dict[str, str]
+) -> None:
+    spec: Object = {
+        "containers": [{"name": f"c{number}", **item} for number, item in enumerate(containers)],
+        **({"initContainers": [{"name": f"i{number}", **item} for number, item in enumerate(init)]} if init else {}),
+        **({"resources": whole} if whole is not None else {}),
+    }
+    item = {"metadata": {"annotations": annotations} if annotations else {}, "spec": spec}
+    counted = PodTemplate.model_validate(item).spec.gpus_with(annotations)
+    assert evaluate(cel_variables(), item)["hundredths"] == int(counted * 100)

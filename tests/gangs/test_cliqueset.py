@@ -76,7 +76,7 @@ class TestGangs:
         assert [member["name"] for member in found["PodGang chat-1-workers-1"]["spec"]["podgroups"]] == [
             "chat-1-workers-2-server"
         ]
-        assert {name.replace("PodGroup pg-", "PodGang ") for name in found if name.startswith("PodGroup")} == {
+        assert {name.replace("PodGroup ", "PodGang ") for name in found if name.startswith("PodGroup")} == {
             name for name in found if name.startswith("PodGang")
         }
 
@@ -95,8 +95,22 @@ class TestGangs:
         cliques = clique("all", replicas=3) + clique("some", replicas=3, minimum=2)
         found = rendered(declare(repository, clique_set(None, cliques)))
         assert [m["minReplicas"] for m in found["PodGang chat-0"]["spec"]["podgroups"]] == [3, 2]
-        assert [g["minMember"] for g in found["PodGroup pg-chat-0"]["spec"]["subGroups"]] == [3, 2]
-        assert found["PodGroup pg-chat-0"]["spec"]["minMember"] == 5
+        assert [g["minMember"] for g in found["PodGroup chat-0"]["spec"]["subGroups"]] == [3, 2]
+        assert found["PodGroup chat-0"]["spec"]["minMember"] == 5
+
+    def test_cliques_of_a_group_stand_in_the_order_of_their_names_there(self, repository: Path) -> None:
+        """And all replicas with a constraint before all cliques."""
+        cliques = clique("leader") + clique("worker") + clique("alone")
+        groups = scaling_group("x", "worker, leader", "rack", minimum=2, replicas=3)
+        found = rendered(declare(repository, operator(), clique_set(None, cliques, groups)))
+        leaves = [f"chat-0-x-{number}-{name}" for number in (0, 1) for name in ("worker", "leader")]
+        names = [group["name"] for group in found["PodGroup chat-0"]["spec"]["subGroups"]]
+        assert names == ["chat-0-x-0", "chat-0-x-1", "chat-0-alone", *leaves]
+        gang = found["PodGang chat-0"]["spec"]
+        assert [member["name"] for member in gang["podgroups"]] == ["chat-0-alone", *leaves]
+        assert [part["podGroupNames"] for part in gang["topologyConstraintGroupConfigs"]] == [leaves[:2], leaves[2:]]
+        scaled = found["PodGang chat-0-x-0"]["spec"]["podgroups"]
+        assert [member["name"] for member in scaled] == ["chat-0-x-2-worker", "chat-0-x-2-leader"]
 
 
 class TestConstraints:
@@ -104,7 +118,7 @@ class TestConstraints:
         cliques = clique("server", "host") + clique("alone", "rack")
         group = scaling_group("workers", "server", "rack", replicas=2)
         found = rendered(declare(repository, operator(), clique_set("zone", cliques, group)))
-        gang, pod_group = found["PodGang chat-0"], found["PodGroup pg-chat-0"]
+        gang, pod_group = found["PodGang chat-0"], found["PodGroup chat-0"]
         assert gang["metadata"]["annotations"]["grove.io/topology-name"] == "grove-topology"
         assert gang["spec"]["topologyConstraint"] == packed("zone")
         assert gang["spec"]["topologyConstraintGroupConfigs"] == [
@@ -120,8 +134,8 @@ class TestConstraints:
         ]
         assert pod_group["spec"]["topologyConstraint"] == required("zone")
         assert pod_group["spec"]["subGroups"] == [
-            {"name": "chat-0-alone", "minMember": 1, "topologyConstraint": required("rack")},
             {"name": "chat-0-workers-0", "minSubGroup": 1, "topologyConstraint": required("rack")},
+            {"name": "chat-0-alone", "minMember": 1, "topologyConstraint": required("rack")},
             {
                 "name": "chat-0-workers-0-server",
                 "parent": "chat-0-workers-0",
@@ -138,22 +152,22 @@ class TestConstraints:
         assert spec["topologyConstraint"] == packed("rack")
         assert "topologyConstraintGroupConfigs" not in spec
         assert spec["podgroups"][0]["topologyConstraint"] == packed("host")
-        assert found["PodGroup pg-chat-0-workers-0"]["spec"]["topologyConstraint"] == required("rack")
+        assert found["PodGroup chat-0-workers-0"]["spec"]["topologyConstraint"] == required("rack")
 
     def test_a_scaled_gang_inherits_from_the_set(self, repository: Path) -> None:
         found = rendered(declare(repository, operator(), clique_set("zone", "", WORKERS)))
         assert found["PodGang chat-0-workers-1"]["spec"]["topologyConstraint"] == packed("zone")
-        assert found["PodGroup pg-chat-0-workers-1"]["spec"]["topologyConstraint"] == required("zone")
+        assert found["PodGroup chat-0-workers-1"]["spec"]["topologyConstraint"] == required("zone")
 
     def test_cliques_of_a_group_without_constraint_stand_alone(self, repository: Path) -> None:
         found = rendered(declare(repository, operator(), clique_set("zone", "", WORKERS)))
-        assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+        assert found["PodGroup chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
 
     def test_a_group_that_only_names_a_topology_is_not_constrained(self, repository: Path) -> None:
         group = scaling_group("workers", "server", "{topologyName: racks}", replicas=2)
         declared = clique_set("{topologyName: racks, pack: {required: zone}}", "", group)
         found = rendered(declare(repository, topology(), declared))
-        assert found["PodGroup pg-chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
+        assert found["PodGroup chat-0"]["spec"]["subGroups"] == [{"name": "chat-0-workers-0-server", "minMember": 1}]
         assert found["PodGang chat-0-workers-0"]["spec"]["topologyConstraint"] == packed("zone")
 
     def test_required_and_preferred(self, repository: Path) -> None:
@@ -161,7 +175,7 @@ class TestConstraints:
         found = rendered(declare(repository, topology(), declared))
         assert found["PodGang chat-0"]["spec"]["topologyConstraint"] == packed("zone", "rack")
         constraint = {**required("zone", "racks"), "preferredTopologyLevel": KEYS["rack"]}
-        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == constraint
+        assert found["PodGroup chat-0"]["spec"]["topologyConstraint"] == constraint
 
     def test_without_any_no_topology_applies(self, repository: Path) -> None:
         gang = rendered(declare(repository, operator(), clique_set()))["PodGang chat-0"]
@@ -202,7 +216,8 @@ class TestTopologies:
         declared = (operator("zone host", more=more), topology(), clique_set("zone", named="racks"))
         found = rendered(declare(repository, *declared))
         assert not any(name.startswith("Topology") for name in found)
-        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
+        assert found["ClusterTopologyBinding racks"]["spec"].keys() == {"levels"}
+        assert found["PodGroup chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
 
     def test_a_profile_of_another_scheduler_does_not_count(self, repository: Path) -> None:
         more = self.PROFILE + "  - {name: default-scheduler, config: {createTopologyResources: false}}\n"
@@ -214,11 +229,27 @@ class TestTopologies:
         assert [name for name in found if name.startswith("Topology")] == ["Topology racks"]
 
     def test_a_binding_names_an_existing_one(self, repository: Path) -> None:
-        declare(repository, topology(spec=binding()), clique_set("zone", named="racks"))
+        declare(repository, topology(spec=binding("racks")), clique_set("zone", named="racks"))
         found = rendered(repository)
         assert not any(name.startswith("Topology") for name in found)
-        assert found["PodGang chat-0"]["metadata"]["annotations"]["grove.io/topology-name"] == "by-hand"
-        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "by-hand")
+        assert found["PodGang chat-0"]["metadata"]["annotations"]["grove.io/topology-name"] == "racks"
+        assert found["PodGroup chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
+
+    def test_gangs_ask_for_the_cluster_topology_by_its_own_name(self, repository: Path) -> None:
+        """Grove writes that name into its PodGangs, whatever Topology is bound."""
+        bound = topology(spec=binding())
+        assert rules(declare(repository, bound)) == []
+        assert rules(declare(repository, bound, clique_set("zone", named="racks"))) == ["topology-binding"]
+
+    def test_a_binding_is_rendered_for_what_sets_use(self, repository: Path) -> None:
+        """Grove refuses a set without one, and makes a Topology itself where it is bound to none."""
+        declare(repository, topology(), topology("other"), clique_set("zone", named="racks"))
+        found = rendered(repository)
+        assert "ClusterTopologyBinding other" not in found
+        assert found["ClusterTopologyBinding racks"]["spec"] == {
+            "levels": [{"domain": domain, "key": KEYS[domain]} for domain in ("zone", "rack", "host")],
+            "schedulerTopologyBindings": [{"schedulerName": "kai-scheduler", "topologyReference": "racks"}],
+        }
 
     @pytest.mark.parametrize("written", [None, "racks", "by-hand"])
     @pytest.mark.parametrize("on_template", [False, True])
@@ -267,11 +298,15 @@ class TestTopologies:
         if named == "racks":
             assert "= help: Write by-hand." in kubectl_tas("validate", "-C", root).out
 
-    def test_a_binding_of_another_scheduler_does_not_count(self, repository: Path) -> None:
-        other = topology(spec=binding("other", "volcano"))
-        found = rendered(declare(repository, other, clique_set("zone", named="racks")))
-        assert "Topology racks" in found
-        assert found["PodGroup pg-chat-0"]["spec"]["topologyConstraint"] == required("zone", "racks")
+    @pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler", "mine"])
+    def test_a_binding_of_another_scheduler_is_refused(self, repository: Path, scheduler: str) -> None:
+        assert rules(declare(repository, topology(spec=binding("other", scheduler)))) == ["topology-binding"]
+
+    def test_a_binding_of_a_scheduler_that_is_not_enabled_is_refused(self, repository: Path) -> None:
+        bound = topology(spec=binding())
+        assert rules(declare(repository, bound, operator(more=self.PROFILE))) == []
+        others = self.PROFILE.replace("kai-scheduler", "volcano")
+        assert rules(declare(repository, bound, operator(more=others))) == ["topology-binding"]
 
     @pytest.mark.parametrize("name", ["racks", "grove-topology"])
     def test_pools_may_name_them(self, repository: Path, name: str) -> None:
@@ -296,8 +331,8 @@ class TestEmission:
             assert part["spec"]["podSpec"]["schedulerName"] == "kai-scheduler"
             assert part["spec"]["podSpec"]["priorityClassName"] == "osmo-high"
         assert found["PodGang chat-0"]["spec"]["priorityClassName"] == "osmo-high"
-        assert found["PodGroup pg-chat-0"]["spec"]["queue"] == queue
-        assert found["PodGroup pg-chat-0"]["spec"]["priorityClassName"] == "osmo-high"
+        assert found["PodGroup chat-0"]["spec"]["queue"] == queue
+        assert found["PodGroup chat-0"]["spec"]["priorityClassName"] == "osmo-high"
 
     def test_what_contradicts_the_pool_is_refused(self, repository: Path) -> None:
         declared = clique_set().replace("podSpec: {", "podSpec: {schedulerName: default-scheduler, ")
@@ -322,9 +357,11 @@ class TestEmission:
 class TestVersions:
     @pytest.mark.parametrize(("version", "counted"), [("0.14", False), ("0.15", True)])
     def test_parts_are_counted_from_0_15(self, repository: Path, version: str, counted: bool) -> None:
+        """Where KAI does not know that it must leave PodGroups to Grove, they are its own."""
         declared = clique_set("zone", "", scaling_group("workers", "server", "rack"))
         found = rendered(declare(repository, operator(), declared), f'{{type: kai, version: "{version}"}}')
-        assert ("minSubGroup" in found["PodGroup pg-chat-0"]["spec"]["subGroups"][0]) == counted
+        name = "PodGroup chat-0" if counted else "PodGroup pg-chat-0"
+        assert ("minSubGroup" in found[name]["spec"]["subGroups"][0]) == counted
 
     @pytest.mark.parametrize(
         ("asked", "version", "found"),
@@ -414,9 +451,9 @@ class TestExplain:
         zone, rack, host = (f"{name} ({KEYS[name]})" for name in ("zone", "rack", "host"))
         assert "\n".join(trees).splitlines() == [
             f"PodGang chat-0: 5 pods, required in one {zone}",
-            "├─ SubGroup chat-0-router: 1 pod",
-            f"└─ SubGroup chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
-            f"   └─ SubGroup chat-0-workers-0-server: 4 pods, 3 needed, required in one {host}",
+            f"├─ SubGroup chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
+            f"│  └─ SubGroup chat-0-workers-0-server: 4 pods, 3 needed, required in one {host}",
+            "└─ SubGroup chat-0-router: 1 pod",
             f"PodGang chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
             f"└─ SubGroup chat-0-workers-1-server: 4 pods, 3 needed, required in one {host}",
         ]

@@ -46,12 +46,12 @@ def sidecar(gpus: int) -> dict[str, Any]:
 )
 def test_gpus_of_a_pod(init: list[Any], containers: list[Any], gpus: int) -> None:
     template = PodTemplate.model_validate({"spec": {"initContainers": init, "containers": containers}})
-    assert template.spec.gpus == gpus
+    assert template.spec.gpus_with({}) == gpus
 
 
 def test_request_without_limit_counts() -> None:
     asked = {"resources": {"requests": {"nvidia.com/gpu": 2}}}
-    assert PodTemplate.model_validate({"spec": {"containers": [asked]}}).spec.gpus == 2
+    assert PodTemplate.model_validate({"spec": {"containers": [asked]}}).spec.gpus_with({}) == 2
 
 
 def read(path: str, **labels: str) -> FleetWorkload:

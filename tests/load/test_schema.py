@@ -195,13 +195,6 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             "",
         ),
         (
-            "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: a}\nspec:\n  levels:\n"
-            + "  - {domain: zone, key: a}\n" * 8,
-            "13:5",
-            "spec.levels must have at most 7 entries, not 8",
-            "Remove what is too many.",
-        ),
-        (
             GANG + "spec: {queue: q, minMember: 0}\n",
             "4:29",
             "spec.minMember must be at least 1, not 0",

@@ -6,6 +6,7 @@ Follows admissionregistration.k8s.io/v1: fields as in its API, CEL evaluated wit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -37,19 +38,24 @@ def _list(items: Any, **limits: Any) -> Object:
 _CEL = {"type": "string", "minLength": 1, "maxLength": MAX_EXPRESSION}
 _WORD = {"type": "string", "minLength": 1}
 _WORDS = _list(_WORD, minItems=1)
-_SELECTOR = _closed(["matchLabels"], matchLabels={"type": "object", "additionalProperties": {"type": "string"}})
+_REQUIREMENT = _closed(["key", "operator", "values"], key=_WORD, operator={"enum": ["In"]}, values=_WORDS)
+_SELECTOR = _closed([], matchExpressions=_list(_REQUIREMENT))
 _RULE = _closed(
-    ["apiGroups", "apiVersions", "operations", "resources"],
+    ["apiGroups", "apiVersions", "operations", "resources", "scope"],
     apiGroups=_list({"type": "string"}, minItems=1),
     apiVersions=_WORDS,
     operations=_list({"enum": ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]}, minItems=1),
     resources=_WORDS,
+    scope={"const": "*"},
 )
 SPECS = {
     "ValidatingAdmissionPolicy": _closed(
         ["matchConstraints", "validations"],
         failurePolicy={"enum": ["Fail", "Ignore"]},
-        matchConstraints=_closed(["resourceRules"], resourceRules=_list(_RULE, minItems=1)),
+        paramKind=_closed(["apiVersion", "kind"], apiVersion=_WORD, kind=_WORD),
+        matchConstraints=_closed(
+            ["resourceRules"], namespaceSelector=_SELECTOR, resourceRules=_list(_RULE, minItems=1)
+        ),
         matchConditions=_list(
             _closed(["name", "expression"], name={"type": "string", "pattern": _QUALIFIED}, expression=_CEL),
             maxItems=64,
@@ -71,8 +77,12 @@ SPECS = {
     "ValidatingAdmissionPolicyBinding": _closed(
         ["policyName", "validationActions"],
         policyName=_WORD,
+        paramRef=_closed(
+            ["selector", "parameterNotFoundAction"],
+            selector=_SELECTOR,
+            parameterNotFoundAction={"enum": ["Allow", "Deny"]},
+        ),
         validationActions=_list({"enum": ["Deny", "Warn", "Audit"]}, minItems=1, uniqueItems=True),
-        matchResources=_closed(["namespaceSelector"], namespaceSelector=_SELECTOR),
     ),
 }
 """As far as they are used: what else the API has is an error here."""
@@ -114,8 +124,10 @@ def violations(item: Object) -> list[str]:
     return found
 
 
-def refusals(objects: list[Object], request: Request) -> list[str]:
-    """The messages with which a request is refused by the policies among ``objects`` that are bound."""
+def refusals(objects: list[Object], request: Request, pod_groups: Sequence[Object] = ()) -> list[str]:
+    """The messages with which a request is refused by the policies among ``objects`` that are bound, where its
+    namespace holds ``pod_groups``.
+    """
     policies = {
         item["metadata"]["name"]: item["spec"] for item in objects if item["kind"] == "ValidatingAdmissionPolicy"
     }
@@ -123,16 +135,23 @@ def refusals(objects: list[Object], request: Request) -> list[str]:
     return [
         message
         for binding in bindings
-        if binding["matchResources"]["namespaceSelector"]["matchLabels"]
-        == {"kubernetes.io/metadata.name": request.namespace}
-        for message in _judge(policies[binding["policyName"]], request)
+        for param in (pod_groups if "paramRef" in binding else (None,))
+        for message in _judge(policies[binding["policyName"]], request, param)
     ]
 
 
-def _judge(policy: Object, request: Request) -> list[str]:
-    if not any(_reaches(rule, request) for rule in policy["matchConstraints"]["resourceRules"]):
+def _selects(selector: Object, namespace: str) -> bool:
+    labels = {"kubernetes.io/metadata.name": namespace}
+    return all(labels.get(item["key"]) in item["values"] for item in selector.get("matchExpressions", ()))
+
+
+def _judge(policy: Object, request: Request, param: Object | None) -> list[str]:
+    constraints = policy["matchConstraints"]
+    if not _selects(constraints.get("namespaceSelector", {}), request.namespace):
         return []
-    known = request.variables
+    if not any(_reaches(rule, request) for rule in constraints["resourceRules"]):
+        return []
+    known = {**request.variables, "params": json_to_cel(param)}
     if not all(_boolean(condition["expression"], known) for condition in policy.get("matchConditions", ())):
         return []
     values = celtypes.MapType()
@@ -165,9 +184,12 @@ def _boolean(expression: str, scope: dict[str, Any]) -> bool:
     return bool(value)
 
 
-def evaluate(expression: str, scope: Object) -> Any:
-    """The value of an expression, where ``scope`` are its variables as plain data."""
-    return _evaluate(expression, {name: json_to_cel(value) for name, value in scope.items()})
+def evaluate(variables: Iterable[tuple[str, str]], item: Object) -> dict[str, Any]:
+    """The values of ``variables``, each an expression that may use those before it, where ``object`` is ``item``."""
+    values = celtypes.MapType()
+    for name, expression in variables:
+        values[celtypes.StringType(name)] = _evaluate(expression, {"object": json_to_cel(item), "variables": values})
+    return {str(name): value for name, value in values.items()}
 
 
 def _evaluate(expression: str, scope: dict[str, Any]) -> Any:
@@ -185,6 +207,7 @@ FUNCTIONS: dict[str, Any] = {
     "asInteger": lambda quantity: quantity,
     "sum": lambda numbers: celtypes.IntType(sum(numbers)),
     "max": lambda numbers: celtypes.IntType(max(numbers)),
+    "split": lambda text, separator: celtypes.ListType(celtypes.StringType(part) for part in text.split(separator)),
     "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
 }
 """Of Kubernetes' CEL libraries, what the policies use."""

@@ -148,6 +148,12 @@ def declare(root: Path, *documents: str, guarantee: int = 1000) -> Path:
     return write(root, {"pools/team.yaml": pool(guarantee=guarantee), **files})
 
 
+def runs(root: Path, version: str, kai: str = "0.17") -> Path:
+    """Writes a Config that names the release of Grove, and that of KAI."""
+    backend = f'{{name: default, scheduler: {{version: "{kai}"}}, grove: {{version: "{version}"}}}}'
+    return write(root, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{backends: [{backend}]}}\n"})
+
+
 def of(pool_name: str) -> str:
     """The labels of what belongs to a pool."""
     return f"{{kubectl-tas/pool: {pool_name}}}"
