@@ -1,6 +1,6 @@
-"""What each KAI Scheduler release understands: the version table as data.
+"""What each KAI Scheduler release understands and does: the version table as data.
 
-Source: the CustomResourceDefinitions and webhooks of the releases themselves.
+Source: the CustomResourceDefinitions, webhooks and podgroupers of the releases themselves, by their tags.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ class Feature(Enum):
     SUBGROUP_TREE = "SubGroups with a parent or a topology constraint"
     PREEMPTIBILITY = "spec.preemptibility"
     DEEP_QUEUES = "more than two levels of queues"
-    SEGMENTS = "segments"
     MIN_SUBGROUP = "minSubGroup"
     ZERO_MIN_MEMBER = "minMember: 0 on a SubGroup"
     SKIP_PODGROUPER = "the skip-podgrouper annotation"
@@ -26,6 +25,15 @@ class Feature(Enum):
     LEVEL_ALIAS = "level aliases"
     PREEMPTION_DELAY = "spec.preemptionDelay"
     STALENESS_GRACE = "spec.stalenessGracePeriod"
+    QUEUE_LABEL = "the queue in the label kai.scheduler/queue"
+    REPLICA_SUBGROUPS = "a SubGroup for each replica type"
+    SEGMENTS = "segments"
+    SEGMENT_PARENTS = "a SubGroup above segments, or above those of a leader and its workers"
+    ELASTIC_SEGMENTS = "segments that are not waited for"
+    JOB_GANGS = "one PodGroup for all pods of a Job"
+    RAY_CONSTRAINTS = "constraints of Ray's groups"
+    JOBSET_SUBGROUPS = "SubGroups of a JobSet"
+    SCALING_GROUPS = "Grove's scaling groups with a constraint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ TABLE: tuple[Row, ...] = (
     Row(
         since=(0, 13),
         topology_api="kai.scheduler/v1alpha1",
-        adds=frozenset({Feature.DEEP_QUEUES, Feature.SEGMENTS}),
+        adds=frozenset({Feature.DEEP_QUEUES}),
     ),
     Row(
         since=(0, 15),
@@ -78,21 +86,63 @@ TABLE: tuple[Row, ...] = (
     ),
 )
 
-OLDEST = TABLE[0].since
-NEWEST = TABLE[-1].since
-PATTERN = r"^v?[0-9]+\.[0-9]+(\.[0-9]+)?$"
+Patch = tuple[int, int, int]
+"""A patch release: 0.16.6."""
+WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
+    # cmd/podgrouper/app/options.go: until then runai/queue.
+    Feature.QUEUE_LABEL: (((0, 6, 0), None),),
+    Feature.REPLICA_SUBGROUPS: (((0, 13, 0), None),),
+    Feature.SEGMENTS: (((0, 13, 0), None),),
+    # podgroup_webhook.go of 0.15 refuses minMember above other SubGroups; pytorch_grouper.go and lws_grouper.go wrote
+    # it until 0.16.6.
+    Feature.SEGMENT_PARENTS: (((0, 13, 0), (0, 15, 0)), ((0, 16, 6), None)),
+    Feature.ELASTIC_SEGMENTS: (((0, 16, 7), None),),
+    Feature.JOB_GANGS: (((0, 14, 1), None),),
+    Feature.RAY_CONSTRAINTS: (((0, 14, 0), None),),
+    Feature.JOBSET_SUBGROUPS: (((0, 16, 0), None),),
+    # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.
+    Feature.SCALING_GROUPS: (((0, 13, 0), (0, 15, 0)), ((0, 15, 2), None)),
+}
+"""What works from one patch release on, and, where that is not the end, before which it does not any more."""
+
+NEWEST_PATCHES: dict[tuple[int, int], int] = {
+    (0, 2): 0,
+    (0, 3): 0,
+    (0, 4): 20,
+    (0, 5): 5,
+    (0, 6): 23,
+    (0, 7): 13,
+    (0, 8): 5,
+    (0, 9): 20,
+    (0, 10): 5,
+    (0, 11): 0,
+    (0, 12): 23,
+    (0, 13): 4,
+    (0, 14): 7,
+    (0, 15): 3,
+    (0, 16): 8,
+    (0, 17): 0,
+}
+"""The newest patch release that is known of each release."""
+
+OLDEST, NEWEST = min(NEWEST_PATCHES), max(NEWEST_PATCHES)
+PATTERN = r"^v?[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"
 """How a version is written: ``0.17``, ``0.17.2`` or ``v0.17.2``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A KAI release, by what it can express."""
+    """A KAI release, by what it can express and does."""
 
     version: str
-    """As ``major.minor``."""
+    """What it is read as: ``0.16``, or ``0.16.5`` where another patch than the first is named."""
+    patch: Patch
+    """The patch release; where none is named the newest that is known."""
     topology_api: str | None
     features: frozenset[Feature]
     removed_fields: frozenset[str]
+    is_newer: bool = False
+    """Whether the one that is named is newer than what is known."""
 
     def has(self, feature: Feature) -> bool:
         """Whether this release can express ``feature``."""
@@ -100,39 +150,58 @@ class Release:
 
 
 def release(version: str) -> Release | None:
-    """The release that ``version`` (``0.17``, ``v0.17.2``) names; None where the table does not reach.
+    """The release that ``version`` (``0.17``, ``0.17.2``, ``v0.17.2``) names; None where it is older than the table.
+
+    Without a patch it is the newest known one. A newer one than is known is read as the newest that is.
 
     Raises ValueError where ``version`` does not match PATTERN.
     """
     if not re.fullmatch(PATTERN, version):
         raise ValueError(f"not a version: {version!r}")
-    major, minor = (int(part) for part in version.removeprefix("v").split(".")[:2])
-    if not OLDEST <= (major, minor) <= NEWEST:
+    major, minor, *named = (int(part) for part in version.removeprefix("v").split("."))
+    if (major, minor) < OLDEST:
         return None
-    rows = [row for row in TABLE if row.since <= (major, minor)]
+    line = min((major, minor), NEWEST)
+    newest: Patch = (*line, NEWEST_PATCHES[line])
+    written: Patch = (major, minor, named[0]) if named else newest
+    is_newer = max(written, (major, minor, 0)) > newest
+    patch = newest if is_newer else written
+    rows = [row for row in TABLE if row.since <= line]
+    works = (feature for feature, spans in WORKS.items() if any(_within(patch, span) for span in spans))
     return Release(
-        version=f"{major}.{minor}",
+        version=_text(patch) if named or is_newer else f"{major}.{minor}",
+        patch=patch,
         topology_api=rows[-1].topology_api,
-        features=frozenset().union(*(row.adds for row in rows)),
+        features=frozenset(works).union(*(row.adds for row in rows)),
         removed_fields=frozenset().union(*(row.removes for row in rows)),
+        is_newer=is_newer,
     )
 
 
-def first_with(feature: Feature) -> str:
-    """The first release, as ``major.minor``, that can express ``feature``."""
-    return next(_text(row.since) for row in TABLE if feature in row.adds)
+def first_with(feature: Feature, after: Release | None = None) -> str:
+    """The first release that has ``feature``, or the first after one that lacks it; ``0.13``, or ``0.16.6``."""
+    begins = [begin for begin, _ in WORKS.get(feature, ())]
+    begins += [(*row.since, 0) for row in TABLE if feature in row.adds]
+    return _text(next(begin for begin in begins if after is None or begin > after.patch))
 
 
 def last_with_field(field: str) -> str:
     """The release, as ``major.minor``, before the one that removed ``field`` of ``PodGroup.spec``."""
     major, minor = next(row.since for row in TABLE if field in row.removes)
-    return _text((major, minor - 1))
+    return _text((major, minor - 1, 0))
 
 
 def known() -> str:
     """The span of releases in the table, for messages."""
-    return f"{_text(OLDEST)} to {_text(NEWEST)}"
+    return f"{_text((*OLDEST, 0))} to {_text((*NEWEST, NEWEST_PATCHES[NEWEST]))}"
 
 
-def _text(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
+def _within(patch: Patch, span: tuple[Patch, Patch | None]) -> bool:
+    begin, end = span
+    return begin <= patch and (end is None or patch < end)
+
+
+def _text(version: Patch) -> str:
+    """``0.13`` for the first of its patches, else ``0.16.6``."""
+    major, minor, patch = version
+    return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"

@@ -136,7 +136,15 @@ def test_facts_and_table_have_the_same_rows() -> None:
 
 @pytest.mark.parametrize(
     ("version", "like"),
-    [("0.8", "0.2"), ("0.11", "0.10"), ("0.14", "0.13"), ("0.16", "0.15"), ("v0.17.0", "0.17"), ("0.17.3", "0.17")],
+    [
+        ("0.5", "0.2"),
+        ("0.11", "0.10"),
+        ("0.14", "0.13"),
+        ("0.16", "0.15"),
+        ("v0.17.0", "0.17"),
+        ("0.17.3", "0.17"),
+        ("1.2", "0.17"),
+    ],
 )
 def test_releases_between_rows(version: str, like: str, tmp_path: Path) -> None:
     for name in (name for name, first in FIRST.items() if number(like) >= number(first)):
@@ -145,14 +153,77 @@ def test_releases_between_rows(version: str, like: str, tmp_path: Path) -> None:
         assert result.out == render(repository(name, like, tmp_path)).out
 
 
-@pytest.mark.parametrize("version", ["0.1", "0.18", "1.0", "v0.99.1"])
-def test_a_release_beyond_the_table(version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["0.1", "0.0.9"])
+def test_a_release_before_the_table(version: str, tmp_path: Path) -> None:
     root = repository("without-topology", version, tmp_path)
     result = kubectl_tas("validate", "-C", root)
     assert result.code == 1
     assert "[version-unknown]" in result.out
     assert "0.2 to 0.17" in result.out
     assert render(root).code == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "newest"),
+    [("0.18", "0.17"), ("1.0", "0.17"), ("v0.99.1", "0.17"), ("0.17.1", "0.17"), ("0.16.99", "0.16.8")],
+)
+def test_a_release_newer_than_the_table_is_read_as_the_newest(version: str, newest: str, tmp_path: Path) -> None:
+    result = kubectl_tas("validate", "-C", repository("without-topology", version, tmp_path))
+    assert result.code == 0
+    assert f"warning: KAI {version} is newer than what is known of it, and is read as {newest} [version-newer]" in (
+        result.out
+    )
+
+
+def test_a_version_without_a_patch_is_its_newest_known_patch() -> None:
+    for (major, minor), patch in kai.NEWEST_PATCHES.items():
+        named, whole = kai.release(f"{major}.{minor}.{patch}"), kai.release(f"v{major}.{minor}")
+        assert named is not None
+        assert whole is not None
+        assert (named.patch, named.features) == (whole.patch, whole.features) == ((major, minor, patch), whole.features)
+
+
+@pytest.mark.parametrize(
+    ("feature", "last_without", "first_with"),
+    [
+        (kai.Feature.QUEUE_LABEL, "0.5.5", "0.6.0"),
+        (kai.Feature.SEGMENTS, "0.12.23", "0.13.0"),
+        (kai.Feature.SEGMENT_PARENTS, "0.15.0", "0.14.7"),
+        (kai.Feature.SEGMENT_PARENTS, "0.16.5", "0.16.6"),
+        (kai.Feature.ELASTIC_SEGMENTS, "0.16.6", "0.16.7"),
+        (kai.Feature.JOB_GANGS, "0.14.0", "0.14.1"),
+        (kai.Feature.RAY_CONSTRAINTS, "0.13.4", "0.14.0"),
+        (kai.Feature.JOBSET_SUBGROUPS, "0.15.3", "0.16.0"),
+        (kai.Feature.SCALING_GROUPS, "0.15.0", "0.14.7"),
+        (kai.Feature.SCALING_GROUPS, "0.15.1", "0.15.2"),
+    ],
+)
+def test_what_works_from_a_patch_on(feature: kai.Feature, last_without: str, first_with: str) -> None:
+    without, having = kai.release(last_without), kai.release(first_with)
+    assert without is not None
+    assert not without.has(feature)
+    assert having is not None
+    assert having.has(feature)
+
+
+def test_the_release_to_update_to_is_a_later_one() -> None:
+    assert kai.first_with(kai.Feature.SEGMENT_PARENTS, kai.release("0.12")) == "0.13"
+    assert kai.first_with(kai.Feature.SEGMENT_PARENTS, kai.release("0.15")) == "0.16.6"
+
+
+@pytest.mark.parametrize(("version", "count"), [("0.5", 2), ("0.5.5", 2), ("0.6.0", 1), ("0.8", 1)])
+def test_before_0_6_the_queue_is_in_a_second_label(version: str, count: int, tmp_path: Path) -> None:
+    root = repository("without-topology", version, tmp_path)
+    (root / "workflows/server.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: server, labels: {kubectl-tas/pool: team}}\n"
+        "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {}}}\n"
+    )
+    objects = list(yaml.safe_load_all(render(root).out))
+    (server,) = (item for item in objects if item["kind"] == "Deployment")
+    labelled = [item["metadata"]["labels"] for item in (*objects, server["spec"]["template"])]
+    queues = [[labels[name] for name in labels if name.endswith("/queue")] for labels in labelled]
+    assert {len(found) for found in queues if found} == {count}
+    assert all(len(set(found)) == 1 for found in queues if found)
 
 
 @pytest.mark.parametrize("field", ["backoffLimit", "completions", "parallelism"])

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, case_input
@@ -28,6 +29,7 @@ PUBLISHED = {
 }
 """Manifests as their projects publish them, and the files they become."""
 DOCS = ROOT / "docs/workloads.md"
+MADE = "| kind | KAI makes of it |\n"
 
 
 def job(name: str = "sweep", gpus: int = 1, pods: int = 4, labels: str = "", pool_name: str = "team") -> str:
@@ -383,3 +385,9 @@ def test_lines_come_in_one_order(repository: Path, style: str) -> None:
     template = next(item["spec"]["template"] for item in stream if item["kind"] == "Job")
     assert list(template) == ["metadata", "spec"]
     assert list(template["spec"]) == ["schedulerName", "priorityClassName", "containers"]
+
+
+def test_the_docs_say_what_kai_makes_of_each_kind() -> None:
+    rows = DOCS.read_text().partition(MADE)[2].partition("\n\n")[0].splitlines()[1:]
+    told = [kind for row in rows for kind in row.split("|")[1].strip().split(", ")]
+    assert sorted(told) == sorted(podgrouper.TABLE)

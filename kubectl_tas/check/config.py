@@ -18,9 +18,16 @@ from kubectl_tas.words import closest
 VERSION_UNKNOWN = Rule(
     "version-unknown",
     Severity.ERROR,
-    "A backend's KAI version is not one that this tool knows.",
-    "What a release accepts is looked up in a table; outside of it nobody can say whether a manifest is "
-    "valid. Name a release of the table, or update kubectl-tas.",
+    "A backend's KAI version is older than any that this tool knows.",
+    "What a release accepts is looked up in a table; before it nobody can say whether a manifest is "
+    "valid. Name a release of the table.",
+)
+VERSION_NEWER = Rule(
+    "version-newer",
+    Severity.WARNING,
+    "A backend's KAI version is newer than those that this tool knows.",
+    "What a release accepts and does is looked up in a table. A newer one is read as the newest of the table: what it "
+    "does otherwise is not known here. Update kubectl-tas.",
 )
 OUTPUT_IN_SOURCES = Rule(
     "output-in-sources",
@@ -43,12 +50,15 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
     if config is None:
         return
     for backend in fleet.backends:
-        if backend.is_kai and backend.release is None:
-            version = backend.spec.scheduler.version
-            place = config.at("spec", "backends", backend.index, "scheduler", "version")
+        release, version = backend.release, backend.spec.scheduler.version
+        place = config.at("spec", "backends", backend.index, "scheduler", "version")
+        if backend.is_kai and release is None:
             message = f"KAI {version} is not in the version table, which has {kai.known()}"
-            hint = "Name the release that runs there; for a newer one, update kubectl-tas."
-            yield Diagnostic(VERSION_UNKNOWN, message, place, hint=hint)
+            yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
+        elif release is not None and release.is_newer:
+            message = f"KAI {version} is newer than what is known of it, and is read as {release.version}"
+            hint = "Update kubectl-tas, or look at the release notes for what changed."
+            yield Diagnostic(VERSION_NEWER, message, place, hint=hint)
     output = PurePosixPath(fleet.config.output)
     for folder in fleet.config.sources:
         if PurePosixPath(folder).is_relative_to(output):

@@ -103,7 +103,7 @@ KNOWN: dict[str, frozenset[str]] = {
             "kai.scheduler/node-pool",
             "kai.scheduler/preemptibility",
             "kai.scheduler/task-priority",
-            "runai/queue",
+            labels.RUNAI_QUEUE,
         }
     ),
     "annotations": frozenset(

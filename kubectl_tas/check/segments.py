@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubectl_tas import kai
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.segments import waited_for
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workload import WORKERS, LeaderWorkerSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
@@ -26,27 +25,42 @@ SEGMENT_INCOMPLETE = Rule(
     "segment-incomplete",
     Severity.WARNING,
     "Segments have a size and no level, or a level and no size.",
-    "A size alone divides pods without placing them; a level alone is not read. Add the other annotation.",
+    "A size alone divides pods without placing them, and of a job that can do with fewer pods KAI then waits for whole "
+    "segments. A level alone is not read. Add the other annotation.",
 )
 SEGMENT_UNSUPPORTED = Rule(
     "segment-unsupported",
     Severity.WARNING,
     "The backend's KAI release makes no segments of this kind.",
-    "The preview shows what is asked for, but pods will be placed without it: KAI divides PyTorchJob and "
-    "LeaderWorkerSet, from 0.13 on. Nothing else of the workload changes.",
+    "The preview shows what is asked for, but pods will be placed without it: KAI divides the workers of a PyTorchJob "
+    "and of a LeaderWorkerSet, from 0.13 on. Nothing else of the workload changes.",
 )
 SEGMENT_ELASTIC = Rule(
     "segment-elastic",
     Severity.WARNING,
-    "Elastic pods need a minimum of 0, which KAI before 0.15 cannot express.",
-    "The preview leaves the minimum out, which the scheduler takes for 1: one pod of each elastic segment is "
-    "waited for. Update KAI, or raise the minimum to all replicas.",
+    "The backend's KAI release waits for more pods than a workload needs.",
+    "Segments beyond the minimum are optional from KAI 0.16.7 on; before, all of them are waited for. A SubGroup of "
+    "which no pod is needed counts as one pod before 0.15. Update KAI, or raise the minimum to all replicas.",
 )
 SEGMENT_LEVEL = Rule(
     "segment-level",
     Severity.WARNING,
     "The level of segments is not finer than what the workload as a whole requires.",
     "All pods are within one such domain anyway, so the segments say nothing. Use a finer level for them.",
+)
+SEGMENT_COARSER = Rule(
+    "segment-coarser",
+    Severity.ERROR,
+    "Segments require a coarser level than the workload as a whole does.",
+    "KAI looks for a domain of that level within one of the finer level, finds none, and never places the pods. "
+    "Require a finer level for the segments, or a coarser one for the workload.",
+)
+SEGMENT_DIFFERS = Rule(
+    "segment-differs",
+    Severity.ERROR,
+    "Two pod templates of a workload say different things about the segments that KAI makes of one of them.",
+    "KAI reads the annotations of whichever pod it looks at, so the PodGroup changes with every pod, and segments lose "
+    "their levels in turn. Write them on the template of the workers alone.",
 )
 SEGMENT_PREVIEW = Rule(
     "segment-preview",
@@ -56,53 +70,63 @@ SEGMENT_PREVIEW = Rule(
 )
 
 
-_POLICY_SIZE = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
-
-
 def check_segments(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload that asks for segments."""
     for workload in fleet.workloads:
         yield from _on_root(workload)
-        yield from _leader(workload)
+        divided = next((item for item in workload.replicas if item.is_divided), None)
+        differing = [found for item in workload.replicas if divided for found in _differs(workload, item, divided)]
+        yield from differing
         yield from _preview(workload)
         for item in workload.templates:
-            if item.template is not None and not item.is_leader:
+            is_copy = divided is not None and item is not divided and (differing or item.path == divided.path)
+            if item.template is not None and not is_copy:
                 yield from _ignored(workload, item)
                 yield from _incomplete(workload, item)
-        for item, minimum in zip(workload.replicas, podgrouper.minimums(workload), strict=True):
+                yield from _index(workload, item)
+        minimums, needed = podgrouper.minimums(workload), podgrouper.needed(workload)
+        for item, minimum, waited in zip(workload.replicas, minimums, needed, strict=True):
             if item.segments is not None:
                 yield from _unsupported(workload, item)
-                yield from _levels(workload, item, item.segments.placement)
-            yield from _elastic(workload, item, minimum)
+                if item.segments.placement is not None:
+                    yield from _levels(workload, item, item.segments.placement)
+            yield from _elastic(workload, item, minimum, waited)
 
 
 def _on_root(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """KAI reads annotations about segments on pod templates alone."""
+    """KAI reads most annotations about segments on pod templates alone."""
     for name in labels.SEGMENT_ANNOTATIONS:
-        if name in workload.declared.spec.metadata.annotations:
+        if name not in workload.declared.spec.root_annotations and name in workload.declared.spec.metadata.annotations:
             message = f"{name} is ignored on the workload: segments belong to the pods of one template"
             place = workload.declared.origin.locate(("metadata", "annotations", name), key=True)
             yield Diagnostic(SEGMENT_IGNORED, message, place, hint=podgrouper.row(workload).segment_template)
 
 
-def _leader(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """What the templates of a LeaderWorkerSet say about segments that there are not."""
-    spec = workload.declared.spec
-    if not isinstance(spec, LeaderWorkerSet):
+def _differs(workload: FleetWorkload, item: ReplicaType, divided: ReplicaType) -> Iterator[Diagnostic]:
+    """What pytorch_grouper.go and lws_grouper.go read of the pod at hand, and only else of the workers' template."""
+    size = () if podgrouper.row(workload).leads_segments else (labels.SEGMENT_SIZE,)
+    is_made = divided.segments or any(name in item.annotations for name in size)
+    if item.path == divided.path or not (is_made and podgrouper.makes_segments(workload, divided)):
         return
-    group, path = spec.spec.leaderWorkerTemplate, ("spec", "leaderWorkerTemplate")
-    found = []
-    if group.leaderTemplate is not None:
-        message = "the leader is no replica type that is divided; segments are read on workerTemplate"
-        found.append(("leaderTemplate", group.leaderTemplate, message, "Move the annotations to workerTemplate."))
-    if group.size == 1:
-        message = "a group of size 1 has a leader and no workers, so there is nothing to divide"
-        found.append(("workerTemplate", group.workerTemplate, message, "Raise size, or remove the annotations."))
-    for name, template, message, hint in found:
-        written = _asking(template.metadata.annotations)
-        if written is not None:
-            place = workload.declared.at(*path, name, "metadata", "annotations", written)
-            yield Diagnostic(SEGMENT_IGNORED, message, place, hint=hint)
+    for name in (*size, labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED, labels.TOPOLOGY):
+        written, own = item.annotations.get(name), divided.annotations.get(name)
+        if written and written not in _same(divided, name):
+            there = f'"{own}"' if own else "missing"
+            message = f'{name} is "{written}" for {item.name} and {there} for {divided.name}: KAI takes it from either'
+            place = workload.declared.origin.locate((*item.annotations_path, name), key=True)
+            hint = f"Write it for {divided.name} alone."
+            yield Diagnostic(SEGMENT_DIFFERS, message, place, hint=hint)
+
+
+def _same(divided: ReplicaType, name: str) -> tuple[str, ...]:
+    """What says the same as an annotation of the pods that are divided."""
+    placement, own = divided.segments.placement if divided.segments else None, divided.annotations.get(name)
+    if name == labels.TOPOLOGY and placement is not None:
+        return placement.topology, placement.known.name if placement.known else placement.topology
+    for asked in placement.asked if placement else ():
+        if asked.annotation == name:
+            return asked.level.key, asked.level.label
+    return (own,) if own else ()
 
 
 def _asking(annotations: Mapping[str, str]) -> str | None:
@@ -113,7 +137,9 @@ def _asking(annotations: Mapping[str, str]) -> str | None:
 def _ignored(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     written = _asking(item.annotations)
     if item.ignored and written is not None:
-        message = f"the segments of {item.name} are ignored: {_why(workload, item.ignored)}"
+        what = "the levels of the segments" if item.segments else "the segments"
+        also = "; KAI divides the pods all the same" if item.segments else ""
+        message = f"{what} of {item.name} are ignored: {_why(workload, item.ignored)}{also}"
         place = workload.declared.at(*item.annotations_path, written)
         yield Diagnostic(SEGMENT_IGNORED, message, place, hint=_remedy(workload, item.ignored))
 
@@ -126,6 +152,8 @@ def _why(workload: FleetWorkload, ignored: Ignored) -> str:
             return "there is no kai.scheduler/topology"
         case Ignored.NOT_IN_GANG:
             return "its pod is no part of the gang"
+        case Ignored.NOT_DIVIDED:
+            return f"of a {workload.kind} KAI makes segments of the workers only"
         case Ignored.NO_INDEX:
             unknown = f"they are not read on a {workload.kind}, whose pods bear no index that is known"
             return podgrouper.row(workload).no_index or unknown
@@ -137,6 +165,8 @@ def _remedy(workload: FleetWorkload, ignored: Ignored) -> str:
             return "Remove them, or choose a pool whose backend runs KAI."
         case Ignored.NOT_IN_GANG:
             return "Remove them."
+        case Ignored.NOT_DIVIDED:
+            return podgrouper.row(workload).segment_template
         case Ignored.NO_INDEX:
             return f"Name the label that holds a pod's index with {labels.POD_INDEX_LABEL}."
         case Ignored.NO_TOPOLOGY if workload.pool.topology is not None:
@@ -153,34 +183,48 @@ def _preview(workload: FleetWorkload) -> Iterator[Diagnostic]:
     )
     message = f"no preview is written: {counts}; at most {MAX_SEGMENTS} are previewed"
     largest = max(workload.replicas, key=lambda item: item.segment_count)
-    yield Diagnostic(SEGMENT_PREVIEW, message, workload.declared.origin.locate(_size_path(largest), key=True))
+    yield Diagnostic(SEGMENT_PREVIEW, message, _size_place(workload, largest))
 
 
-def _size_path(item: ReplicaType) -> KeyPath:
+def _size_place(workload: FleetWorkload, item: ReplicaType) -> Location | None:
     """Where the size of its segments stands."""
-    if labels.SEGMENT_SIZE in item.annotations:
-        return (*item.annotations_path, labels.SEGMENT_SIZE)
-    return _POLICY_SIZE
+    return workload.declared.origin.locate(item.segments.size_path, key=True) if item.segments else None
 
 
 def _incomplete(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     annotations, path = item.annotations, item.annotations_path
-    levels = [name for name in (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED) if name in annotations]
-    others = [name for name in (*levels, labels.POD_INDEX_LABEL) if name in annotations]
-    if labels.SEGMENT_SIZE in annotations:
-        if item.segments is not None and not levels:
-            message = f"the segments of {item.name} have a size and no level, so nothing places them"
-            place = workload.declared.origin.locate((*path, labels.SEGMENT_SIZE), key=True)
-            yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_REQUIRED}.")
-    elif others and item.segments is None and not item.ignored:
+    others = [name for name in labels.SEGMENT_ANNOTATIONS if name in annotations]
+    if item.segments is not None:
+        division = workload.declared.spec.own_division
+        is_own = division is not None and item.segments.size_path == division.path
+        if item.segments.placement is None and not (item.ignored or is_own):
+            message = f"the segments of {item.name} have a size and no level, so nothing places them{_whole(workload)}"
+            hint = f"Add {labels.SEGMENT_REQUIRED}, or remove {labels.SEGMENT_SIZE}."
+            yield Diagnostic(SEGMENT_INCOMPLETE, message, _size_place(workload, item), hint=hint)
+    elif others and labels.SEGMENT_SIZE not in annotations and not item.ignored:
         message = f"{others[0]} is not read without {labels.SEGMENT_SIZE}"
         place = workload.declared.origin.locate((*path, others[0]), key=True)
         yield Diagnostic(SEGMENT_INCOMPLETE, message, place, hint=f"Add {labels.SEGMENT_SIZE}.")
 
 
+def _index(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """The podgrouper of no release up to 0.17.0 reads which label holds the index: it knows those of its kinds."""
+    label, name = item.annotations.get(labels.POD_INDEX_LABEL), labels.POD_INDEX_LABEL
+    if item.segments and label not in (None, item.segments.index_label):
+        message = f"{name} is ignored: of a {workload.kind} KAI reads the label {item.segments.index_label}"
+        place = workload.declared.at(*item.annotations_path, name)
+        yield Diagnostic(SEGMENT_IGNORED, message, place, hint="Remove it.")
+
+
+def _whole(workload: FleetWorkload) -> str:
+    """That whole segments are waited for, where those are more pods than the workload needs."""
+    asked, waited = sum(podgrouper.minimums(workload)), sum(podgrouper.needed(workload))
+    return f", but KAI waits for whole ones: {waited} pods, not {asked}" if waited > asked else ""
+
+
 def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
     release = workload.pool.backend.release
-    if podgrouper.makes_segments(workload) or workload.is_owned or release is None:
+    if podgrouper.makes_segments(workload, item) or workload.is_owned or release is None:
         return
     if release.has(Feature.SEGMENTS):
         kinds = " and ".join(podgrouper.SEGMENTED_KINDS)
@@ -188,11 +232,10 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
     else:
         first = kai.first_with(Feature.SEGMENTS)
         message = f"KAI {release.version} makes no segments; the first release that does is {first}"
-    place = workload.declared.origin.locate(_size_path(item), key=True)
     shown = release.has(Feature.SUBGROUP_TREE)
     preview = "The preview shows what would be made" if shown else "The preview leaves them out"
     hint = f"{preview}; the pods run in any case."
-    yield Diagnostic(SEGMENT_UNSUPPORTED, message, place, hint=hint)
+    yield Diagnostic(SEGMENT_UNSUPPORTED, message, _size_place(workload, item), hint=hint)
 
 
 def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> Iterator[Diagnostic]:
@@ -202,27 +245,36 @@ def _levels(workload: FleetWorkload, item: ReplicaType, segments: Placement) -> 
     if above is None or above.required is None or above.known is None or above.topology != segments.topology:
         return
     levels = above.known.levels
+    never = workload.is_owned or podgrouper.makes_segments(workload, item)
     for asked in segments.asked:
-        if levels.index(asked.level) <= levels.index(above.required.level):
+        place = workload.declared.at(*asked.path)
+        is_coarser = levels.index(asked.level) < levels.index(above.required.level)
+        if is_coarser and asked is segments.required and never:
+            message = f'no "{asked.written}" is within one "{above.required.written}", so the pods never run'
+            related = (Related("required here", workload.declared.at(*above.required.path)),)
+            hint = f'Require "{above.required.written}" or finer here, or "{asked.written}" or coarser there.'
+            yield Diagnostic(SEGMENT_COARSER, message, place, related, hint=hint)
+        elif levels.index(asked.level) <= levels.index(above.required.level):
             message = f'segments in one "{asked.written}" say nothing: all pods are in one "{above.required.written}"'
             finer = above.known.finer_keys(above.required.level)
             hint = f"Use {' or '.join(finer)}." if finer else "No level is finer; leave the segments out."
-            yield Diagnostic(SEGMENT_LEVEL, message, workload.declared.at(*asked.path), hint=hint)
+            yield Diagnostic(SEGMENT_LEVEL, message, place, hint=hint)
 
 
-def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int) -> Iterator[Diagnostic]:
-    """Pods beyond the minimum that make an elastic segment, on a release that cannot say 0."""
-    backend, size = workload.pool.backend, item.segments.size if item.segments else item.replicas
-    if not backend.has(Feature.SEGMENTS) or backend.has(Feature.ZERO_MIN_MEMBER) or size < 1:
+def _elastic(workload: FleetWorkload, item: ReplicaType, minimum: int, waited: int) -> Iterator[Diagnostic]:
+    """Pods that a release waits for, and a newer one would not."""
+    release = workload.pool.backend.release
+    if release is None or not podgrouper.makes_sub_groups(workload) or podgrouper.is_refused(workload, item):
         return
-    mandatory = -(-minimum // size) * size
-    is_part = item.segments is not None or (podgrouper.has_sub_groups(workload) and item.name != WORKERS)
-    if is_part and mandatory < item.indices:
-        first, version = kai.first_with(Feature.ZERO_MIN_MEMBER), backend.release.version if backend.release else ""
+    feature, enough = Feature.ZERO_MIN_MEMBER, minimum
+    if item.segments and podgrouper.makes_segments(workload, item):
+        feature = Feature.ELASTIC_SEGMENTS
+        enough = waited_for(item.indices, minimum, item.segments.size, least=0)
+    if waited > enough:
+        first = kai.first_with(feature, release)
         message = (
-            f"{item.indices - mandatory} of {item.indices} pods of {item.name} are elastic, "
-            f"which KAI {version} cannot express; {first} can"
+            f"KAI {release.version} waits for {waited} of {item.replicas} pods of {item.name}, {first} for {enough}"
         )
         place = workload.declared.origin.locate(podgrouper.minimum_path(workload) or item.path, key=True)
-        hint = "Update KAI there, or raise the minimum to all replicas."
+        hint = f"Update KAI there to {first} or later, or raise the minimum to all replicas."
         yield Diagnostic(SEGMENT_ELASTIC, message, place, hint=hint)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.gangs.podgrouper import has_sub_groups
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -59,13 +59,29 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             label = labels.GANG if workload.gang is not None else labels.OWNED
             place = workload.declared.origin.locate(("metadata", "labels", label), key=True)
             yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
+        yield from _podgrouper(workload)
         yield from _placements(workload)
+
+
+def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """What the podgrouper of the release does not make of a workload, or KAI's own webhook refuses."""
+    backend, missing = workload.pool.backend, podgrouper.missing_gang(workload)
+    minimum = podgrouper.minimum_path(workload)
+    if minimum is not None and missing is not None:
+        place = workload.declared.origin.locate(minimum, key=True)
+        yield unsupported(backend, missing, str(minimum[-1]), place)
+    for item in workload.replicas:
+        if item.segments and podgrouper.is_refused(workload, item):
+            place = workload.declared.origin.locate(item.segments.size_path, key=True)
+            what = f"a {workload.kind} with segments, whose PodGroup KAI's own webhook refuses,"
+            yield unsupported(backend, Feature.SEGMENT_PARENTS, what, place, "leave the segments out")
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """The placement of a workload itself, and of its replica types: in SubGroups where it is divided into them."""
-    part = Feature.SUBGROUP_TREE if has_sub_groups(workload) else Feature.TOPOLOGY
-    found = [(workload.placement, Feature.TOPOLOGY), *((item.placement, part) for item in workload.replicas)]
+    whole = podgrouper.missing_gang(workload) or Feature.TOPOLOGY
+    part = Feature.SUBGROUP_TREE if podgrouper.has_sub_groups(workload) else whole
+    found = [(workload.placement, whole), *((item.placement, part) for item in workload.replicas)]
     found += [(item.placement, Feature.SUBGROUP_TREE) for item in workload.outside]
     for placement, feature in found:
         if placement is not None:
@@ -84,7 +100,7 @@ def _placement(
     elif feature is Feature.SUBGROUP_TREE:
         instead = "place the whole workload" if backend.has(Feature.TOPOLOGY) else "leave it out"
         yield unsupported(backend, feature, f"{asked.annotation} here", place, instead)
-    elif placement.known is None or placement.known != workload.pool.topology:
+    elif feature is not Feature.TOPOLOGY or placement.known is None or placement.known != workload.pool.topology:
         yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
 
 
@@ -142,7 +158,7 @@ def unsupported(
 ) -> Diagnostic:
     """That the backend's release lacks what ``what`` needs; ``instead`` is what else would help."""
     version = backend.release.version if backend.release else ""
-    first = kai.first_with(feature)
+    first = kai.first_with(feature, backend.release)
     message = f"{what} needs KAI {first} or later; backend {backend.name} runs {version}"
     hint = f"Update KAI there to {first} or later, or {instead}."
     return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

@@ -12,9 +12,8 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import MANAGED_BY, POOL, QUEUE, SKIP_PODGROUPER
+from kubectl_tas.model.labels import MANAGED_BY, POOL, SKIP_PODGROUPER
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
-from kubectl_tas.model.workload import LeaderWorkerSet
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -35,7 +34,7 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     """Hand-written PodGroups, with the tool's labels added."""
     for item in fleet.pod_groups:
         written = item.declared.spec
-        labels = {**written.metadata.labels, QUEUE: written.spec.queue}
+        labels = {**written.metadata.labels, **dict.fromkeys(item.backend.queue_labels, written.spec.queue)}
         target = fleet.leaf_queues(item.backend).get(written.spec.queue)
         if target is not None:
             labels[POOL] = target
@@ -78,7 +77,7 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
             gang.name,
             Phase.POD_GROUP,
             namespace=backend.namespace,
-            labels={QUEUE: workload.queue, POOL: workload.target},
+            labels={**_queue(workload), POOL: workload.target},
         ),
         spec=pod_group_spec(fleet, workload, gang, is_owned=True),
     )
@@ -95,12 +94,14 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         is_made = workload.pool.backend.is_kai and not workload.is_owned and workload.lists_segments
         if is_made and podgrouper.is_predicted(workload) and workload.pods:
             gang = own_gang(workload)
-            spec = pod_group_spec(fleet, workload, gang)
+            # handler.go before 0.15: the podgrouper writes minMember above segments too.
+            above = podgrouper.makes_sub_groups(workload) and not workload.pool.backend.has(Feature.MIN_SUBGROUP)
+            spec = pod_group_spec(fleet, workload, gang, above=above)
             indexed = {**_index_labels(workload), **_ranges(gang)} if spec.subGroups else {}
             about = Metadata(
                 name=gang.name,
                 namespace=workload.pool.backend.namespace,
-                labels={QUEUE: workload.queue, MANAGED_BY: "kubectl-tas", POOL: workload.target},
+                labels={**_queue(workload), MANAGED_BY: "kubectl-tas", POOL: workload.target},
                 annotations={NOTE: note(workload, divided=bool(spec.subGroups)), **indexed},
             )
             yield _preview(workload, f"podgroup-{workload.file_name}", PodGroup(metadata=about, spec=spec))
@@ -124,13 +125,16 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
             about = Metadata(
                 name=name,
                 namespace=submitted.set.namespace,
-                labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, QUEUE: submitted.queue},
+                labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, **_queue(submitted)},
                 annotations=annotations,
             )
             spec = pod_group_spec(fleet, submitted, gang)
-            spec = spec.model_copy(update={"minMember": max(1, gang.minimum or 0)})
             stem = f"podgroup-{about.namespace}-{gang.name}"
             yield _preview(submitted, stem, PodGroup(metadata=about, spec=spec))
+
+
+def _queue(item: Submission) -> dict[str, str]:
+    return dict.fromkeys(item.pool.backend.queue_labels, item.queue)
 
 
 def _preview(item: Submission, stem: str, manifest: PodGroup) -> Artifact:
@@ -138,14 +142,18 @@ def _preview(item: Submission, stem: str, manifest: PodGroup) -> Artifact:
     return Artifact(backend, Phase.POD_GROUP, PREVIEW, names.file(stem), manifest, source, apply=False)
 
 
-def pod_group_spec(fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool = False) -> PodGroupSpec:
+def pod_group_spec(
+    fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool = False, above: bool = False
+) -> PodGroupSpec:
     """The spec of a gang's PodGroup; queue and priority are those of ``item``, which is in the gang.
 
     SubGroups are left out where the release has no tree of them. KAI's podgrouper leaves preemptibility to the
-    priority class; a PodGroup that the tool owns says it.
+    priority class, and writes the pods that are needed in all beside SubGroups too; a PodGroup that the tool owns
+    says the first, and of the second only what the parts need. ``above``: minMember also above other SubGroups.
     """
     backend = item.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
+    whole = _min_sub_group(gang, gang, backend) if parts else None
     preemptibility: Literal["preemptible", "non-preemptible"] = (
         "preemptible" if item.is_preemptible else "non-preemptible"
     )
@@ -153,14 +161,14 @@ def pod_group_spec(fleet: Fleet, item: Submission, gang: Gang, *, is_owned: bool
         queue=item.queue,
         priorityClassName=getattr(fleet.config.priorityClasses, item.priority),
         preemptibility=preemptibility if is_owned and backend.has(Feature.PREEMPTIBILITY) else None,
-        minMember=None if parts else max(1, gang.minimum or 0),
-        minSubGroup=_min_sub_group(gang, gang, backend) if parts else None,
+        minMember=None if parts and (is_owned or whole is not None) else max(1, gang.minimum or 0),
+        minSubGroup=whole,
         topologyConstraint=_constraint(gang.constraint) if backend.has(Feature.TOPOLOGY) else None,
         subGroups=tuple(
             SubGroup(
                 name=part.name,
                 parent=part.parent,
-                minMember=None if gang.below(part) else _min_member(part, backend),
+                minMember=None if gang.below(part) and not above else _min_member(part, backend),
                 minSubGroup=_min_sub_group(gang, part, backend),
                 topologyConstraint=_constraint(part.constraint),
             )
@@ -195,19 +203,19 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     if asked and release:
         text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
     text = f"{text}; its name goes on with the UID"
-    spec = workload.declared.spec
-    if isinstance(spec, LeaderWorkerSet):
-        text = f"{text} and -group-N, one for each of {workload.copies} replicas"
-        if spec.spec.startupPolicy == "LeaderReady":
-            text = f"{text}; until the leader is ready, 1 pod is enough"
+    each = podgrouper.row(workload).one_each
+    if each:
+        text = f"{text} and -{each}-N, one for each of {workload.copies} replicas"
+    if workload.declared.spec.leader_first:
+        text = f"{text}; until the leader is ready, 1 pod is enough"
     return text
 
 
 def _beyond(workload: FleetWorkload) -> str:
     """The annotations that ask for SubGroups which the release does not make; empty where it makes them all."""
-    if workload.is_segmented and not podgrouper.makes_segments(workload):
+    if any(item.segments and not podgrouper.makes_segments(workload, item) for item in workload.replicas):
         return "the segment annotations"
-    if podgrouper.has_sub_groups(workload) and not podgrouper.row(workload).sub_groups:
+    if podgrouper.has_sub_groups(workload) and not podgrouper.makes_sub_groups(workload):
         return "the placements of pod templates"
     return ""
 

@@ -10,7 +10,7 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import POD_GROUP, POOL, QUEUE, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
+from kubectl_tas.model.labels import POD_GROUP, POOL, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve import names
@@ -64,9 +64,9 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
 
 def _labels(workflow: FleetWorkflow) -> dict[str, str]:
     """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue."""
-    labels = {
+    return {
         **workflow.declared.spec.workflow.labels,
         POOL: workflow.target,
         WORKFLOW: names.shorten(workflow.name),
+        **dict.fromkeys(workflow.pool.backend.queue_labels, workflow.queue),
     }
-    return {**labels, QUEUE: workflow.queue} if workflow.pool.backend.is_kai else labels

@@ -81,7 +81,7 @@ def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
 
 
 def _words(what: Literal["required", "preferred"], segments: Segments) -> Iterator[str]:
-    asked = getattr(segments.placement, what)
+    asked = getattr(segments.placement, what, None)
     if asked is not None:
         yield f"each {what} in one {asked.level.key} ({asked.level.label})"
 

@@ -132,8 +132,8 @@ class _Demands:
             yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(Phase.POD)), why, Mode.KEEP)
 
     def _queue(self, place: KeyPath, mode: Mode = Mode.ADD) -> Iterator[Demand]:
-        if self._backend.is_kai:
-            yield Demand((*place, labels.QUEUE), self._sent.queue, f"the queue of {self._sent.target}", mode)
+        for label in self._backend.queue_labels:
+            yield Demand((*place, label), self._sent.queue, f"the queue of {self._sent.target}", mode)
 
     def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
         if self._backend.is_kai:

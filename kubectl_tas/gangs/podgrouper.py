@@ -15,9 +15,9 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import KubeflowJob
 from kubectl_tas.model.ray import RayJob
-from kubectl_tas.model.workload import AnyWorkload, CronJob
+from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, combined, whole_number
+from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined, whole_number
 from kubectl_tas.resolve.workload import FleetWorkload
 
 Types = Sequence[ReplicaType]
@@ -37,12 +37,14 @@ class Row:
     """Whether one pod is enough, however many there are, unless the tool makes them a gang."""
     is_predicted: bool = False
     """Whether its PodGroup is known, whatever the workload says."""
-    sub_groups: bool = False
-    """Whether each replica type is a SubGroup, on releases that have a tree of them."""
-    segments: Feature | None = None
-    """What a release must have to make segments of it; None: none does."""
-    needs_whole_segments: bool = False
-    """Whether of segments that the release makes itself the mandatory ones are needed whole."""
+    one_gang: Feature | None = None
+    """What a release must have to make one PodGroup of all its pods, and to read a minimum; None: all do."""
+    sub_groups: Feature | None = None
+    """What a release must have to make a SubGroup of each replica type; None: none does."""
+    never_runs: Callable[[AnyWorkload, ReplicaType, Segments], tuple[str, str] | None] = lambda *_: None
+    """Why the podgrouper's segments of some pods never run, and what to do instead."""
+    one_each: str = ""
+    """What follows on the UID in the names of its PodGroups, where each copy has one of its own."""
     leads_segments: bool = False
     """Whether its leader is in the first of its segments, which have no SubGroup above them."""
     labels_below: KeyPath | None = None
@@ -106,12 +108,31 @@ def _kubeflow_path(workload: AnyWorkload) -> KeyPath | None:
     return workload.minimum[1]
 
 
+def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segments: Segments) -> tuple[str, str] | None:
+    """What lws_grouper.go, 0.13 to 0.17.0, makes of a group that nothing can satisfy."""
+    whole = f"place the {workload.kind} itself"
+    if workload.leader_first:
+        why = "until its leader runs KAI counts one pod in a group, and refuses segments that are larger"
+        return why, f"Leave out startupPolicy: LeaderReady, or remove the segments and {whole}."
+    if segments.size == 1:
+        return "KAI refuses segments of 1 pod", f"Use a size from 2, or remove the segments and {whole}."
+    if segments.size == workers.replicas:
+        why = f"of one segment with all {segments.size} workers KAI waits for one pod more than there is"
+        larger = "" if segments.leader_excluded else f", or {segments.size + 1} for the leader and its workers together"
+        return why, f"Use a smaller size{larger}, or remove the segments and {whole}."
+    if segments.leader_excluded and workers.replicas % segments.size:
+        why = f"without the leader, segments of {segments.size} do not divide {workers.replicas} workers"
+        return why, "Use a divisor."
+    return None
+
+
 _KUBEFLOW = Row(_kubeflow, _kubeflow_path, is_predicted=True)
 TABLE: dict[str, Row] = {
     "Job": Row(
         _batch,
         _batch_path,
         is_predicted=True,
+        one_gang=Feature.JOB_GANGS,
         no_index="the pods of a Job bear an index only with completionMode: Indexed",
     ),
     "CronJob": Row(_batch, _batch_path, has_job_templates=True, not_owned="all its runs would join one PodGroup"),
@@ -129,9 +150,8 @@ TABLE: dict[str, Row] = {
         _kubeflow,
         _kubeflow_path,
         is_predicted=True,
-        sub_groups=True,
-        segments=Feature.SEGMENTS,
-        needs_whole_segments=True,
+        sub_groups=Feature.REPLICA_SUBGROUPS,
+        segment_template="Move it to the pod template of Worker.",
     ),
     "TFJob": _KUBEFLOW,
     "XGBoostJob": _KUBEFLOW,
@@ -140,14 +160,15 @@ TABLE: dict[str, Row] = {
     "LeaderWorkerSet": Row(
         _all,
         is_predicted=True,
-        sub_groups=True,
-        segments=Feature.SEGMENTS,
+        sub_groups=Feature.REPLICA_SUBGROUPS,
+        never_runs=_leader_worker_segments,
+        one_each="group",
         leads_segments=True,
         not_owned="each of its groups is a gang of its own",
         segment_template="Move it to workerTemplate.",
     ),
 }
-SEGMENTED_KINDS = tuple(kind for kind, row in TABLE.items() if row.segments)
+SEGMENTED_KINDS = tuple(model.__name__ for model in WORKLOADS if model.divided)
 """The kinds that the podgrouper divides into segments."""
 
 
@@ -158,9 +179,21 @@ def row(workload: FleetWorkload) -> Row:
 
 def minimums(workload: FleetWorkload) -> list[int]:
     """The pods of each replica type that are needed before any pod of the gang starts."""
-    if row(workload).starts_one_by_one and not workload.is_owned:
+    if starts_one_by_one(workload):
         return [min(1, item.replicas) for item in workload.replicas]
     return row(workload).minimums(workload.declared.spec, workload.replicas)
+
+
+def starts_one_by_one(workload: FleetWorkload) -> bool:
+    """Whether each pod starts when it can, because KAI makes no gang of them."""
+    return missing_gang(workload) is not None or (row(workload).starts_one_by_one and not workload.is_owned)
+
+
+def missing_gang(workload: FleetWorkload) -> Feature | None:
+    """What the backend's release lacks to make one PodGroup of all pods of this kind; None where it makes one."""
+    feature, backend = row(workload).one_gang, workload.pool.backend
+    is_lacking = feature is not None and backend.release is not None and not backend.has(feature)
+    return feature if is_lacking and not workload.is_owned else None
 
 
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
@@ -181,20 +214,46 @@ def is_predicted(workload: FleetWorkload) -> bool:
     """Whether it is known which PodGroup a workload gets, or asks for."""
     if any(workload.names_its_own(item) for item in workload.replicas):
         return False
-    if workload.is_owned or row(workload).is_predicted:
+    if workload.is_owned or (row(workload).is_predicted and not starts_one_by_one(workload)):
         return True
     return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
 
 
-def makes_segments(workload: FleetWorkload) -> bool:
-    """Whether the KAI release of the backend makes segments of this kind itself."""
-    feature = row(workload).segments
-    return feature is not None and workload.pool.backend.has(feature)
+def makes_segments(workload: FleetWorkload, item: ReplicaType) -> bool:
+    """Whether the podgrouper of the backend's release makes the segments of these pods."""
+    return item.is_divided and not workload.is_owned and workload.pool.backend.has(Feature.SEGMENTS)
+
+
+def never_runs(workload: FleetWorkload, item: ReplicaType) -> tuple[str, str] | None:
+    """Why the segments that the podgrouper makes of these pods never run, and what to do instead."""
+    if item.segments is None or not makes_segments(workload, item):
+        return None
+    return row(workload).never_runs(workload.declared.spec, item, item.segments)
+
+
+def is_refused(workload: FleetWorkload, item: ReplicaType) -> bool:
+    """Whether KAI's own webhook refuses the PodGroup, because there is a SubGroup above segments, or below one."""
+    if item.segments is None or not makes_segments(workload, item):
+        return False
+    is_flat = row(workload).leads_segments and item.segments.leader_excluded
+    return not is_flat and not workload.pool.backend.has(Feature.SEGMENT_PARENTS)
+
+
+def mandatory(workload: FleetWorkload, item: ReplicaType, minimum: int) -> int:
+    """The first pods whose segments are needed: ``minimum``, or all where a release has no elastic segments."""
+    is_elastic = not makes_segments(workload, item) or workload.pool.backend.has(Feature.ELASTIC_SEGMENTS)
+    return minimum if is_elastic else item.indices
+
+
+def makes_sub_groups(workload: FleetWorkload) -> bool:
+    """Whether the podgrouper of the backend's release makes a SubGroup of each replica type."""
+    feature = row(workload).sub_groups
+    return feature is not None and not workload.is_owned and workload.pool.backend.has(feature)
 
 
 def has_sub_groups(workload: FleetWorkload) -> bool:
     """Whether the replica types of a workload are SubGroups of its gang."""
-    if workload.is_segmented or (row(workload).sub_groups and not workload.is_owned):
+    if workload.is_segmented or makes_sub_groups(workload):
         return True
     return len(workload.replicas) > 1 and (workload.is_owned or any(item.placement for item in workload.replicas))
 
@@ -202,7 +261,7 @@ def has_sub_groups(workload: FleetWorkload) -> bool:
 def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
     """Whether one SubGroup has all pods of a replica type: not where they are in segments that stand side by side."""
     segments = item.segments
-    if not row(workload).leads_segments or segments is None or not makes_segments(workload):
+    if not row(workload).leads_segments or segments is None or not makes_segments(workload, item):
         return True
     return not segments.leader_excluded and worker_segment(item.replicas, item.replicas, segments.size) == 0
 
@@ -222,13 +281,13 @@ def needed(workload: FleetWorkload) -> list[int]:
 
     A SubGroup that needs none counts as 1 where the release cannot say 0.
     """
-    backend, asked = workload.pool.backend, minimums(workload)
-    least = 0 if backend.has(Feature.ZERO_MIN_MEMBER) else 1
-    if workload.is_owned or not row(workload).needs_whole_segments or not backend.has(Feature.SUBGROUP_TREE):
+    asked = minimums(workload)
+    if not makes_sub_groups(workload):
         return asked
+    least = 0 if workload.pool.backend.has(Feature.ZERO_MIN_MEMBER) else 1
     return [
-        waited_for(item.indices, minimum, item.segments.size, least=least)
-        if item.segments and makes_segments(workload)
+        waited_for(item.indices, mandatory(workload, item, minimum), item.segments.size, least=least)
+        if item.segments and makes_segments(workload, item)
         else max(minimum, min(item.replicas, least))
         for item, minimum in zip(workload.replicas, asked, strict=True)
     ]

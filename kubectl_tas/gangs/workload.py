@@ -58,9 +58,9 @@ def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
 
 def own_gang(workload: FleetWorkload) -> Gang:
     """The gang of a workload's own pods; of a LeaderWorkerSet, that of one of its groups."""
-    types, minimums, segments = workload.replicas, podgrouper.minimums(workload), False
+    types, minimums = workload.replicas, podgrouper.minimums(workload)
     if podgrouper.row(workload).leads_segments:
-        drafts, segments = _group(workload)
+        drafts = list(_group(workload))
     elif podgrouper.has_sub_groups(workload):
         pairs = zip(types, minimums, strict=True)
         drafts = [draft for item, least in pairs for draft in _replica_type(workload, item, least, divided=True)]
@@ -72,7 +72,6 @@ def own_gang(workload: FleetWorkload) -> Gang:
         minimum=sum(minimums),
         gpus=sum(item.replicas * item.gpus for item in types),
         constraint=_constraint(podgrouper.whole_placement(workload)[0]),
-        needs_all_parts=segments,
         parts=_named(drafts),
     )
 
@@ -125,7 +124,7 @@ def segments_of_pod(workload: FleetWorkload, index: int) -> Iterator[PodSegment]
             one = group_segment_at(number, item.replicas, segments.size, leader_excluded=segments.leader_excluded)
         else:
             number = segment_of(index, segments.size)
-            one = segment_at(number, item.indices, minimum, segments.size)
+            one = segment_at(number, item.indices, podgrouper.mandatory(workload, item, minimum), segments.size)
         # In the first segment of a LeaderWorkerSet there may be the leader too.
         name = (
             next(leader.name for leader in workload.replicas if leader.is_leader) if leads and not index else item.name
@@ -150,7 +149,8 @@ def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, d
     """The SubGroup of a replica type; where it is ``divided``, with its segments below it."""
     name = sub_group(workload, item) or item.name
     segments = item.segments if divided and workload.lists_segments else None
-    cuts = cut(item.indices, minimum, segments.size, item.replicas) if segments else ()
+    mandatory = podgrouper.mandatory(workload, item, minimum)
+    cuts = cut(item.indices, mandatory, segments.size, item.replicas) if segments else ()
     yield (
         (name,),
         SubGroup(
@@ -177,42 +177,39 @@ def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubG
     )
 
 
-def _group(workload: FleetWorkload) -> tuple[list[Draft], bool]:
-    """The SubGroups of one group of a LeaderWorkerSet, and whether they are segments."""
-    leader, *others = workload.replicas
-    least, *minimums = podgrouper.minimums(workload)
+def _group(workload: FleetWorkload) -> Iterator[Draft]:
+    """The SubGroups of one group of a LeaderWorkerSet: without segments the leader and the workers."""
+    leader, workers = workload.replicas
+    least, minimum = podgrouper.minimums(workload)
     ((path, first),) = _replica_type(workload, leader, least, divided=False)
     lead = (path, replace(first, indices=(0, 0)))
-    if not others:
-        return [lead], False
-    ((workers,), (minimum,)) = others, minimums
     segments = workers.segments
     if segments is None or not workload.lists_segments:
-        ((path, rest),) = _replica_type(workload, workers, minimum, divided=False)
-        return [lead, (path, replace(rest, indices=(1, workers.replicas)))], False
-    drafts: list[Draft] = [lead] if segments.leader_excluded else []
+        yield lead
+        if workers.replicas:
+            ((path, rest),) = _replica_type(workload, workers, minimum, divided=False)
+            yield path, replace(rest, indices=(1, workers.replicas))
+    else:
+        yield from _group_segments(workers, segments, lead)
+
+
+def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> Iterator[Draft]:
+    """The segments, and the leader: apart from them, or in the first one, beside the workers of that."""
+    path, leader = lead
+    below: list[Draft] = []
+    if segments.leader_excluded:
+        yield lead
     for one in cut_group(workers.replicas, segments.size, leader_excluded=segments.leader_excluded):
         name, part = f"segment-{one.number}", _segment(one, workers, segments)
-        drafts += _with_leader(name, part, lead, workers) if one.has_leader else [((name,), part)]
-    return drafts, True
-
-
-def _with_leader(name: str, segment: SubGroup, lead: Draft, workers: ReplicaType) -> Iterator[Draft]:
-    """The first segment, which holds the leader and its own workers."""
-    path, leader = lead
-    first, last = segment.indices or (1, 0)
-    yield (
-        (name,),
-        replace(
-            segment,
-            pods=segment.pods + leader.pods,
-            gpus=segment.gpus + leader.gpus,
-            indices=(0, max(last, first - 1)),
-        ),
-    )
-    yield (name, *path), leader
-    if segment.pods:
-        yield (name, WORKERS), replace(segment, minimum=segment.pods, constraint=_constraint(workers.placement))
+        if one.has_leader:
+            own, span = part, (0, max(one.last, one.first - 1))
+            part = replace(own, pods=own.pods + 1, gpus=own.gpus + leader.gpus, indices=span, needs_all_parts=True)
+            below.append(((name, *path), leader))
+            if own.pods:
+                rest = replace(own, minimum=own.pods, constraint=_constraint(workers.placement))
+                below.append(((name, WORKERS), rest))
+        yield (name,), part
+    yield from below
 
 
 def _constraint(placement: Placement | None) -> Constraint | None:

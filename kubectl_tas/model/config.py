@@ -29,7 +29,7 @@ class Scheduler(Model):
     name: Text | None = None
     """schedulerName of the pods. Without it: kai-scheduler, or default-scheduler for type default."""
     version: Annotated[str, StringConstraints(pattern=kai.PATTERN), said('must be a release such as "0.17"')] = "0.17"
-    """The KAI release that runs there, as "0.17" (in quotes)."""
+    """The KAI release that runs there, in quotes: "0.16" for its newest patch release, "0.16.5" for another one."""
 
 
 class GroveVersion(Model):

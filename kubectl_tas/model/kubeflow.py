@@ -89,6 +89,7 @@ class PyTorchJob(KubeflowJob):
     """Kubeflow's PyTorchJob."""
 
     replica_specs = "pytorchReplicaSpecs"
+    divided = "Worker"
     apiVersion: Literal["kubeflow.org/v1"]
     """kubeflow.org/v1"""
     kind: Literal["PyTorchJob"]

@@ -22,6 +22,8 @@ PREEMPTIBILITY = "kai.scheduler/preemptibility"
 """A label that KAI reads before any priority class: preemptible or non-preemptible."""
 
 QUEUE = "kai.scheduler/queue"
+RUNAI_QUEUE = "runai/queue"
+"""Where KAI before 0.6 reads the queue."""
 PREEMPTIBILITY = "kai.scheduler/preemptibility"
 """A label with the value preemptible or non-preemptible, which KAI reads before any class."""
 SUBGROUP = "kai.scheduler/subgroup-name"

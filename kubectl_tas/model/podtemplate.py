@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints
 
@@ -204,6 +204,18 @@ class PodSet:
     """Whether it is the one pod that leads others, which is never divided into segments."""
 
 
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How a kind itself divides its pods."""
+
+    size: int | None
+    """Pods of a part, as it is written; None where only the rest of it is."""
+    path: KeyPath
+    """Of the size."""
+    leader_excluded: bool = False
+    """Whether the leader is in no part."""
+
+
 class Workload(Open):
     """What all workloads have."""
 
@@ -220,10 +232,22 @@ class Workload(Open):
         """How many times the pod sets are there, each time as a gang of its own."""
         return 1
 
+    divided: ClassVar[str | None] = None  # the pod set that KAI's podgrouper makes segments of, where it makes any
+
     @property
-    def own_division(self) -> tuple[int | None, bool]:
-        """How the kind itself divides its pods: the pods of a part, and whether the leader is in no part."""
-        return None, False
+    def own_division(self) -> Division | None:
+        """How the kind itself divides its pods; None where it does not."""
+        return None
+
+    @property
+    def root_annotations(self) -> tuple[str, ...]:
+        """The annotations about segments that KAI reads on the workload itself."""
+        return ()
+
+    @property
+    def leader_first(self) -> bool:
+        """Whether no other pod is made before the leader is ready."""
+        return False
 
 
 def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:

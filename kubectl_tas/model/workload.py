@@ -10,6 +10,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
+    Division,
     Meta,
     Name,
     Open,
@@ -278,6 +279,7 @@ class LeaderWorkerSet(Workload):
 
     apiVersion: Literal["leaderworkerset.x-k8s.io/v1"]
     """leaderworkerset.x-k8s.io/v1"""
+    divided = WORKERS
     kind: Literal["LeaderWorkerSet"]
     """LeaderWorkerSet"""
     spec: LeaderWorkerSetSpec
@@ -291,10 +293,9 @@ class LeaderWorkerSet(Workload):
         own, count = group.leaderTemplate, group.size - 1
         where = "workerTemplate" if own is None else "leaderTemplate"
         leader = pod_set(LEADER, 1, (*path, where), group.workerTemplate if own is None else own)
-        found = [replace(leader, is_leader=True)]
-        if count:
-            found.append(pod_set(WORKERS, count, (*path, "workerTemplate"), group.workerTemplate))
-        yield from (replace(pods, index_label=labels.LEADER_WORKER_INDEX) for pods in found)
+        workers = pod_set(WORKERS, count, (*path, "workerTemplate"), group.workerTemplate)
+        for pods in (replace(leader, is_leader=True), workers):
+            yield replace(pods, index_label=labels.LEADER_WORKER_INDEX)
 
     @property
     def copies(self) -> int:
@@ -302,12 +303,22 @@ class LeaderWorkerSet(Workload):
         return self.spec.replicas
 
     @property
-    def own_division(self) -> tuple[int | None, bool]:
+    def own_division(self) -> Division | None:
         """By its subGroupPolicy."""
-        policy = self.spec.leaderWorkerTemplate.subGroupPolicy
+        policy, path = self.spec.leaderWorkerTemplate.subGroupPolicy, ("spec", "leaderWorkerTemplate")
         if policy is None:
-            return None, False
-        return (policy.subGroupSize if (policy.subGroupSize or 0) > 0 else None), policy.leader_excluded
+            return None
+        return Division(policy.subGroupSize, (*path, "subGroupPolicy", "subGroupSize"), policy.leader_excluded)
+
+    @property
+    def root_annotations(self) -> tuple[str, ...]:
+        """The size, which precedes that of workerTemplate."""
+        return (labels.SEGMENT_SIZE,)
+
+    @property
+    def leader_first(self) -> bool:
+        """By its startupPolicy."""
+        return self.spec.startupPolicy == "LeaderReady"
 
 
 AnyWorkload = (

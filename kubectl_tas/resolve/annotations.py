@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
@@ -29,6 +30,8 @@ class AnnotationReader:
     declared: Declared[AnyWorkload]
     pool: FleetPool
     known: Known
+    is_owned: bool
+    """Whether the tool writes its PodGroup."""
     topology_names: dict[KeyPath, str] = field(default_factory=dict)
     """Annotations that must name a Topology for placements to be read."""
     ignored_levels: list[LevelAnnotation] = field(default_factory=list)
@@ -134,27 +137,58 @@ class AnnotationReader:
         self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath
     ) -> tuple[Segments | None, Ignored | None]:
         """The segments of a replica type, or why what it says about segments is ignored."""
-        own_size, leader_excluded = self.declared.spec.own_division
-        size = whole_number(annotations.get(labels.SEGMENT_SIZE, "")) or own_size
-        if size is None or item.is_leader:
+        spec, backend = self.declared.spec, self.pool.backend
+        size = next((size for size in segment_sizes(spec, item) if size.pods), None)
+        if spec.divided is not None and not item.is_divided and backend.is_kai:
+            is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
+            return None, Ignored.NOT_DIVIDED if is_asked else None
+        if size is None or size.pods is None:
             return None, None
-        label = annotations.get(labels.POD_INDEX_LABEL) or item.index_label
-        is_asked = any(name in annotations for name in (labels.SEGMENT_SIZE, *OF_SEGMENTS))
-        if not self.pool.backend.is_kai:
+        by_size = item.is_divided and not self.is_owned and backend.has(Feature.SEGMENTS)
+        label = (None if by_size else annotations.get(labels.POD_INDEX_LABEL)) or item.index_label
+        asks_level = any(name in annotations for name in OF_SEGMENTS)
+        is_asked = asks_level or labels.SEGMENT_SIZE in annotations
+        if not backend.is_kai:
             return None, Ignored.NO_KAI if is_asked else None
         if label is None:
             return None, Ignored.NO_INDEX if is_asked else None
-        placement = self._segment_placement(annotations, where)
-        if placement is None:
+        has_topology = self._has_topology(annotations, where, asks_level=asks_level)
+        if not (by_size or has_topology):
             return None, Ignored.NO_TOPOLOGY if is_asked else None
-        return Segments(size, placement, label, leader_excluded), None
+        placement = self.placement(annotations, where, OF_SEGMENTS) if has_topology else None
+        excluded = spec.own_division is not None and spec.own_division.leader_excluded
+        ignored = Ignored.NO_TOPOLOGY if asks_level and not has_topology else None
+        return Segments(size.pods, size.path, placement, label, excluded), ignored
 
-    def _segment_placement(self, annotations: Mapping[str, str], where: KeyPath) -> Placement | None:
-        """How close a segment's pods must run; None where no topology is named, and none can be filled in."""
+    def _has_topology(self, annotations: Mapping[str, str], where: KeyPath, *, asks_level: bool) -> bool:
+        """Whether a topology is named for segments, or can be filled in."""
         placed = any(name in self.root or name in annotations for name in OF_PODS)
-        asked = any(name in annotations for name in OF_SEGMENTS)
         named, _ = self._written_topology(annotations, where)
-        found = self._topology(annotations, where) if asked or placed or named else None
-        if found is None:
-            return None
-        return self.placement(annotations, where, OF_SEGMENTS) if asked else Placement(*found, None, None)
+        return bool(asks_level or placed or named) and self._topology(annotations, where) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSize:
+    """A size of segments as the file has it."""
+
+    written: str
+    path: KeyPath
+
+    @property
+    def pods(self) -> int | None:
+        """None where it is no number of pods."""
+        return whole_number(self.written)
+
+
+def segment_sizes(workload: AnyWorkload, item: ReplicaType) -> tuple[SegmentSize, ...]:
+    """The sizes that a file has for one replica type, the one that KAI takes first."""
+    found, own = list[SegmentSize](), workload.own_division
+    if item.is_divided and own is not None and own.size is not None:
+        found.append(SegmentSize(str(own.size), own.path))
+    places = [(item.annotations, item.annotations_path)]
+    if item.is_divided and labels.SEGMENT_SIZE in workload.root_annotations:
+        places.insert(0, (workload.metadata.annotations, ROOT))
+    for written, where in places:
+        if labels.SEGMENT_SIZE in written:
+            found.append(SegmentSize(written[labels.SEGMENT_SIZE], (*where, labels.SEGMENT_SIZE)))
+    return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from kubectl_tas import grove, kai
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.grove import OperatorConfiguration
@@ -41,7 +42,7 @@ class FleetBackend:
     spec: Backend
     index: int
     release: kai.Release | None
-    """None where the scheduler is not KAI, or is of a version that the table does not have."""
+    """None where the scheduler is not KAI, or is older than the table."""
     grove_release: grove.Release
     """What the Grove of the cluster accepts, where it has one."""
 
@@ -64,6 +65,14 @@ class FleetBackend:
     def scheduler_name(self) -> str:
         """schedulerName of its pods."""
         return self.spec.scheduler.name or ("kai-scheduler" if self.is_kai else "default-scheduler")
+
+    @property
+    def queue_labels(self) -> tuple[str, ...]:
+        """The labels that hold the queue of what is sent there; before KAI 0.6 there are two."""
+        if not self.is_kai:
+            return ()
+        is_old = self.release is not None and not self.has(kai.Feature.QUEUE_LABEL)
+        return (labels.QUEUE, labels.RUNAI_QUEUE) if is_old else (labels.QUEUE,)
 
     @property
     def writes_pod_groups_of_sets(self) -> bool:

@@ -46,8 +46,10 @@ class Segments:
 
     size: int
     """Pods of each, the last one's perhaps fewer."""
-    placement: Placement
-    """How close the pods of one segment must run; perhaps no level at all."""
+    size_path: KeyPath
+    """Where the size stands."""
+    placement: Placement | None
+    """How close the pods of one segment must run; None where nothing places them."""
     index_label: str
     """The label that tells a pod's index."""
     leader_excluded: bool = False
@@ -61,6 +63,7 @@ class Ignored(Enum):
     NO_INDEX = "its pods bear no index that is known"
     NO_TOPOLOGY = "there is no topology"
     NOT_IN_GANG = "its pods are not in the gang"
+    NOT_DIVIDED = "other pods of the kind are divided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,14 @@ class ReplicaType:
     """The label in which pods of this kind bear their index."""
     is_leader: bool = False
     """Whether it is the one pod that leads others."""
+    is_divided: bool = False
+    """Whether KAI's podgrouper makes segments of these pods, by their size alone."""
     placement: Placement | None = None
     """By the annotations of its own template."""
     segments: Segments | None = None
     """None where it asks for none, or where they are ignored."""
     ignored: Ignored | None = None
-    """Why the segments it asks for are ignored."""
+    """Why the segments it asks for are ignored; of those that KAI makes all the same, their levels."""
 
     @property
     def segment_count(self) -> int:

@@ -160,7 +160,7 @@ def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWork
         return None
     pool, subpool = target
     in_gang, outside = replica_types(declared.spec)
-    reader = AnnotationReader(declared, pool, known)
+    reader = AnnotationReader(declared, pool, known, is_owned=is_owned(declared.spec))
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, OF_PODS)
     replicas = tuple(reader.replicas(item, in_gang=True) for item in in_gang)
     others = tuple(reader.replicas(item, in_gang=False) for item in outside)
@@ -199,6 +199,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
                 indices=item.indices,
                 index_label=item.index_label,
                 is_leader=item.is_leader,
+                is_divided=item.name == workload.divided,
             )
         )
     return tuple(found[0]), tuple(found[1])

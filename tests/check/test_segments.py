@@ -60,6 +60,33 @@ def test_no_more_is_needed_than_runs_at_a_time(
     assert (f"10 of worker, {parallelism} at a time" in out) == (parallelism < 10)
 
 
+@pytest.mark.parametrize(
+    ("policy", "own", "annotation", "size", "found"),
+    [
+        ("{subGroupSize: 4}", None, None, 4, "KAI makes segments by this subGroupPolicy, and nothing places them"),
+        ("{}", "4", None, 4, "the segments of workers have a size and no level"),
+        ("{}", "2", "2", 2, "the segments of workers have a size and no level"),
+        ("{}", "2", "4", None, "segment-size is 4 here, but kai.scheduler/segment-size of this LeaderWorkerSet is 2"),
+        ("{subGroupSize: 2}", "4", None, None, "segment-size is 4 here, but subGroupSize of this LeaderWorkerSet is 2"),
+    ],
+)
+def test_which_size_a_leader_worker_set_is_divided_by(
+    repository: Path, policy: str, own: str | None, annotation: str | None, size: int | None, found: str
+) -> None:
+    """subGroupSize, else the annotation of the LeaderWorkerSet, else that of workerTemplate, each without a level."""
+    key = "kai.scheduler/segment-size"
+    text = leader_worker(9, {key: annotation} if annotation else {}, policy, own={key: own} if own else None)
+    assert found in validate(repository, text)
+    if size is not None:
+        last = (9 - 1) // size - 1
+        assert minimums(repository) == {
+            "segment-0": None,
+            **{f"segment-{number}": size for number in range(1, last + 1)},
+            "leader": 1,
+            "workers": size,
+        }
+
+
 LEVEL = {"kai.scheduler/segment-topology-required-placement": "rack"}
 SIZE = {"kai.scheduler/segment-size": "4"}
 
@@ -78,7 +105,7 @@ def test_a_level_beside_a_policy(repository: Path, pools: str) -> None:
 def test_a_policy_alone(repository: Path, version: str, annotations: dict[str, str], noted: bool) -> None:
     write(repository, {"tas.yaml": config(version)})
     out = validate(repository, leader_worker(9, annotations, "{subGroupSize: 4}"))
-    assert ("KAI makes no segments of this subGroupPolicy" in out) == noted
+    assert ("KAI makes segments by this subGroupPolicy, and nothing places them" in out) == noted
     assert ("1 note" in out) == noted
 
 
@@ -87,8 +114,13 @@ def test_a_policy_alone(repository: Path, version: str, annotations: dict[str, s
     [
         (9, "{}", ""),
         (9, "{subGroupSize: 9}", ""),
-        (8, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", ""),
-        (9, "{subGroupSize: 3}", "segment-size is 9, but subGroupSize of this LeaderWorkerSet is 3"),
+        (8, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", "KAI waits for one pod more than there is"),
+        (4, "{subGroupSize: 4, subGroupPolicyType: LeaderExcluded}", ""),
+        (
+            9,
+            "{subGroupSize: 3}",
+            "segment-size is 9 here, but subGroupSize of this LeaderWorkerSet is 3, which precedes",
+        ),
         (10, "{}", "a segment of 10 pods is larger than the 9 pods of a group"),
         (9, "{subGroupSize: 8, subGroupPolicyType: LeaderExcluded}", "larger than the 8 replicas of workers"),
     ],
@@ -99,20 +131,21 @@ def test_a_segment_as_large_as_the_group(repository: Path, size: int, policy: st
     assert message in out
     assert ("No problems" in out) == (not message)
     if not message:
-        leader = {} if "Excluded" in policy else {"segment-0": None}
-        assert minimums(repository).items() >= {"leader": 1, **leader}.items()
+        first = {"segment-0": size} if "Excluded" in policy else {"segment-0": None, "workers": size - 1}
+        assert minimums(repository).items() >= {"leader": 1, **first}.items()
 
 
 @pytest.mark.parametrize(
     ("workload", "pools", "message", "hint"),
     [
         (
-            pytorch(8, SIZE),
+            job(f"{INDEXED}, parallelism: 8", SIZE),
             pool(spec=LEVELS),
             "there is no kai.scheduler/topology",
             f"Add {next(iter(LEVEL))}, or name",
         ),
-        (pytorch(8, SIZE), pool(), "there is no kai.scheduler/topology", "Give pool team a topology, or name one"),
+        (pytorch(8, {**SIZE, **LEVEL}), pool(), "there is no kai.scheduler/topology", "Give pool team a topology"),
+        (pytorch(8, SIZE), pool(), "have a size and no level, so nothing places them", f"Add {next(iter(LEVEL))}, or"),
         *(
             (pytorch(8, {**LEVEL, **SIZE, "kai.scheduler/segment-size": size}), "", "must be a whole number", hint)
             for size, hint in [("0", "a number from 1 to 8."), ("-1", "a number from 1 to 8."), ("", "from 1 to 8.")]
@@ -124,8 +157,13 @@ def test_a_segment_as_large_as_the_group(repository: Path, size: int, policy: st
             "Use a number from 1.",
         ),
         (pytorch(1, {**LEVEL, "kai.scheduler/segment-size": "2"}), "", "larger than the 1 replica of", "Use 1."),
-        (leader_worker(1, {**LEVEL, **SIZE}), "", "a group of size 1 has a leader and no workers", "Raise size"),
-        (leader_worker(3, own=SIZE), "", "is ignored on the workload", "Move it to workerTemplate."),
+        (
+            leader_worker(1, {**LEVEL, **SIZE}),
+            "",
+            "a segment of 4 pods is larger than the 1 pod of a group",
+            "Remove the ann",
+        ),
+        (leader_worker(3, own=LEVEL), "", "is ignored on the workload", "Move it to workerTemplate."),
         (f"{root('TrainJob', 'tune', None, SIZE)}spec: {{}}\n", "", "is ignored on the workload", "Remove it: the pod"),
         *(
             (job(f"parallelism: {pods}", own={"kai.scheduler/batch-min-member": value}), "", message, hint)

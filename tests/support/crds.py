@@ -136,8 +136,7 @@ def server(version: str) -> Server:
         pytest.skip(f"no CRDs of KAI in {CRDS}")
     release = kai.release(version)
     assert release is not None, f"not in the version table: {version}"
-    major, minor = (int(part) for part in release.version.split("."))
-    return _server(max(row.since for row in kai.TABLE if row.since <= (major, minor)))
+    return _server(max(row.since for row in kai.TABLE if row.since <= release.patch[:2]))
 
 
 @cache
