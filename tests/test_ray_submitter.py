@@ -38,13 +38,14 @@ def test_segments_of_an_owned_one(repository: Path) -> None:
 @pytest.mark.parametrize("groups", [(), ("w",)])
 def test_nothing_places_it(repository: Path, groups: tuple[str, ...]) -> None:
     messages = problems(repository, submitted(ZONE, *groups))
-    message = 'KAI makes no SubGroup of submitter in a RayJob, so nothing keeps them within one "zone"'
+    message = 'KAI reads no placement of submitter in a RayJob, so nothing keeps its pods within one "zone"'
     assert messages == {"placement-unsupported": message}
     assert problems(repository, submitted(ZONE, *groups, labels=OWNED)) == {}
 
 
 def test_a_release_without_subgroups(repository: Path) -> None:
-    assert "version-unsupported" in problems(repository, submitted(ZONE), version="0.9")
+    assert "placement-unsupported" in problems(repository, submitted(ZONE), version="0.9")
+    assert "version-unsupported" in problems(repository, submitted({}, labels=OWNED), version="0.9")
 
 
 @pytest.mark.parametrize("labels", [None, OWNED])

@@ -31,8 +31,8 @@ _REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 _BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 _QUOTES = {"'": "'", '"': '"'}
 """The styles of scalars that stay when one is replaced."""
-Value = str | int | bool | Mapping[str, "Value"]
-"""What can be written: a scalar, or a mapping of such."""
+Value = str | int | bool | Mapping[str, "Value"] | None
+"""What can be written: a scalar, or a mapping of such; None: the key goes."""
 FIRST = ""
 """In place of the key to add behind: before all others."""
 Entry = tuple[KeyPath, Value, str | None]
@@ -164,9 +164,30 @@ class _Editor:
         """The edit of ``node``, which is ``depth`` steps down the path, that sets a value behind a key."""
         value, after = new
         found = _own_child(node, path[depth])
+        if value is None:
+            return self._remove(node, path, depth)
         if found is None:
             return self._add(node, path[depth:], value, after)
         return self._replace(path, *found, value)
+
+    def _remove(self, node: Any, path: KeyPath, depth: int) -> _Cut:
+        """Takes the lines of an entry out of a block mapping, or the entry out of a flow mapping; it has others."""
+        entries = node.value if type(node) is MappingNode else []
+        place = next((place for place, (key, _) in enumerate(entries) if key.value == path[depth]), None)
+        if place is None or depth < len(path) - 1 or len(entries) < 2:
+            raise _refusal(path)
+        start, end = int(entries[place][0].start_mark.index), self._end(*entries[place])
+        if node.flow_style:
+            if place > 0:
+                return _Cut(self._end(*entries[place - 1]), end, "")
+            return _Cut(start, int(entries[1][0].start_mark.index), "")
+        line = self._text.rfind("\n", 0, start) + 1
+        if self._text[line:start].strip(" "):
+            raise _refusal(path)
+        if end > 0 and self._text[end - 1] not in "\r\n":
+            found = _BREAK.search(self._text, end)
+            end = found.end() if found else len(self._text)
+        return _Cut(line, end, "")
 
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
         is_alias = key is not None and self._is_elsewhere(key, child)
@@ -314,8 +335,11 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
         try:
             for step in path[:-1]:
                 target = target[step] if isinstance(step, int) else target.setdefault(step, {})
-            target[path[-1]] = _plain(value)
-        except (AttributeError, IndexError, TypeError) as error:
+            if value is None:
+                del target[path[-1]]
+            else:
+                target[path[-1]] = _plain(value)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise _refusal(path) from error
     return changed
 
