@@ -53,7 +53,7 @@ def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, .
     """All of them, in the order in which lines are added; of two for one place the later one counts."""
     own = _Demands(fleet, sent)
     found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
-    return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
+    return tuple({demand.path: demand for demand in found}.values())
 
 
 def changes(origin: Origin, demand: Demand) -> bool:
