@@ -24,7 +24,7 @@ def test_a_placement_that_a_release_cannot_express(repository: Path, workload: s
     out = validate(repository, config("0.8"), pool(), workload)
     assert "kai.scheduler/topology-required-placement here needs KAI 0.9 or later" in out
     assert "runs 0.8 [version-unsupported]" in out
-    assert "[version-unsupported]" not in validate(repository, config("0.9"), pool(), workload)
+    assert "[version-unsupported]" not in validate(repository, config("0.14"), pool(), workload)
 
 
 @pytest.mark.parametrize("workload", [pytorch(8, RACK), leader_worker(5, RACK)])
