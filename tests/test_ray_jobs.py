@@ -43,7 +43,7 @@ def submitter(found: dict[str, Object]) -> Any:
 def test_the_submitter_goes_to_the_queue(repository: Path) -> None:
     found = rendered(repository, ray_job())
     pod = submitter(found)
-    assert pod["metadata"]["labels"] == {"kai.scheduler/queue": QUEUE}
+    assert pod["metadata"]["labels"] == {"kai.scheduler/queue": QUEUE, "kai.scheduler/subgroup-name": "headgroup"}
     assert (pod["spec"]["schedulerName"], pod["spec"]["priorityClassName"]) == ("kai-scheduler", "osmo-normal")
     assert "PodGroup" not in found
 

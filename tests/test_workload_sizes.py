@@ -115,13 +115,17 @@ def test_more_than_kubernetes_counts(limited: Path, workload: str) -> None:
         pytorch(MOST),
         jobset(MOST, MOST, {"kubectl-tas/podgroup": "owned"}),
         jobset(MOST, MOST, {"kubectl-tas/gang": "all"}),
-        jobset(MOST, MOST),
     ],
 )
 def test_a_gang_beyond_what_a_podgroup_counts(limited: Path, workload: str, version: str) -> None:
     write(limited, {"workflows/w.yaml": workload, "tas.yaml": config(version)})
     out = measured(limited, "validate").stdout
     assert "before it starts; a PodGroup counts to 2147483647 [workload-minimum]" in out
+
+
+def test_a_jobset_beyond_what_a_podgroup_counts(limited: Path) -> None:
+    write(limited, {"workflows/w.yaml": jobset(MOST, MOST)})
+    assert "a PodGroup counts to 2147483647 [workload-minimum]" in measured(limited, "validate").stdout
 
 
 def test_the_largest_preview(limited: Path) -> None:

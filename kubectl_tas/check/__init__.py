@@ -16,6 +16,7 @@ from kubectl_tas.check.placement import check_placement, check_pod_placement
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
+from kubectl_tas.check.replicas import check_replicas
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
 from kubectl_tas.check.topology import check_bindings, check_topologies
@@ -39,6 +40,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_workloads,
     check_keys,
     check_pod_placement,
+    check_replicas,
     check_segment_sizes,
     check_segments,
     check_gangs,

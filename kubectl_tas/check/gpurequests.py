@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kubectl_tas import gpus
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.podtemplate import PodSpec, Resources
 from kubectl_tas.model.repository import Origin
@@ -99,7 +100,7 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
     written = origin.value((*holder, key))
     if not isinstance(written, dict):
         return
-    resources = Resources.model_validate(written)
+    resources = Resources.model_validate(without_nulls(written))
     for part in ("limits", "requests"):
         for name in getattr(resources, part).uncounted:
             if part == "limits" or name not in resources.limits.uncounted:

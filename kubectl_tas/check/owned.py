@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.podgrouper import row
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import MPIJob
@@ -56,14 +56,14 @@ def check_gangs(fleet: Fleet) -> Iterator[Diagnostic]:
 def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Pods that KAI's PodGrouper does not group, and that nothing declared here does."""
     backend = workload.pool.backend
-    own = {item.path: item for item in workload.templates if workload.names_its_own(item)}
+    own = {item.path: item for item in workload.templates if podgrouper.names_its_own(workload, item)}
     groups = [item for item in fleet.pod_groups if own and item.backend == backend]
     declared = {item.declared.spec.metadata.name for item in groups if item.namespace == backend.namespace}
     for item in own.values():
-        if workload.is_skipped(item) and item.pod_group in declared:
+        if podgrouper.is_skipped(workload, item) and item.pod_group in declared:
             continue
         pods, hint = f"the pods of {item.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
-        if not workload.is_skipped(item):
+        if not podgrouper.is_skipped(workload, item):
             message = f'{pods} name the PodGroup "{item.pod_group}", which KAI\'s PodGrouper may replace by its own'
         elif item.pod_group is not None:
             message = f'KAI\'s PodGrouper leaves {pods} alone, so their PodGroup "{item.pod_group}" must exist'
@@ -80,7 +80,7 @@ def _label(workload: FleetWorkload) -> str:
 
 
 def _owned(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    reason = row(workload).not_owned
+    reason = podgrouper.row(workload).not_owned
     if workload.is_segmented or any(labels.SEGMENT_SIZE in item.annotations for item in workload.replicas):
         reason = reason or "pods of one template cannot be told apart into segments"
     if not workload.pool.backend.is_kai:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.gangs.podgrouper import has_sub_group, row, whole_placement
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.topologies import Level
@@ -129,11 +131,26 @@ PLACEMENT_ORDER = Rule(
 )
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
+    Severity.ERROR,
+    "A required level stands where KAI does not read it, and no place says the same.",
+    "KAI reads a placement on the workload itself; what its only pod template asks for is written there. Of "
+    "RayCluster, RayJob and RayService it reads that of each template too (from 0.14), of a JobSet that of each "
+    "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
+    "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
+    "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
+)
+PLACEMENT_IGNORED = Rule(
+    "placement-ignored",
     Severity.WARNING,
-    "A pod template has a placement of its own, and KAI makes no SubGroup of all its pods.",
-    "Of most kinds KAI's PodGrouper makes one gang without parts, and of a LeaderWorkerSet with segments no part that "
-    "holds all workers; a preview shows what is asked for. Place the whole workload, or let the tool own the PodGroup "
-    "with the label kubectl-tas/podgroup: owned, which a LeaderWorkerSet cannot have.",
+    "A preferred level stands where KAI does not read it, and no place says the same.",
+    "As for placement-unsupported; but the pods run, with nothing that draws them together.",
+)
+PLACEMENT_WITHOUT_LEVEL = Rule(
+    "placement-without-level",
+    Severity.WARNING,
+    "A workload names a topology and no level of it.",
+    "KAI never places a PodGroup that has a topology and no level. So the annotation kai.scheduler/topology is taken "
+    "off what is rendered, or moved to the pod template whose segments need it. Ask for a level, or remove it.",
 )
 PLACEMENT_OVERRIDDEN = Rule(
     "placement-overridden",
@@ -149,8 +166,8 @@ def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
     for workload in fleet.workloads:
         for placement in workload.placements:
             yield from _order(workload, placement)
-        for item in workload.templates:
-            yield from _unsupported_placement(workload, item)
+        yield from _unread(workload)
+        yield from _without_level(workload)
         yield from _merged(workload)
 
 
@@ -169,8 +186,9 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
 
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """Levels of the workload and of its only template, where both hold for the same pods."""
-    placement, lost = whole_placement(workload)
+    """Levels of the workload, of its jobs and of their template, where all hold for the same pods."""
+    placement, lost = podgrouper.whole_placement(workload)
+    lost = (*lost, *(asked for item in workload.replicas for asked in item.lost))
     if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
         yield from _order(workload, placement)
     for asked in lost:
@@ -180,18 +198,57 @@ def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
         yield Diagnostic(PLACEMENT_OVERRIDDEN, message, place, hint=hint)
 
 
-def _unsupported_placement(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
-    if workload.is_owned or not workload.pool.backend.has(Feature.SUBGROUP_TREE):
-        return  # without a tree check.versions says it
-    if not has_sub_group(workload, item):
-        why = f"KAI makes no SubGroup of all workers of a {workload.kind} with segments"
-        hint = f"Move it to metadata.annotations of the {workload.kind}, which places the leader and all workers."
-    elif item in workload.outside or (not row(workload).sub_groups and len(workload.replicas) > 1):
-        why = f"KAI makes no SubGroup of {item.name} in a {workload.kind}"
-        hint = "Place the whole workload, or add the label kubectl-tas/podgroup: owned."
-    else:
+def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Levels that KAI reads nowhere, and that are written nowhere else."""
+    if not podgrouper.is_made_by_kai(workload) or not workload.pool.backend.has(Feature.TOPOLOGY):
+        return  # check.versions says it
+    if podgrouper.missing_gang(workload) is not None:
+        return  # the same
+    if not podgrouper.is_one_pod_group(workload):
+        why = f"each pod of this {workload.kind} is a PodGroup of its own"
+        for placement in (workload.placement, *(item.placement for item in workload.replicas)):
+            yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
-    for asked in item.placement.asked if item.placement else ():
-        message = f'{why}, so nothing keeps them within one "{asked.written}"'
+    are_read = podgrouper.places_parts(workload) or podgrouper.is_placed_as_a_whole(workload)
+    for item in workload.outside if are_read else workload.templates:
+        why = f"KAI reads no placement of {item.name} in a {workload.kind}"
+        yield from _nowhere(workload, item.placement, why, _instead(workload, item))
+
+
+def _nowhere(workload: FleetWorkload, placement: Placement | None, why: str, hint: str) -> Iterator[Diagnostic]:
+    for asked in placement.asked if placement else ():
         place = workload.declared.origin.locate(asked.path, key=True)
-        yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
+        if placement is not None and asked is placement.required:
+            message = f'{why}, so nothing keeps its pods within one "{asked.written}"'
+            yield Diagnostic(PLACEMENT_UNSUPPORTED, message, place, hint=hint)
+        else:
+            message = f'{why}, so nothing draws its pods to one "{asked.written}"'
+            yield Diagnostic(PLACEMENT_IGNORED, message, place, hint=hint)
+
+
+def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
+    """What would keep the pods of a replica type together, or with None those of the workload."""
+    own, backend, ways = podgrouper.row(workload), workload.pool.backend, []
+    if item in workload.replicas and own.placed_parts is not None:
+        ways.append(f"update KAI to {kai.first_with(own.placed_parts)}")
+    if item is not None:
+        ways.append(f"place the whole {workload.kind} by the annotations of its own metadata")
+    if item is not None and item.name == podgrouper.WORKER and podgrouper.makes_segments(workload, item):
+        ways.append(f'make its pods one segment ({labels.SEGMENT_SIZE}: "{item.replicas}") and place that')
+    if not own.not_owned and backend.has(Feature.SKIP_PODGROUPER):
+        ways.append(f"add the label {labels.OWNED}: owned")
+    text = ", or ".join(ways) or "leave it out"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """A topology where KAI reads it, of which nothing asks for a level, nor for segments in it."""
+    place = podgrouper.row(workload).placed_at
+    if podgrouper.placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
+        return
+    written = workload.declared.origin.value((*place, labels.TOPOLOGY))
+    if written:
+        message = f'the topology "{written}" is left out: no level of it is asked for, and KAI would never run the pods'
+        where = workload.declared.origin.locate((*place, labels.TOPOLOGY), key=True)
+        hint = f"Ask for a level with {labels.PLACEMENT_REQUIRED}, or remove it."
+        yield Diagnostic(PLACEMENT_WITHOUT_LEVEL, message, where, hint=hint)

@@ -61,6 +61,7 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             yield unsupported(workload.pool.backend, Feature.SKIP_PODGROUPER, label, place)
         yield from _podgrouper(workload)
         yield from _placements(workload)
+        yield from _waits(workload)
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
@@ -78,28 +79,36 @@ def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
-    """The placement of a workload itself, and of its replica types: in SubGroups where it is divided into them."""
-    whole = podgrouper.missing_gang(workload) or Feature.TOPOLOGY
-    part = Feature.SUBGROUP_TREE if podgrouper.has_sub_groups(workload) else whole
-    found = [(workload.placement, whole), *((item.placement, part) for item in workload.replicas)]
-    found += [(item.placement, Feature.SUBGROUP_TREE) for item in workload.outside]
-    for placement, feature in found:
-        if placement is not None:
-            for asked in placement.asked:
-                yield from _placement(workload, placement, asked, feature)
+    """The placement of a workload itself, and of its templates where anything reads those (check.placement)."""
+    is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
+    needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
+    is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
+    is_read = is_read or podgrouper.is_placed_as_a_whole(workload)
+    found = [workload.placement, *(item.placement for item in workload.templates if is_read)]
+    for placement in found:
+        for asked in placement.asked if placement else ():
+            yield from _placement(workload, placement, asked, needed)
+
+
+def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
+    """Annotations that say how long a gang waits, and that older releases do not read."""
+    for name, feature in (
+        (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
+        (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
+    ):
+        for path, _ in podgrouper.waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
+            place = workload.declared.origin.locate(path, key=True)
+            yield unsupported(workload.pool.backend, feature, name, place)
 
 
 def _placement(
-    workload: FleetWorkload, placement: Placement, asked: LevelAnnotation, feature: Feature
+    workload: FleetWorkload, placement: Placement | None, asked: LevelAnnotation, feature: Feature
 ) -> Iterator[Diagnostic]:
     backend, place = workload.pool.backend, workload.declared.origin.locate(asked.path, key=True)
     if not backend.is_kai:
         yield _needs_kai(backend, "a placement", place)
-    elif not _lacks(backend, feature):
+    elif not _lacks(backend, feature) or placement is None:
         return
-    elif feature is Feature.SUBGROUP_TREE:
-        instead = "place the whole workload" if backend.has(Feature.TOPOLOGY) else "leave it out"
-        yield unsupported(backend, feature, f"{asked.annotation} here", place, instead)
     elif feature is not Feature.TOPOLOGY or placement.known is None or placement.known != workload.pool.topology:
         yield unsupported(backend, feature, f"{asked.annotation} here", place)  # else the pool says it
 

@@ -134,10 +134,9 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     workload's own is no harm.
     """
     kind, row = declared.spec.kind, podgrouper.TABLE[declared.spec.kind]
-    places: list[KeyPath] = [item.path for item in declared.spec.pod_sets if item.template is not None]
-    if row.has_job_templates:
-        places += [path[:-2] for path in places]
-    places = [(*path, "metadata") for path in dict.fromkeys(places)]
+    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
+    places: list[KeyPath] = [(*item.path, "metadata") for item in pod_sets]
+    places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
     if row.labels_below:
         places.append(row.labels_below[:-1])
     for path in places:

@@ -12,8 +12,11 @@ from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import MANAGED_BY, POOL, SKIP_PODGROUPER
+from kubectl_tas.model.kubeflow import MPIJob
+from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
+from kubectl_tas.model.workload import CronJob, JobSet
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -91,20 +94,28 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     Of what a release does not make, segments above all, it shows what is asked for, and says so.
     """
     for workload in fleet.workloads:
-        is_made = workload.pool.backend.is_kai and not workload.is_owned and workload.lists_segments
+        is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
         if is_made and podgrouper.is_predicted(workload) and workload.pods:
-            gang = own_gang(workload)
-            # handler.go before 0.15: the podgrouper writes minMember above segments too.
-            above = podgrouper.makes_sub_groups(workload) and not workload.pool.backend.has(Feature.MIN_SUBGROUP)
-            spec = pod_group_spec(fleet, workload, gang, above=above)
-            indexed = {**_index_labels(workload), **_ranges(gang)} if spec.subGroups else {}
-            about = Metadata(
-                name=gang.name,
-                namespace=workload.pool.backend.namespace,
-                labels={**_queue(workload), MANAGED_BY: "kubectl-tas", POOL: workload.target},
-                annotations={NOTE: note(workload, divided=bool(spec.subGroups)), **indexed},
-            )
-            yield _preview(workload, f"podgroup-{workload.file_name}", PodGroup(metadata=about, spec=spec))
+            for item in podgrouper.by_pod_group(workload):
+                yield _preview_of_workload(fleet, item, workload)
+
+
+def _preview_of_workload(fleet: Fleet, item: FleetWorkload, workload: FleetWorkload) -> Artifact:
+    """One PodGroup of a workload, with the pods of ``item``, all of them or a part."""
+    gang = own_gang(item)
+    # handler.go before 0.15: the podgrouper writes minMember above segments too.
+    above = podgrouper.makes_sub_groups(item) and not item.pool.backend.has(Feature.MIN_SUBGROUP)
+    spec = pod_group_spec(fleet, item, gang, above=above)
+    indexed = {**_index_labels(item), **_ranges(gang)} if spec.subGroups else {}
+    about = Metadata(
+        name=gang.name,
+        namespace=item.pool.backend.namespace,
+        labels={**_queue(item), MANAGED_BY: "kubectl-tas", POOL: item.target},
+        annotations={NOTE: note(item, divided=bool(spec.subGroups)), **indexed},
+    )
+    stem = f"podgroup-{item.file_name}"
+    stem = stem if item is workload else f"{stem}.{item.replicas[0].name}"  # no name of an object ends like that
+    return _preview(item, stem, PodGroup(metadata=about, spec=spec))
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -164,6 +175,8 @@ def pod_group_spec(
         minMember=None if parts and (is_owned or whole is not None) else max(1, gang.minimum or 0),
         minSubGroup=whole,
         topologyConstraint=_constraint(gang.constraint) if backend.has(Feature.TOPOLOGY) else None,
+        preemptionDelay=_wait(item, PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
+        stalenessGracePeriod=_wait(item, STALENESS_GRACE, Feature.STALENESS_GRACE),
         subGroups=tuple(
             SubGroup(
                 name=part.name,
@@ -177,13 +190,19 @@ def pod_group_spec(
     )
 
 
+def _wait(item: Submission, name: str, feature: Feature) -> str | None:
+    return podgrouper.wait(item, name, feature) if isinstance(item, FleetWorkload) else None
+
+
 def _min_member(part: Part, backend: FleetBackend) -> int | None:
     """The minimum of a leaf; before KAI 0.15 the API refuses 0, and the scheduler takes an absent one for 1."""
     return part.minimum if part.minimum or backend.has(Feature.ZERO_MIN_MEMBER) else None
 
 
 def _min_sub_group(gang: Gang, part: Part, backend: FleetBackend) -> int | None:
-    return len(gang.below(part)) if part.needs_all_parts and backend.has(Feature.MIN_SUBGROUP) else None
+    if not backend.has(Feature.MIN_SUBGROUP):
+        return None
+    return len(gang.below(part)) if part.needs_all_parts else part.needed_parts
 
 
 def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
@@ -202,21 +221,30 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     text = f"What KAI makes of {name}"
     if asked and release:
         text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
-    text = f"{text}; its name goes on with the UID"
-    each = podgrouper.row(workload).one_each
-    if each:
-        text = f"{text} and -{each}-N, one for each of {workload.copies} replicas"
-    if workload.declared.spec.leader_first:
-        text = f"{text}; until the leader is ready, 1 pod is enough"
-    return text
+    return f"{text}; its name goes on with {_rest_of_name(workload)}"
+
+
+def _rest_of_name(workload: FleetWorkload) -> str:
+    """What the podgrouper adds to the name of a PodGroup, and for how many, in words."""
+    spec, each = workload.declared.spec, podgrouper.row(workload).one_each
+    if not podgrouper.is_one_pod_group(workload):
+        return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
+    if isinstance(spec, CronJob):
+        return "the number of the run and its UID, one for each run"
+    text = f"the UID and -{each}-N, one for each of {workload.copies} replicas" if each else "the UID"
+    if isinstance(spec, JobSet) and len(workload.replicas) < len(spec.spec.replicatedJobs):
+        return f"{text} and -{workload.replicas[0].written}"
+    if isinstance(spec, MPIJob) and spec.spec.launcherCreationPolicy == "WaitForWorkersReady":
+        launchers = sum(item.replicas for item in workload.replicas if item.name == "launcher")
+        enough = plural(sum(podgrouper.minimums(workload)) - launchers, "pod")
+        return f"{text}; until the launcher is made, {enough} {'is' if enough == '1 pod' else 'are'} enough"
+    return f"{text}; until the leader is ready, 1 pod is enough" if spec.leader_first else text
 
 
 def _beyond(workload: FleetWorkload) -> str:
     """The annotations that ask for SubGroups which the release does not make; empty where it makes them all."""
     if any(item.segments and not podgrouper.makes_segments(workload, item) for item in workload.replicas):
         return "the segment annotations"
-    if podgrouper.has_sub_groups(workload) and not podgrouper.makes_sub_groups(workload):
-        return "the placements of pod templates"
     return ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.compile.podgroups import WORKLOADS
-from kubectl_tas.gangs.demands import Demand, changes, demands
+from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
 from kubectl_tas.load.alike import reads_alike
 from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values, without_aliases
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
@@ -17,7 +17,14 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.yaml import block
 
-_PLACES = {"namespace": "name", "labels": "name", "metadata": FIRST, "schedulerName": FIRST, "priorityClassName": FIRST}
+_PLACES = {
+    "namespace": "name",
+    "labels": "name",
+    "metadata": FIRST,
+    "replicas": FIRST,
+    "schedulerName": FIRST,
+    "priorityClassName": FIRST,
+}
 """What a new key is put behind; at the end of its mapping otherwise."""
 
 
@@ -43,7 +50,10 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
     contradicts the demands, and that no alias stands in the way (check.workload); raises TasError otherwise.
     """
     made: set[KeyPath] = set()
-    entries = [*(_entry(origin, demand, made) for demand in wanted if changes(origin, demand)), *further]
+    needed = [demand for demand in wanted if changes(origin, demand)]
+    entries = [_entry(origin, demand, made) for demand in needed if demand.mode is not Mode.REMOVE]
+    entries += _removals(origin, [demand.path for demand in needed if demand.mode is Mode.REMOVE], made)
+    entries += further
     if not origin.path.endswith(".json"):
         text = origin.text.replace("\r\n", "\n")
         edited = with_values(text, origin.data, entries) if reads_alike(text) else None
@@ -58,6 +68,16 @@ def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
     missing = [part for part in parts if part not in made and origin.value(part) is None]
     made.update(missing)
     return demand.path, demand.value, _PLACES.get(str(missing[0][-1])) if missing else None
+
+
+def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> list[Entry]:
+    """What is taken out; a mapping of which nothing is left goes as a whole."""
+    left: dict[KeyPath, set[str]] = {}
+    for path in paths:
+        written = origin.value(path[:-1])
+        left.setdefault(path[:-1], set(written) if isinstance(written, dict) else set()).discard(str(path[-1]))
+    empty = {place for place, keys in left.items() if not keys and not any(part[:-1] == place for part in made)}
+    return [(path, None, None) for path in dict.fromkeys(path[:-1] if path[:-1] in empty else path for path in paths)]
 
 
 def _merged(data: Any, entries: Sequence[Entry]) -> Any:

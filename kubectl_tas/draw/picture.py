@@ -46,8 +46,8 @@ def picture(fleet: Fleet, item: Submission) -> Picture:
             topology, gangs = _pool_topology(item), tuple(gang_of_group(fleet, item, group) for group in item.groups)
             facts: Facts = ()
         case FleetWorkload():
-            gang = gang_of(fleet, item)
-            topology, gangs, facts = _topology(item), (gang,), _facts(item, gang)
+            gangs = tuple(gang_of(fleet, part) for part in podgrouper.by_pod_group(item))
+            topology, facts = _topology(item), _facts(item, gangs[0])
         case SubmittedSet():
             known = item.set.topology
             topology = known.name if known else item.set.topology_name
@@ -68,7 +68,7 @@ def _facts(workload: FleetWorkload, gang: Gang) -> Facts:
     found = [("PodGroup", _note(workload, gang))]
     for item in workload.outside if gang.minimum is not None else ():
         pods, gpus = plural(item.replicas, "pod"), plural(item.replicas * item.gpus, "GPU")
-        found.append(("Beside", f"{item.name}, {pods} with {gpus}, is no part of the gang"))
+        found.append(("Beside", f"{item.name}, {pods} with {gpus}, is no part of the gang: nothing waits for it"))
     for item in workload.replicas:  # an Indexed Job may have more indices than pods at a time
         if item.segments is not None and item.indices > item.replicas:
             found.append(("Indices", f"{item.indices} of {item.name}, {item.replicas} at a time"))
@@ -94,7 +94,7 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
         return f"{podgrouper.pod_group_name(workload)}, written by kubectl-tas"
     if not workload.pool.backend.is_kai:
         return f"none; backend {workload.pool.backend.name} has no KAI Scheduler"
-    own = [item.pod_group for item in workload.replicas if workload.names_its_own(item)]
+    own = [item.pod_group for item in workload.replicas if podgrouper.names_its_own(workload, item)]
     if own:
         named = " and ".join(dict.fromkeys(name for name in own if name is not None))
         return f"{named}, named by the pods themselves" if named else "none; the pods name none, and KAI makes none"

@@ -16,7 +16,7 @@ from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import ReplicaType
+from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -34,6 +34,8 @@ class Mode(Enum):
     """It names the same thing in the pool's words, and is replaced."""
     ABSENT = "absent"
     """Any one is an error; nothing is added."""
+    REMOVE = "remove"
+    """It is taken out: it stands where it says something else than what the workload asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Demand:
     """One value of a manifest."""
 
     path: KeyPath
-    value: str
+    value: str | int
     why: str
     """What the value follows from, for messages."""
     mode: Mode = Mode.ADD
@@ -52,7 +54,7 @@ def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, .
     own = _Demands(fleet, sent)
     found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
     found += [own.preemptibility(item.path) for item in found if item.path[-2:] == ("labels", labels.PRIORITY_CLASS)]
-    return tuple({demand.path: demand for demand in reversed(found)}.values())[::-1]
+    return tuple({demand.path: demand for demand in found}.values())
 
 
 def changes(origin: Origin, demand: Demand) -> bool:
@@ -60,6 +62,8 @@ def changes(origin: Origin, demand: Demand) -> bool:
     present = origin.value(demand.path)
     if demand.mode is Mode.RESOLVE:
         return present != demand.value
+    if demand.mode is Mode.REMOVE:
+        return present is not None
     return demand.mode not in (Mode.AGREE, Mode.ABSENT) and present is None
 
 
@@ -86,6 +90,7 @@ class _Demands:
             yield self._priority((*row.labels_below, labels.PRIORITY_CLASS), Mode.AGREE)
         yield from self._marks()
         yield from _placements(workload)
+        yield from _counts(workload)
         for item in workload.templates:
             if item.template is not None:
                 yield from self._template(workload, item)
@@ -106,8 +111,8 @@ class _Demands:
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
         metadata, spec = (*item.path, "metadata"), (*item.path, "spec")
-        if podgrouper.row(workload).has_job_templates:  # KAI reads the labels of jobs too; their pods have them anyway
-            job = (*item.path[:-2], "metadata", "labels")
+        if item.job is not None:  # KAI reads the labels of jobs too; their pods have them anyway
+            job = (*item.job[0], "labels")
             yield from self._queue(job, Mode.AGREE)
             yield self._priority((*job, labels.PRIORITY_CLASS), Mode.AGREE)
         yield from self._queue((*metadata, "labels"))
@@ -117,6 +122,9 @@ class _Demands:
             yield Demand((*metadata, "labels", labels.SUBGROUP), part or "", why, mode)
             yield Demand((*metadata, "annotations", labels.POD_GROUP), podgrouper.pod_group_name(workload), why)
             yield Demand((*metadata, "annotations", labels.SKIP_PODGROUPER), "true", why)
+        elif item in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
+            why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
+            yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
         yield self._priority((*metadata, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
@@ -151,9 +159,41 @@ class _Demands:
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:
-    """Names of Topology objects, and levels by their node labels."""
+    """Names of Topology objects, levels by their node labels, and all of them where KAI reads them."""
     for path, topology in workload.topology_names:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
-    levels = [asked for placement in workload.placements for asked in placement.asked]
-    for asked in (*levels, *workload.ignored_levels):
+    for asked in workload.levels:
         yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
+    for place, placement in podgrouper.placed(workload).items():
+        for name, value in _annotations(placement):
+            why = f"what places the pods of this {workload.kind}"
+            yield Demand((*place, name), value, why, Mode.RESOLVE if value else Mode.REMOVE)
+    yield from _topologies_of_segments(workload)
+
+
+def _annotations(placement: Placement | None) -> Iterator[tuple[str, str]]:
+    """The annotations of a placement, with no value where it does not ask for one."""
+    required = placement.required if placement else None
+    preferred = placement.preferred if placement else None
+    yield labels.TOPOLOGY, placement.topology if placement else ""
+    yield labels.PLACEMENT_REQUIRED, required.level.label if required else ""
+    yield labels.PLACEMENT_PREFERRED, preferred.level.label if preferred else ""
+
+
+def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
+    """The topology of segments, on their own template where the workload's annotations name none, or another one."""
+    if not podgrouper.is_made_by_kai(workload):
+        return
+    whole, _ = podgrouper.whole_placement(workload)
+    for item in workload.replicas:
+        topology = item.segments.placement.topology if item.segments and item.segments.placement else None
+        if topology is not None and (whole is None or not whole.asked or whole.topology != topology):
+            why = f"the topology of the segments of {item.name}"
+            yield Demand((*item.annotations_path, labels.TOPOLOGY), topology, why, Mode.RESOLVE)
+
+
+def _counts(workload: FleetWorkload) -> Iterator[Demand]:
+    """Counts that an operator fills in, and that KAI looks for in the object itself."""
+    if podgrouper.is_made_by_kai(workload):
+        for path, count in workload.declared.spec.implied_counts:
+            yield Demand(path, count, "what its operator counts", Mode.RESOLVE)

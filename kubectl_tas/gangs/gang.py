@@ -53,6 +53,8 @@ class Part:
     """How close its pods must run; None where it asks for nothing."""
     needs_all_parts: bool = False
     """Whether each part directly below is needed, however few of its pods are."""
+    needed_parts: int | None = None
+    """How many parts directly below are needed, where that is known and perhaps not all."""
     indices: tuple[int, int] | None = None
     """The lowest and the highest index of its pods, where it is known by them."""
     members: tuple[Member, ...] = ()

@@ -6,21 +6,24 @@ kinds that the podgrouper makes no SubGroups of, a row says what seed and docs s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
+from kubectl_tas import durations
 from kubectl_tas.gangs.segments import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import KubeflowJob
-from kubectl_tas.model.ray import RayJob
-from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob
+from kubectl_tas.model.ray import RayWorkload
+from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, JobSet
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined, whole_number
-from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
-Types = Sequence[ReplicaType]
+RAY_HEAD = "headgroup"
+"""The SubGroup of the head of a Ray cluster."""
 WORKER = "worker"
 """The replica type of Kubeflow's jobs that a job can do with fewer of."""
 
@@ -29,16 +32,24 @@ WORKER = "worker"
 class Row:
     """What KAI's podgrouper makes of one kind."""
 
-    minimums: Callable[[AnyWorkload, Types], list[int]]
+    minimums: Callable[[FleetWorkload], list[int]]
     """The pods of each replica type that are needed before any pod of the gang starts."""
-    minimum_path: Callable[[AnyWorkload], KeyPath | None] = lambda _: None
-    """Where the file itself says how many pods are needed at least; None where it does not."""
+    minimum_path: Callable[[FleetWorkload], KeyPath | None] = lambda _: None
+    """Where the file itself says how many pods are needed at least; None where it does not, or KAI does not read it."""
     starts_one_by_one: bool = False
     """Whether one pod is enough, however many there are, unless the tool makes them a gang."""
-    is_predicted: bool = False
-    """Whether its PodGroup is known, whatever the workload says."""
-    one_gang: Feature | None = None
-    """What a release must have to make one PodGroup of all its pods, and to read a minimum; None: all do."""
+    one_pod_group: Feature | bool = True
+    """Whether all its pods are in one PodGroup, or what a release must have for that; else each has one of its own."""
+    is_predicted: bool = True
+    """Whether the file says what its PodGroup will be."""
+    placed_at: KeyPath = ROOT
+    """The annotations that place the PodGroup."""
+    placed_parts: Feature | None = None
+    """What a release must have to read the annotations of each part's own template; None: none reads them."""
+    part_name: Callable[[ReplicaType], str] = lambda item: item.name
+    """The SubGroup of a replica type."""
+    replica_types: tuple[str, ...] = ()
+    """Replica types without which the podgrouper refuses the job."""
     sub_groups: Feature | None = None
     """What a release must have to make a SubGroup of each replica type; None: none does."""
     never_runs: Callable[[AnyWorkload, ReplicaType, Segments], tuple[str, str] | None] = lambda *_: None
@@ -49,8 +60,6 @@ class Row:
     """Whether its leader is in the first of its segments, which have no SubGroup above them."""
     labels_below: KeyPath | None = None
     """Where it has labels of its own for what is made from it."""
-    has_job_templates: bool = False
-    """Whether it makes jobs, whose labels are in a template of their own above that of the pods."""
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
     segment_template: str = "Move it to the pod template."
@@ -59,40 +68,89 @@ class Row:
     """When its pods bear an index; empty where it is not known that they ever do."""
 
 
-def _all(_: AnyWorkload, types: Types) -> list[int]:
-    return [item.replicas for item in types]
+def _all(workload: FleetWorkload) -> list[int]:
+    return [item.replicas for item in workload.replicas]
 
 
-def _job_metadata(workload: AnyWorkload) -> tuple[dict[str, str], KeyPath]:
-    """The annotations of a Job, or of those that a CronJob makes, and where they stand."""
-    if isinstance(workload, CronJob):
-        return workload.spec.jobTemplate.metadata.annotations, ("spec", "jobTemplate", "metadata", "annotations")
-    return workload.metadata.annotations, ("metadata", "annotations")
+def _one(workload: FleetWorkload) -> list[int]:
+    return [min(1, item.replicas) for item in workload.replicas]
 
 
-def _batch(workload: AnyWorkload, types: Types) -> list[int]:
-    """Pods that start one by one, unless the annotation batch-min-member says otherwise."""
-    asked = whole_number(_job_metadata(workload)[0].get(labels.BATCH_MIN_MEMBER, ""))
-    return [min(asked or 1, item.replicas) for item in types]
+def _batch(workload: FleetWorkload) -> list[int]:
+    """Pods that start one by one, unless the annotation batch-min-member says otherwise (job_grouper.go)."""
+    asked = whole_number(workload.declared.spec.metadata.annotations.get(labels.BATCH_MIN_MEMBER, ""))
+    return [min(asked or 1, item.replicas) for item in workload.replicas]
 
 
-def _batch_path(workload: AnyWorkload) -> KeyPath | None:
-    annotations, path = _job_metadata(workload)
-    return (*path, labels.BATCH_MIN_MEMBER) if labels.BATCH_MIN_MEMBER in annotations else None
+def _batch_path(workload: FleetWorkload) -> KeyPath | None:
+    is_asked = labels.BATCH_MIN_MEMBER in workload.declared.spec.metadata.annotations
+    return (*ROOT, labels.BATCH_MIN_MEMBER) if is_asked else None
 
 
-def _ray(workload: AnyWorkload, types: Types) -> list[int]:
-    """The head, and of each worker group its minReplicas; the pod that submits the job comes later."""
-    assert isinstance(workload, RayJob)
-    groups = workload.spec.rayClusterSpec.workerGroupSpecs
-    least = [1, *(group.minReplicas * group.numOfHosts for group in groups), 0]
-    return [min(item.replicas, number) for item, number in zip(types, least, strict=False)]
+def _ray(workload: FleetWorkload) -> list[int]:
+    """The head, and of each worker group its minReplicas, or all where it has none; the pod that submits a job comes
+    later (ray_grouper.go).
+    """
+    spec = workload.declared.spec
+    assert isinstance(spec, RayWorkload)
+    return [1, *(group.needed for group in spec.cluster.workerGroupSpecs), 0][: len(workload.replicas)]
 
 
-def _kubeflow(workload: AnyWorkload, types: Types) -> list[int]:
+def _ray_part(item: ReplicaType) -> str:
+    return item.written or RAY_HEAD
+
+
+def job_minimums(workload: FleetWorkload) -> list[int]:
+    """The pods of each job of a JobSet that are needed, by its replicated jobs (jobset_grouper.go, from 0.16)."""
+    spec = workload.declared.spec
+    assert isinstance(spec, JobSet)
+    jobs = [job.template for job in spec.spec.replicatedJobs]
+    asked = [whole_number(job.metadata.annotations.get(labels.BATCH_MIN_MEMBER, "")) for job in jobs]
+    return [own or job.spec.wanted for own, job in zip(asked, jobs, strict=True)]
+
+
+def needed_jobs(workload: FleetWorkload) -> int:
+    """How many of its replicated jobs a JobSet needs: those that are made in order are not waited for."""
+    spec = workload.declared.spec
+    assert isinstance(spec, JobSet)
+    count = len(workload.replicas)
+    asked = whole_number(spec.metadata.annotations.get(labels.BATCH_MIN_MEMBER, ""))
+    return min(count, asked or (1 if spec.is_in_order else count))
+
+
+def _job_set(workload: FleetWorkload) -> list[int]:
+    """From 0.16 on each job needs all its pods; in 0.15 one pod is enough; before that all, and before 0.13 one."""
+    spec, backend, types = workload.declared.spec, workload.pool.backend, workload.replicas
+    assert isinstance(spec, JobSet)
+    if workload.is_owned:
+        return _all(workload)
+    if backend.has(Feature.JOBSET_SUBGROUPS):
+        needed = needed_jobs(workload)
+        pods = [item.jobs * least for item, least in zip(types, job_minimums(workload), strict=True)]
+        return [least if index < needed else 0 for index, least in enumerate(pods)]
+    asked = whole_number(spec.metadata.annotations.get(labels.BATCH_MIN_MEMBER, ""))
+    waits_for_all = backend.has(Feature.REPLICA_SUBGROUPS) and not backend.has(Feature.STRICT_MIN_MEMBER)
+    left = asked if asked and backend.has(Feature.JOB_GANGS) else sum(_all(workload)) if waits_for_all else 1
+    if spec.is_in_order:  # a PodGroup for each: what is needed at once is the largest
+        pods = [min(left, item.replicas) for item in types]
+        return [least if index == pods.index(max(pods)) else 0 for index, least in enumerate(pods)]
+    found = []
+    for item in types:
+        found.append(min(left, item.replicas))
+        left -= found[-1]
+    return found
+
+
+def _job_set_path(workload: FleetWorkload) -> KeyPath | None:
+    is_read = not workload.is_owned and workload.pool.backend.has(Feature.JOB_GANGS)
+    return _batch_path(workload) if is_read else None
+
+
+def _kubeflow(workload: FleetWorkload) -> list[int]:
     """All pods, or the minimum that the job says, shared out among the types: workers come last."""
-    assert isinstance(workload, KubeflowJob)
-    asked, _ = workload.minimum
+    spec, types = workload.declared.spec, workload.replicas
+    assert isinstance(spec, KubeflowJob)
+    asked, _ = spec.minimum
     if asked is None:
         return [item.replicas for item in types]
     left = max(0, asked)
@@ -103,9 +161,10 @@ def _kubeflow(workload: AnyWorkload, types: Types) -> list[int]:
     return [shares[item.name] for item in types]
 
 
-def _kubeflow_path(workload: AnyWorkload) -> KeyPath | None:
-    assert isinstance(workload, KubeflowJob)
-    return workload.minimum[1]
+def _kubeflow_path(workload: FleetWorkload) -> KeyPath | None:
+    spec = workload.declared.spec
+    assert isinstance(spec, KubeflowJob)
+    return spec.minimum[1]
 
 
 def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segments: Segments) -> tuple[str, str] | None:
@@ -126,22 +185,39 @@ def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segment
     return None
 
 
-_KUBEFLOW = Row(_kubeflow, _kubeflow_path, is_predicted=True)
+_TRAINING = Row(_kubeflow, _kubeflow_path)
+_RAY = Row(
+    _ray,
+    sub_groups=Feature.REPLICA_SUBGROUPS,
+    placed_parts=Feature.RAY_CONSTRAINTS,
+    part_name=_ray_part,
+)
 TABLE: dict[str, Row] = {
     "Job": Row(
         _batch,
         _batch_path,
-        is_predicted=True,
-        one_gang=Feature.JOB_GANGS,
+        one_pod_group=Feature.JOB_GANGS,
         no_index="the pods of a Job bear an index only with completionMode: Indexed",
     ),
-    "CronJob": Row(_batch, _batch_path, has_job_templates=True, not_owned="all its runs would join one PodGroup"),
-    "Deployment": Row(_all, starts_one_by_one=True),
+    "CronJob": Row(
+        _one,
+        placed_at=("spec", "jobTemplate", "metadata", "annotations"),
+        not_owned="all its runs would join one PodGroup",
+    ),
+    "Deployment": Row(_all, starts_one_by_one=True, one_pod_group=False),
     "StatefulSet": Row(_all, starts_one_by_one=True),
-    "JobSet": Row(_all, has_job_templates=True),
-    "RayJob": Row(_ray),
+    "JobSet": Row(
+        _job_set,
+        _job_set_path,
+        placed_parts=Feature.JOBSET_SUBGROUPS,
+        part_name=lambda item: item.written or item.name,
+    ),
+    "RayJob": _RAY,
+    "RayCluster": _RAY,
+    "RayService": _RAY,
     "TrainJob": Row(
         _all,
+        is_predicted=False,
         labels_below=("spec", "labels"),
         not_owned="it has no pod template to mark",
         segment_template="Remove it: the pod template of a TrainJob is in its runtime.",
@@ -149,17 +225,15 @@ TABLE: dict[str, Row] = {
     "PyTorchJob": Row(
         _kubeflow,
         _kubeflow_path,
-        is_predicted=True,
         sub_groups=Feature.REPLICA_SUBGROUPS,
         segment_template="Move it to the pod template of Worker.",
     ),
-    "TFJob": _KUBEFLOW,
-    "XGBoostJob": _KUBEFLOW,
-    "JAXJob": _KUBEFLOW,
-    "MPIJob": _KUBEFLOW,
+    "TFJob": _TRAINING,
+    "XGBoostJob": replace(_TRAINING, replica_types=("Master", "Worker")),
+    "JAXJob": replace(_TRAINING, replica_types=("Worker",)),
+    "MPIJob": replace(_TRAINING, replica_types=("Launcher", "Worker")),
     "LeaderWorkerSet": Row(
         _all,
-        is_predicted=True,
         sub_groups=Feature.REPLICA_SUBGROUPS,
         never_runs=_leader_worker_segments,
         one_each="group",
@@ -179,26 +253,28 @@ def row(workload: FleetWorkload) -> Row:
 
 def minimums(workload: FleetWorkload) -> list[int]:
     """The pods of each replica type that are needed before any pod of the gang starts."""
-    if starts_one_by_one(workload):
-        return [min(1, item.replicas) for item in workload.replicas]
-    return row(workload).minimums(workload.declared.spec, workload.replicas)
-
-
-def starts_one_by_one(workload: FleetWorkload) -> bool:
-    """Whether each pod starts when it can, because KAI makes no gang of them."""
-    return missing_gang(workload) is not None or (row(workload).starts_one_by_one and not workload.is_owned)
-
-
-def missing_gang(workload: FleetWorkload) -> Feature | None:
-    """What the backend's release lacks to make one PodGroup of all pods of this kind; None where it makes one."""
-    feature, backend = row(workload).one_gang, workload.pool.backend
-    is_lacking = feature is not None and backend.release is not None and not backend.has(feature)
-    return feature if is_lacking and not workload.is_owned else None
+    own = row(workload)
+    if not workload.is_owned and (own.starts_one_by_one or not is_one_pod_group(workload)):
+        return _one(workload)
+    return own.minimums(workload)
 
 
 def minimum_path(workload: FleetWorkload) -> KeyPath | None:
     """Where the file itself says how many pods are needed at least."""
-    return row(workload).minimum_path(workload.declared.spec)
+    return row(workload).minimum_path(workload)
+
+
+def is_one_pod_group(workload: FleetWorkload) -> bool:
+    """Whether all pods of a workload are in one PodGroup; else each has one of its own."""
+    grouped = row(workload).one_pod_group
+    return not is_made_by_kai(workload) or (grouped is not False and missing_gang(workload) is None)
+
+
+def missing_gang(workload: FleetWorkload) -> Feature | None:
+    """What the backend's release lacks to make one PodGroup of all pods of this kind; None where no release would."""
+    feature = row(workload).one_pod_group
+    is_lacking = isinstance(feature, Feature) and not workload.pool.backend.has(feature)
+    return feature if isinstance(feature, Feature) and is_lacking and is_made_by_kai(workload) else None
 
 
 def pod_group_name(workload: FleetWorkload) -> str:
@@ -210,13 +286,48 @@ def pod_group_name(workload: FleetWorkload) -> str:
     return names.shorten(f"pg-{workload.name}", names.MAX_NAME)
 
 
+def is_made_by_kai(workload: FleetWorkload) -> bool:
+    """Whether KAI's PodGrouper makes its PodGroup."""
+    return workload.pool.backend.is_kai and not workload.is_owned
+
+
+def names_its_own(workload: FleetWorkload, item: ReplicaType) -> bool:
+    """Whether these pods say themselves which PodGroup they are in, or that KAI's PodGrouper makes them none."""
+    return is_made_by_kai(workload) and (item.pod_group is not None or is_skipped(workload, item))
+
+
+def is_skipped(workload: FleetWorkload, item: ReplicaType) -> bool:
+    """Whether KAI's PodGrouper leaves these pods alone."""
+    asked = item.annotations.get(labels.SKIP_PODGROUPER) == "true"
+    return asked and workload.pool.backend.has(Feature.SKIP_PODGROUPER)
+
+
 def is_predicted(workload: FleetWorkload) -> bool:
     """Whether it is known which PodGroup a workload gets, or asks for."""
-    if any(workload.names_its_own(item) for item in workload.replicas):
+    if any(names_its_own(workload, item) for item in workload.replicas):
         return False
-    if workload.is_owned or (row(workload).is_predicted and not starts_one_by_one(workload)):
+    if workload.is_owned:
+        return True
+    if row(workload).is_predicted:
         return True
     return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
+
+
+def lists_parts(workload: FleetWorkload) -> bool:
+    """Whether its SubGroups are few enough for people to read."""
+    jobs = sum(item.jobs for item in workload.replicas) if makes_jobs(workload) else 0
+    return workload.lists_segments and jobs <= MAX_SEGMENTS
+
+
+def by_pod_group(workload: FleetWorkload) -> tuple[FleetWorkload, ...]:
+    """The workload as often as it has PodGroups of different shape, each time with the pods of one: before 0.16 a
+    JobSet that starts in order has one for each of its replicated jobs.
+    """
+    spec, backend = workload.declared.spec, workload.pool.backend
+    is_split = isinstance(spec, JobSet) and spec.is_in_order and is_made_by_kai(workload)
+    if not is_split or workload.is_segmented or backend.has(Feature.JOBSET_SUBGROUPS):
+        return (workload,)
+    return tuple(replace(workload, replicas=(item,)) for item in workload.replicas) or (workload,)
 
 
 def makes_segments(workload: FleetWorkload, item: ReplicaType) -> bool:
@@ -251,11 +362,28 @@ def makes_sub_groups(workload: FleetWorkload) -> bool:
     return feature is not None and not workload.is_owned and workload.pool.backend.has(feature)
 
 
+def makes_jobs(workload: FleetWorkload) -> bool:
+    """Whether each job of a workload is a SubGroup."""
+    is_kai = is_made_by_kai(workload) and not workload.is_segmented
+    return is_kai and workload.kind == "JobSet" and workload.pool.backend.has(Feature.JOBSET_SUBGROUPS)
+
+
 def has_sub_groups(workload: FleetWorkload) -> bool:
     """Whether the replica types of a workload are SubGroups of its gang."""
-    if workload.is_segmented or makes_sub_groups(workload):
-        return True
-    return len(workload.replicas) > 1 and (workload.is_owned or any(item.placement for item in workload.replicas))
+    return workload.is_divided or makes_sub_groups(workload)
+
+
+def is_part(workload: FleetWorkload, item: ReplicaType) -> bool:
+    """Whether a replica type has a SubGroup, where others of its workload do: one that has no pods has none of KAI's,
+    but for the workers of a PyTorchJob.
+    """
+    has_pods = item.replicas > 0 or (workload.kind == "PyTorchJob" and item.name == WORKER)
+    return has_pods or not is_made_by_kai(workload)
+
+
+def part_name(workload: FleetWorkload, item: ReplicaType) -> str:
+    """The SubGroup of a replica type, as KAI or as the tool calls it."""
+    return row(workload).part_name(item) if is_made_by_kai(workload) else item.name
 
 
 def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
@@ -269,11 +397,75 @@ def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
 def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
     """The placement of a workload's gang as a whole, and the levels that it cannot say.
 
-    Where all pods are of one template and no SubGroup parts them, what the template asks for holds for the whole.
+    Where all pods are of one template, and nothing is placed apart, what the template asks for holds for the whole.
     """
-    if has_sub_groups(workload) or len(workload.replicas) != 1:
-        return workload.placement, ()
-    return combined(workload.placement, workload.replicas[0].placement)
+    if is_placed_as_a_whole(workload):
+        only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
+        return combined(workload.placement, only.placement)
+    return workload.placement, ()
+
+
+def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
+    """Whether what a template asks for is asked for all pods."""
+    templates = {item.path for item in workload.replicas if item.replicas or len(workload.replicas) == 1}
+    if len(templates) != 1 or (workload.is_owned and has_sub_groups(workload)):
+        return False
+    return not places_parts(workload) and is_one_pod_group(workload)
+
+
+def places_parts(workload: FleetWorkload) -> bool:
+    """Whether each template places the pods that are made from it, apart from all others."""
+    if workload.is_owned:
+        return has_sub_groups(workload)
+    feature = row(workload).placed_parts
+    return feature is not None and workload.pool.backend.has(feature)
+
+
+def part_placement(workload: FleetWorkload, item: ReplicaType) -> Placement | None:
+    """The placement of the SubGroup of a replica type; of a JobSet that of each of its jobs."""
+    return item.placement if places_parts(workload) else None
+
+
+def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
+    """What the annotations that KAI reads must ask for, by the path at which they stand. Where nothing is asked for
+    as a whole, not even a topology may be named there: KAI never places a PodGroup with a topology and no level.
+    """
+    if not is_made_by_kai(workload):
+        return {}
+    found: dict[KeyPath, Placement | None] = {}
+    for item in workload.replicas if places_parts(workload) else ():
+        if item.placement is not None and item.placement.asked:
+            found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
+    whole, _ = whole_placement(workload)
+    found[row(workload).placed_at] = whole if whole is not None and whole.asked else None
+    return found
+
+
+def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
+    """Where a workload says for how long its gang waits, in the annotation ``name``, and what it says there. First
+    the places that KAI reads, of which it takes the first.
+    """
+    metadata = {ROOT: workload.declared.spec.metadata.annotations}
+    metadata |= dict(item.job_annotations for item in workload.replicas if item.job_annotations)
+    pods = {item.annotations_path: item.annotations for item in workload.replicas}
+    at = row(workload).placed_at
+    for place, written in ({at: metadata.get(at, {})} | pods | metadata).items():
+        if name in written:
+            yield (*place, name), written[name]
+
+
+def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
+    """Whether KAI reads an annotation of ``waits``: on what makes the PodGroup's pods, and on the pods themselves."""
+    return path[:-1] in (row(workload).placed_at, *(item.annotations_path for item in workload.replicas))
+
+
+def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:
+    """The duration of that name that the PodGroup of a workload has, as Go writes it; None where it has none."""
+    if not workload.pool.backend.has(feature):
+        return None
+    read = (durations.parse(text) for path, text in waits(workload, name) if reads_wait(workload, path))
+    found = next((item for item in read if item is not None), None)
+    return None if found is None else durations.text(found)
 
 
 def needed(workload: FleetWorkload) -> list[int]:

@@ -58,11 +58,15 @@ def gang_of(fleet: Fleet, workload: FleetWorkload) -> Gang:
 
 def own_gang(workload: FleetWorkload) -> Gang:
     """The gang of a workload's own pods; of a LeaderWorkerSet, that of one of its groups."""
-    types, minimums = workload.replicas, podgrouper.minimums(workload)
-    if podgrouper.row(workload).leads_segments:
+    types, minimums, needed_parts = workload.replicas, podgrouper.minimums(workload), None
+    if not podgrouper.is_one_pod_group(workload):
+        types, minimums = tuple(replace(item, replicas=1, indices=1) for item in types), [1]
+    if podgrouper.row(workload).leads_segments and podgrouper.has_sub_groups(workload):
         drafts = list(_group(workload))
+    elif podgrouper.makes_jobs(workload):
+        drafts, needed_parts = list(_jobs(workload)), podgrouper.needed_jobs(workload)
     elif podgrouper.has_sub_groups(workload):
-        pairs = zip(types, minimums, strict=True)
+        pairs = [pair for pair in zip(types, minimums, strict=True) if podgrouper.is_part(workload, pair[0])]
         drafts = [draft for item, least in pairs for draft in _replica_type(workload, item, least, divided=True)]
     else:
         drafts = []
@@ -72,6 +76,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
         minimum=sum(minimums),
         gpus=sum(item.replicas * item.gpus for item in types),
         constraint=_constraint(podgrouper.whole_placement(workload)[0]),
+        needed_parts=needed_parts,
         parts=_named(drafts),
     )
 
@@ -101,7 +106,7 @@ def member(workload: FleetWorkload) -> str:
 
 def sub_group(workload: FleetWorkload, item: ReplicaType) -> str | None:
     """The SubGroup of a replica type; None where it has none."""
-    own = item.name if podgrouper.has_sub_groups(workload) else None
+    own = podgrouper.part_name(workload, item) if podgrouper.has_sub_groups(workload) else None
     if workload.shared_gang is None:
         return own
     return workload.shared_gang.sub_groups[workload.file_name, own or ""]
@@ -158,12 +163,24 @@ def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, d
             pods=item.replicas,
             minimum=minimum,
             gpus=item.replicas * item.gpus,
-            constraint=_constraint(item.placement),
+            constraint=_constraint(podgrouper.part_placement(workload, item)),
             needs_all_parts=bool(cuts),
         ),
     )
     for one in cuts:
         yield (name, f"{item.name}-{one.number}"), _segment(one, item, segments)
+
+
+def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
+    """The SubGroups of a JobSet: its replicated jobs, and below each one for each of its jobs."""
+    for item, least in zip(workload.replicas, podgrouper.job_minimums(workload), strict=True):
+        name, pods = podgrouper.part_name(workload, item), item.replicas // max(1, item.jobs)
+        whole = SubGroup("", item.replicas, item.jobs * least, item.replicas * item.gpus, needs_all_parts=True)
+        yield (name,), whole
+        constraint = _constraint(podgrouper.part_placement(workload, item))
+        job = SubGroup("", pods, least, pods * item.gpus, constraint)
+        if podgrouper.lists_parts(workload):
+            yield from (((name, f"{name}-replica-{number}"), job) for number in range(item.jobs))
 
 
 def _segment(one: Segment, item: ReplicaType, segments: Segments | None) -> SubGroup:
@@ -206,7 +223,7 @@ def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> It
             part = replace(own, pods=own.pods + 1, gpus=own.gpus + leader.gpus, indices=span, needs_all_parts=True)
             below.append(((name, *path), leader))
             if own.pods:
-                rest = replace(own, minimum=own.pods, constraint=_constraint(workers.placement))
+                rest = replace(own, minimum=own.pods, constraint=None)
                 below.append(((name, WORKERS), rest))
         yield (name,), part
     yield from below

@@ -49,7 +49,7 @@ class Kind:
 
 def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
     """A PodGroup with ``subGroups`` spelled as the API has it, without what only a cluster writes."""
-    data = _without_nulls(data)
+    data = without_nulls(data)
     spec = data.get("spec")
     if isinstance(spec, dict) and "subgroups" in spec and "subGroups" not in spec:
         spec = {"subGroups" if key == "subgroups" else key: value for key, value in spec.items()}
@@ -59,7 +59,7 @@ def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
 
 def _workload(data: dict[str, Any]) -> dict[str, Any]:
     """A workload as an API server reads it: a label or an annotation without a value is empty text."""
-    return dict(_without_nulls(_with_texts(data)))
+    return dict(without_nulls(_with_texts(data)))
 
 
 def _with_texts(data: Any) -> Any:
@@ -72,12 +72,12 @@ def _texts(data: Any) -> Any:
     return {key: "" if value is None else value for key, value in data.items()} if isinstance(data, dict) else data
 
 
-def _without_nulls(data: Any) -> Any:
+def without_nulls(data: Any) -> Any:
     """Kubernetes takes a null field for an absent one."""
     if isinstance(data, dict):
-        return {key: _without_nulls(value) for key, value in data.items() if value is not None}
+        return {key: without_nulls(value) for key, value in data.items() if value is not None}
     if isinstance(data, list):
-        return [_without_nulls(item) for item in data]
+        return [without_nulls(item) for item in data]
     return data
 
 
@@ -88,11 +88,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("Config", API_VERSION, Config),
     Kind("Pool", API_VERSION, Pool),
     Kind("Subpool", API_VERSION, Subpool),
-    Kind("ClusterTopology", GROVE, ClusterTopology, _without_nulls),
-    Kind("ClusterTopologyBinding", GROVE, ClusterTopology, _without_nulls),
+    Kind("ClusterTopology", GROVE, ClusterTopology, without_nulls),
+    Kind("ClusterTopologyBinding", GROVE, ClusterTopology, without_nulls),
     Kind("PodGroup", "scheduling.run.ai/v2alpha2", PodGroup, _pod_group),
-    Kind("PodCliqueSet", GROVE, PodCliqueSet, _without_nulls),
-    Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, _without_nulls),
+    Kind("PodCliqueSet", GROVE, PodCliqueSet, without_nulls),
+    Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, without_nulls),
     *(
         Kind(model.__name__, version, model, _workload)
         for model in WORKLOADS

@@ -31,8 +31,8 @@ _REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 _BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 _QUOTES = {"'": "'", '"': '"'}
 """The styles of scalars that stay when one is replaced."""
-Value = str | int | bool | Mapping[str, "Value"]
-"""What can be written: a scalar, or a mapping of such."""
+Value = str | int | bool | Mapping[str, "Value"] | None
+"""What can be written: a scalar, or a mapping of such; None: the key goes."""
 FIRST = ""
 """In place of the key to add behind: before all others."""
 
@@ -173,10 +173,12 @@ class _Editor:
         """The edit of ``node``, which is ``depth`` steps down the path, that sets a value behind a key."""
         value, after = new
         found = _own_child(node, path[depth])
-        if value is None or isinstance(value, Renamed):
-            if found is None or type(node) is not MappingNode:
+        if isinstance(value, Renamed):
+            if found is None:
                 raise _refusal(path)
-            return self._take_out(path, node, *found) if value is None else self._rename(*found, value)
+            return self._rename(*found, value)
+        if value is None:
+            return self._remove(node, path, depth)
         if found is None:
             return self._add(node, path[depth:], value, after)
         return self._replace(path, *found, value)
@@ -185,21 +187,24 @@ class _Editor:
         entry = yaml.flow({new.key: new.value}, _QUOTES.get(key.style, ""))[1:-1]
         return _Cut(key.start_mark.index, self._end(key, child), entry)
 
-    def _take_out(self, path: KeyPath, node: Any, key: Any, child: Any) -> _Cut:
-        """Takes an entry out, of a block mapping with its lines and the comments behind it."""
-        start, end = int(key.start_mark.index), self._end(key, child)
-        if len(node.value) == 1:
+    def _remove(self, node: Any, path: KeyPath, depth: int) -> _Cut:
+        """Takes the lines of an entry out of a block mapping, or the entry out of a flow mapping; it has others."""
+        entries = node.value if type(node) is MappingNode else []
+        place = next((place for place, (key, _) in enumerate(entries) if key.value == path[depth]), None)
+        if place is None or depth < len(path) - 1 or len(entries) < 2:
             raise _refusal(path)
+        start, end = int(entries[place][0].start_mark.index), self._end(*entries[place])
         if node.flow_style:
-            index = next(n for n, (other, _) in enumerate(node.value) if other is key)
-            if index + 1 < len(node.value):
-                return _Cut(start, int(node.value[index + 1][0].start_mark.index), "")
-            return _Cut(self._end(*node.value[index - 1]), end, "")
+            if place > 0:
+                return _Cut(self._end(*entries[place - 1]), end, "")
+            return _Cut(start, int(entries[1][0].start_mark.index), "")
         line = self._text.rfind("\n", 0, start) + 1
-        rest = _REST_OF_LINE.match(self._text, end)
-        if rest is None or rest[1] or self._text[line:start].strip(" "):
+        if self._text[line:start].strip(" "):
             raise _refusal(path)
-        return _Cut(line, rest.end() + len(self._break(rest.end())), "")
+        if end > 0 and self._text[end - 1] not in "\r\n":
+            found = _BREAK.search(self._text, end)
+            end = found.end() if found else len(self._text)
+        return _Cut(line, end, "")
 
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
         is_alias = key is not None and self._is_elsewhere(key, child)

@@ -62,10 +62,28 @@ class KubeflowJob(Workload):
             yield replace(pods, index_label=labels.KUBEFLOW_INDEX, label=name.lower(), written=written)
 
     @property
+    def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
+        """One pod of a replica type."""
+        specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
+        for name, spec in specs.items():
+            if "replicas" not in spec.model_fields_set:
+                yield ("spec", self.replica_specs, name, "replicas"), spec.replicas
+
+    @property
+    def replica_types(self) -> dict[str, int]:
+        """The pods of each replica type."""
+        specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
+        return {name: spec.replicas for name, spec in specs.items()}
+
+    @property
+    def min_available(self) -> int | None:
+        """How many pods its scheduling policy says it needs."""
+        return self._job.runPolicy.schedulingPolicy.minAvailable
+
+    @property
     def minimum(self) -> tuple[int | None, KeyPath | None]:
         """How many pods the job says it needs, and where."""
-        path = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-        asked = self._job.runPolicy.schedulingPolicy.minAvailable
+        asked, path = self.min_available, ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
         return (None, None) if asked is None else (asked, path)
 
 

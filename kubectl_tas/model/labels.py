@@ -38,6 +38,8 @@ SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
 POD_INDEX_LABEL = "kai.scheduler/pod-index-label"
 BATCH_MIN_MEMBER = "kai.scheduler/batch-min-member"
+PREEMPTION_DELAY = "kai.scheduler/preemption-delay"
+STALENESS_GRACE = "kai.scheduler/staleness-grace-period"
 
 SEGMENT_ANNOTATIONS = (SEGMENT_SIZE, SEGMENT_REQUIRED, SEGMENT_PREFERRED, POD_INDEX_LABEL)
 """What a pod template may say about its segments."""

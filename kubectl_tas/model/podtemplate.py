@@ -6,7 +6,7 @@ else a workload may have. All of it stays with the document and passes untouched
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -200,6 +200,10 @@ class PodSet:
     """The name that the user gave; None where the kind gives it."""
     comes_late: bool = False
     """Whether these pods come once the others run, so that nothing can wait for them: what submits a RayJob."""
+    job: tuple[KeyPath, Meta] | None = None
+    """Where the metadata of the jobs that these pods belong to stands, and that; None where there are no such jobs."""
+    jobs: int = 1
+    """Jobs that its pods are shared out to."""
     is_leader: bool = False
     """Whether it is the one pod that leads others, which is never divided into segments."""
 
@@ -233,6 +237,11 @@ class Workload(Open):
         return 1
 
     divided: ClassVar[str | None] = None  # the pod set that KAI's podgrouper makes segments of, where it makes any
+
+    @property
+    def implied_counts(self) -> Iterator[tuple[KeyPath, int]]:
+        """Counts that the kind's own controller goes by, where the object itself says nothing or something else."""
+        yield from ()
 
     @property
     def own_division(self) -> Division | None:

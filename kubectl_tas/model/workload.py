@@ -21,7 +21,7 @@ from kubectl_tas.model.podtemplate import (
     Workload,
     pod_set,
 )
-from kubectl_tas.model.ray import RayJob
+from kubectl_tas.model.ray import RayCluster, RayJob, RayService
 
 
 class JobSpec(Open):
@@ -37,10 +37,14 @@ class JobSpec(Open):
     """Its pods."""
 
     @property
+    def wanted(self) -> int:
+        """Pods that may run at a time."""
+        return 1 if self.parallelism is None else self.parallelism
+
+    @property
     def at_once(self) -> int:
-        """Pods that run at a time."""
-        parallelism = 1 if self.parallelism is None else self.parallelism
-        return parallelism if self.completions is None else min(parallelism, self.completions)
+        """Pods that run at a time: no more than must still succeed."""
+        return self.wanted if self.completions is None else min(self.wanted, self.completions)
 
 
 class JobTemplate(Open):
@@ -92,8 +96,10 @@ class CronJob(Workload):
     @property
     def pod_sets(self) -> Iterator[PodSet]:
         """The pods of one run."""
-        job = self.spec.jobTemplate.spec
-        pods = pod_set("worker", job.at_once, ("spec", "jobTemplate", "spec", "template"), job.template)
+        template, path = self.spec.jobTemplate, ("spec", "jobTemplate")
+        job = template.spec
+        pods = pod_set("worker", job.at_once, (*path, "spec", "template"), job.template)
+        pods = replace(pods, job=((*path, "metadata"), template.metadata))
         if job.completionMode == "Indexed" and job.completions is not None:
             pods = replace(pods, indices=job.completions)
         yield pods
@@ -186,14 +192,20 @@ class JobSet(Workload):
     """The jobs."""
 
     @property
+    def is_in_order(self) -> bool:
+        """Whether each replicated job is made only once the one before it is ready."""
+        return self.spec.startupPolicy.startupPolicyOrder == "InOrder"
+
+    @property
     def pod_sets(self) -> Iterator[PodSet]:
         """The pods of each replicated job."""
         for index, item in enumerate(self.spec.replicatedJobs):
             job, path = item.template.spec, ("spec", "replicatedJobs", index)
-            pods = pod_set(
-                item.name, item.replicas * job.at_once, (*path, "template", "spec", "template"), job.template
-            )
-            yield replace(pods, written=Name("replicated job", item.name, item.name, (*path, "name")))
+            below: KeyPath = (*path, "template")
+            pods = pod_set(item.name, item.replicas * job.at_once, (*below, "spec", "template"), job.template)
+            written = Name("replicated job", item.name, item.name, (*path, "name"))
+            metadata = ((*below, "metadata"), item.template.metadata)
+            yield replace(pods, written=written, job=metadata, jobs=item.replicas)
 
 
 class Trainer(Open):
@@ -328,6 +340,8 @@ AnyWorkload = (
     | StatefulSet
     | JobSet
     | RayJob
+    | RayCluster
+    | RayService
     | TrainJob
     | PyTorchJob
     | TFJob
@@ -345,6 +359,8 @@ WORKLOADS: tuple[type[AnyWorkload], ...] = (
     StatefulSet,
     JobSet,
     RayJob,
+    RayCluster,
+    RayService,
     TrainJob,
     PyTorchJob,
     TFJob,

@@ -1,4 +1,4 @@
-"""The annotations of a workload and of its pod templates in; placements and segments out."""
+"""The annotations of a workload and of its templates in; placements and segments out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve.clusters import Dangling
-from kubectl_tas.resolve.placement import Ignored, LevelAnnotation, Placement, ReplicaType, Segments, whole_number
+from kubectl_tas.resolve.placement import (
+    Ignored,
+    LevelAnnotation,
+    Placement,
+    ReplicaType,
+    Segments,
+    combined,
+    whole_number,
+)
 from kubectl_tas.resolve.pools import FleetPool, Known
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
@@ -34,8 +42,10 @@ class AnnotationReader:
     """Whether the tool writes its PodGroup."""
     topology_names: dict[KeyPath, str] = field(default_factory=dict)
     """Annotations that must name a Topology for placements to be read."""
-    ignored_levels: list[LevelAnnotation] = field(default_factory=list)
-    """Levels of segments that are not made."""
+    levels: dict[KeyPath, LevelAnnotation] = field(default_factory=dict)
+    """All levels that are written, by the path of their annotation."""
+    outer: tuple[tuple[KeyPath, Mapping[str, str]], ...] = ()
+    """Between a template and the workload: the annotations of its jobs, and where they stand."""
 
     @property
     def root(self) -> dict[str, str]:
@@ -45,7 +55,11 @@ class AnnotationReader:
     def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
         """A replica type with what its template asks for; pods that are not ``in_gang`` are in none of its segments."""
         annotations, where = item.annotations, item.annotations_path
+        self.outer = (item.job_annotations,) if item.job_annotations else ()
         placement = self.placement(annotations, where, OF_PODS)
+        lost: tuple[LevelAnnotation, ...] = ()
+        for place, written in self.outer:
+            placement, lost = combined(self.placement(written, place, OF_PODS), placement)
         if in_gang:
             segments, ignored = self._segments(item, annotations, where)
         else:
@@ -53,7 +67,7 @@ class AnnotationReader:
             segments, ignored = None, Ignored.NOT_IN_GANG if is_asked else None
         if segments is None:
             self.note_ignored(annotations, where)
-        return replace(item, placement=placement, segments=segments, ignored=ignored)
+        return replace(item, placement=placement, lost=lost, segments=segments, ignored=ignored)
 
     def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
         """What two annotations ask for: a required and a preferred level. None where neither is there.
@@ -77,14 +91,14 @@ class AnnotationReader:
 
     def note_ignored(self, annotations: Mapping[str, str], where: KeyPath) -> None:
         """Takes in the levels of segments that are not made: they are written like all others, where the topology
-        that they would be in is known. None is filled in for them.
+        that they would be in is known.
         """
         written, _ = self._written_topology(annotations, where)
         known = self._topology_called(written) if written else self.pool.topology
         if known is not None:
             name = known.name_on(self.pool.backend)
-            asked = (self._asked(annotations, where, level, name, known) for level in OF_SEGMENTS)
-            self.ignored_levels += [item for item in asked if item is not None]
+            for level in OF_SEGMENTS:
+                self._asked(annotations, where, level, name, known)
 
     def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
         """The template's own topology, else the workload's, else the pool's, by the name of its Topology object.
@@ -102,7 +116,7 @@ class AnnotationReader:
 
     def _written_topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str | None, KeyPath]:
         """The topology that the file names, and the place of its annotation; of one that is missing, the template's."""
-        for place, found in ((where, annotations), (ROOT, self.root)):
+        for place, found in ((where, annotations), *self.outer, (ROOT, self.root)):
             if found.get(labels.TOPOLOGY):
                 return found[labels.TOPOLOGY], (*place, labels.TOPOLOGY)
         return None, (*where, labels.TOPOLOGY)
@@ -122,16 +136,17 @@ class AnnotationReader:
         if written is None:
             return None
         path = (*where, name)
-        if known is None:
-            return LevelAnnotation(name, path, Level(written, written), written)
-        level = next((level for level in known.levels if written in (level.key, level.label)), None)
-        if level is None:
-            keys = tuple(level.key for level in known.levels)
-            self.known.dangling.append(
-                Dangling("topology key", written, keys, self.declared, path, f"topology {topology}")
-            )
-            return None
-        return LevelAnnotation(name, path, level, written)
+        level = Level(written, written)
+        if known is not None:
+            found = next((level for level in known.levels if written in (level.key, level.label)), None)
+            if found is None:
+                keys = tuple(level.key for level in known.levels)
+                context = f"topology {topology}"
+                self.known.dangling.append(Dangling("topology key", written, keys, self.declared, path, context))
+                return None
+            level = found
+        self.levels[path] = LevelAnnotation(name, path, level, written)
+        return self.levels[path]
 
     def _segments(
         self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath

@@ -8,7 +8,7 @@ from enum import Enum
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
-from kubectl_tas.model.podtemplate import PodTemplate
+from kubectl_tas.model.podtemplate import Meta, PodTemplate
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 
@@ -88,8 +88,16 @@ class ReplicaType:
     """Whether it is the one pod that leads others."""
     is_divided: bool = False
     """Whether KAI's podgrouper makes segments of these pods, by their size alone."""
+    written: str | None = None
+    """The name that the user gave it; None where its kind does."""
+    job: tuple[KeyPath, Meta] | None = None
+    """Where the metadata of the jobs that its pods belong to stands, and that; None where there are no such jobs."""
+    jobs: int = 1
+    """Jobs that its pods are shared out to."""
     placement: Placement | None = None
-    """By the annotations of its own template."""
+    """By the annotations of its own template, and of that of its jobs."""
+    lost: tuple[LevelAnnotation, ...] = ()
+    """Levels of its jobs that ``placement`` cannot say."""
     segments: Segments | None = None
     """None where it asks for none, or where they are ignored."""
     ignored: Ignored | None = None
@@ -106,6 +114,11 @@ class ReplicaType:
         return (*self.path, "metadata", "annotations")
 
     @property
+    def job_annotations(self) -> tuple[KeyPath, dict[str, str]] | None:
+        """Where the annotations of its jobs stand, and those."""
+        return ((*self.job[0], "annotations"), self.job[1].annotations) if self.job else None
+
+    @property
     def annotations(self) -> dict[str, str]:
         """The annotations of its template."""
         return self.template.metadata.annotations if self.template else {}
@@ -117,8 +130,8 @@ class ReplicaType:
 
 
 def combined(root: Placement | None, own: Placement | None) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
-    """The placement of pods for which a workload's annotations and those of their template both hold, and the levels
-    that it cannot say. Of two topologies the template's precedes; of two levels the finer one says both.
+    """The placement of pods for which two annotated objects both hold, ``root`` the outer one, and the levels that it
+    cannot say. Of two topologies the inner one's precedes; of two levels the finer one says both.
     """
     if root is None or own is None:
         return own or root, ()

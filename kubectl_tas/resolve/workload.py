@@ -8,7 +8,6 @@ from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.gpus import Gpus
-from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
@@ -56,8 +55,8 @@ class FleetWorkload(Submission):
     """Its pods that are not in its gang."""
     topology_names: tuple[tuple[KeyPath, str], ...]
     """Where the name of the Topology is missing or another one, as a path of the annotation, and the name."""
-    ignored_levels: tuple[LevelAnnotation, ...]
-    """Levels of segments that are not made."""
+    levels: tuple[LevelAnnotation, ...]
+    """All levels that its annotations name, those of segments that are not made too."""
     shared_gang: SharedGang | None = None
     """The gang that it is in with others; None where it is a gang of its own."""
 
@@ -124,17 +123,6 @@ class FleetWorkload(Submission):
             found += [item.placement, item.segments.placement if item.segments else None]
         return tuple(placement for placement in found if placement is not None)
 
-    def names_its_own(self, item: ReplicaType) -> bool:
-        """Whether these pods say themselves which PodGroup they are in, or that KAI's PodGrouper makes them none."""
-        if self.is_owned or not self.pool.backend.is_kai:
-            return False
-        return item.pod_group is not None or self.is_skipped(item)
-
-    def is_skipped(self, item: ReplicaType) -> bool:
-        """Whether KAI's PodGrouper leaves these pods alone."""
-        asked = item.annotations.get(labels.SKIP_PODGROUPER) == "true"
-        return asked and self.pool.backend.has(Feature.SKIP_PODGROUPER)
-
     @cached_property
     def is_segmented(self) -> bool:
         """Whether any of its replica types has segments."""
@@ -147,8 +135,10 @@ class FleetWorkload(Submission):
 
     @property
     def is_divided(self) -> bool:
-        """Whether a PodGroup that the tool writes for it has a SubGroup for each replica type."""
-        return len(self.replicas) > 1 or self.is_segmented
+        """Whether what it says itself divides its gang: into segments, or where the tool writes its PodGroup into
+        replica types. KAI divides others too (gangs.podgrouper).
+        """
+        return self.is_segmented or (self.is_owned and len(self.replicas) > 1)
 
 
 def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWorkload | None:
@@ -164,6 +154,7 @@ def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWork
     placement = reader.placement(declared.spec.metadata.annotations, ROOT, OF_PODS)
     replicas = tuple(reader.replicas(item, in_gang=True) for item in in_gang)
     others = tuple(reader.replicas(item, in_gang=False) for item in outside)
+    reader.outer = ()
     reader.note_ignored(declared.spec.metadata.annotations, ROOT)
     return FleetWorkload(
         declared=declared,
@@ -174,7 +165,7 @@ def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWork
         replicas=replicas,
         outside=others,
         topology_names=tuple(reader.topology_names.items()),
-        ignored_levels=tuple(reader.ignored_levels),
+        levels=tuple(reader.levels.values()),
     )
 
 
@@ -200,6 +191,9 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
                 index_label=item.index_label,
                 is_leader=item.is_leader,
                 is_divided=item.name == workload.divided,
+                written=item.written.text if item.written else None,
+                job=item.job,
+                jobs=item.jobs,
             )
         )
     return tuple(found[0]), tuple(found[1])

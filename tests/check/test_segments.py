@@ -182,10 +182,8 @@ def test_hints_can_be_followed(repository: Path, workload: str, pools: str, mess
     assert "at most 0" not in out
 
 
-@pytest.mark.parametrize(
-    "workload", [pytorch(0, SEGMENTS), job("parallelism: 0", own={"kai.scheduler/batch-min-member": "4"})]
-)
-def test_nothing_to_divide_is_no_error(repository: Path, workload: str) -> None:
+def test_nothing_to_divide_is_no_error(repository: Path) -> None:
+    workload = job("parallelism: 0", own={"kai.scheduler/batch-min-member": "4"})
     assert validate(repository, workload).startswith("No problems")
     assert kubectl_tas("render", "-C", repository).code == 0
 

@@ -20,9 +20,11 @@ from tests.support.workloads import (
     Object,
     declare,
     leader_worker_set,
+    problems,
     pytorch_job,
     segments,
     stateful_set,
+    template,
     tf_job,
 )
 
@@ -58,6 +60,7 @@ def explained(root: Path, name: str) -> str:
 ASKED = "What the segment annotations of {} ask for, and not what KAI {} makes of it; its name goes on with the UID"
 MADE = "What KAI makes of {}; its name goes on with the UID"
 INDEX = {"kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
+PREFERRED = {"kai.scheduler/topology-preferred-placement": "rack"}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ INDEX = {"kai.scheduler/pod-index-label": "apps.kubernetes.io/pod-index"}
         ("0.17", stateful_set("x", replicas=4, annotations={**segments(2), **INDEX}), ASKED),
         ("0.12", leader_worker_set("x", size=5, annotations=segments(2)), ASKED),
         ("0.17", tf_job("x"), MADE),
-        ("0.17", tf_job("x", annotations=ZONE), ASKED.replace("segment annotations", "placements of pod templates")),
+        ("0.17", tf_job("x", annotations=PREFERRED), MADE),
     ],
 )
 def test_a_preview_says_whether_kai_makes_it(repository: Path, version: str, job: Object, note: str) -> None:
@@ -83,45 +86,30 @@ def test_a_preview_says_whether_kai_makes_it(repository: Path, version: str, job
 def test_no_word_of_sub_groups_where_there_are_none(repository: Path) -> None:
     annotations = {**segments(2), **INDEX}
     jobs = (pytorch_job("x", annotations=segments(2)), stateful_set("y", replicas=4, annotations=annotations))
-    (found,) = previews(repository, "0.9", *jobs).values()
-    assert found["metadata"]["annotations"] == {"kubectl-tas/preview": MADE.format("PyTorchJob x")}
-    assert "subGroups" not in found["spec"]
+    found = previews(repository, "0.9", *jobs)
+    notes = {name: item["metadata"]["annotations"]["kubectl-tas/preview"] for name, item in found.items()}
+    assert notes == {"pg-x": MADE.format("PyTorchJob x"), "pg-y": MADE.format("StatefulSet y")}
+    assert not any("subGroups" in item["spec"] for item in found.values())
 
 
 @pytest.mark.parametrize(
-    ("size", "policy", "annotations", "fires"),
+    ("size", "policy", "annotations"),
     [
-        (9, "LeaderWorker", {**segments(4), **ZONE}, True),
-        (9, "LeaderExcluded", {**segments(4), **ZONE}, True),
-        (5, "LeaderExcluded", {**segments(2), **ZONE}, True),
-        (5, "LeaderWorker", {**segments(5), **ZONE}, False),
-        (9, "LeaderWorker", segments(4), False),
-        (9, "LeaderWorker", ZONE, False),
+        (9, "LeaderWorker", {**segments(4), **ZONE}),
+        (9, "LeaderExcluded", {**segments(4), **ZONE}),
+        (9, "LeaderWorker", ZONE),
     ],
 )
-def test_workers_in_segments_are_placed_by_the_whole_set(
-    repository: Path, size: int, policy: str, annotations: dict[str, str], *, fires: bool
+def test_workers_beside_a_leader_are_placed_by_the_whole_set(
+    repository: Path, size: int, policy: str, annotations: dict[str, str]
 ) -> None:
-    """Whether a level is on every worker: on a SubGroup that holds it, or on the gang."""
     own = leader_worker_set("x", size=size, annotations=annotations, policy=policy)
-    group = previews(repository, "0.17", own)["pg-x"]["spec"]
-    found = kubectl_tas("validate", "-C", repository)
-    assert ("[placement-unsupported]" in found.out, found.code) == (fires, 0)
-    by_name = {item["name"]: item for item in group["subGroups"]}
-    segment = [name for name in by_name if name.startswith("segment")]
-    if fires:
-        assert 'so nothing keeps them within one "zone"' in found.out
-        assert not all(is_in_zone(by_name, name) for name in segment)
-        moved = {**own, "metadata": {**own["metadata"], "annotations": ZONE}}
-        (at_root,) = previews(repository, "0.17", moved).values()
-        assert at_root["spec"]["topologyConstraint"]["requiredTopologyLevel"] == "topology.kubernetes.io/zone"
-
-
-def is_in_zone(by_name: dict[str, Object], name: str) -> bool:
-    """Whether a SubGroup, or one that it is in, has the level zone."""
-    own = by_name[name].get("topologyConstraint", {}).get("requiredTopologyLevel") == "topology.kubernetes.io/zone"
-    above = by_name[name].get("parent")
-    return own or (above is not None and is_in_zone(by_name, above))
+    found = problems(repository, own)
+    assert found["placement-unsupported"].endswith('so nothing keeps its pods within one "zone"')
+    own["spec"]["leaderWorkerTemplate"]["workerTemplate"] = template(annotations={**segments(4)})
+    moved = {**own, "metadata": {**own["metadata"], "annotations": ZONE}}
+    (at_root,) = previews(repository, "0.17", moved).values()
+    assert at_root["spec"]["topologyConstraint"]["requiredTopologyLevel"] == "topology.kubernetes.io/zone"
 
 
 @given(

@@ -80,7 +80,7 @@ def model(document: Document) -> Declared[Any]:
     ("path", "types", "copies"),
     [
         ("golden/documents/job.yaml", [("worker", 4, 4, 2)], 1),
-        ("golden/documents/cronjob.yaml", [("worker", 4, 2, 2)], 1),
+        ("golden/documents/cronjob.yaml", [("worker", 4, 1, 2)], 1),
         ("golden/documents/deployment.yaml", [("pod", 2, 1, 2)], 1),
         ("golden/documents/statefulset.yaml", [("pod", 2, 1, 2)], 1),
         ("golden/documents/jobset.yaml", [("workers", 8, 8, 2)], 1),

@@ -208,7 +208,8 @@ def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
 
 KNOWN = (
     "Kinds that are read: Config, Pool, Subpool, ClusterTopology, ClusterTopologyBinding, PodGroup, PodCliqueSet, "
-    "OperatorConfiguration, Job, CronJob, Deployment, StatefulSet, JobSet, RayJob, TrainJob, PyTorchJob, TFJob, "
+    "OperatorConfiguration, Job, CronJob, Deployment, StatefulSet, JobSet, RayJob, RayCluster, "
+    "RayService, TrainJob, PyTorchJob, TFJob, "
     "XGBoostJob, JAXJob, MPIJob, LeaderWorkerSet, and OSMO workflows (root key workflow)."
 )
 

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.splice import FIRST, set_value
+from kubectl_tas.load.splice import FIRST, set_value, with_values
 from kubectl_tas.yaml import scalar
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
@@ -226,3 +226,27 @@ def test_all_other_lines_stay(entries: list[tuple[str, str, str, str]], newline:
 )
 def test_first_of_a_flow_mapping(text: str, edited: str) -> None:
     assert set_value(text, 0, ("a", "x"), "z", after=FIRST) == edited
+
+
+REMOVED = {
+    "first": ("spec:\n  quota: 30 # c\n  b: 1\n", "spec:\n  b: 1\n"),
+    "last": ("spec:\n  b: 1\n  # why\n  quota: 30", "spec:\n  b: 1\n  # why\n"),
+    "a-mapping": ("spec:\n  quota:\n    c: 1\n    d: 2\n  b: 1\n", "spec:\n  b: 1\n"),
+    "a-block-scalar": ("spec:\n  quota: |\n    30\n  b: 1\n", "spec:\n  b: 1\n"),
+    "of-windows": ("spec:\r\n  quota: 30\r\n  b: 1\r\n", "spec:\r\n  b: 1\r\n"),
+    "first-in-flow": ("spec: {quota: 30, b: 1}\n", "spec: {b: 1}\n"),
+    "last-in-flow": ("spec: {b: 1, quota: 30} # c\n", "spec: {b: 1} # c\n"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), REMOVED.values(), ids=REMOVED)
+def test_removed(before: str, after: str) -> None:
+    (document,), _ = parse("", before)
+    assert with_values(before, document.data, [(QUOTA, None, None)]) == after
+
+
+@pytest.mark.parametrize("text", ["spec:\n  quota: 30\n", "spec: {quota: 30}\n", "spec:\n  ? quota\n  : 30\n  b: 1\n"])
+def test_what_cannot_be_removed(text: str) -> None:
+    """The only key of a mapping, which would have no value then; a key that does not begin its line."""
+    (document,), _ = parse("", text)
+    assert with_values(text, document.data, [(QUOTA, None, None)]) is None

@@ -1,0 +1,51 @@
+"""Durations as Go writes them, such as 1h30m: the text of one in, nanoseconds out, and back.
+
+Source: Go's package time, ParseDuration and Duration.String.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_PART = re.compile(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_MAX = 2**63 - 1
+
+
+def parse(text: str) -> int | None:
+    """Nanoseconds, negative ones too; None where Go refuses the text."""
+    sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    if rest == "0":
+        return 0
+    total, place = 0, 0
+    while place < len(rest):
+        found = _PART.match(rest, place)
+        if found is None or len(found[0]) > 100:
+            return None
+        whole, part, unit = found[1] or "0", found[2] or "", _UNITS[found[3]]
+        total += int(whole) * unit + int(Fraction(int(part or "0"), 10 ** len(part)) * unit)
+        place = found.end()
+    return sign * total if rest and total <= _MAX else None
+
+
+def text(nanoseconds: int) -> str:
+    """As Go prints it: 1h30m0s, 1.5s, 100ms."""
+    sign, rest = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if rest == 0:
+        return "0s"
+    if rest < 10**9:
+        unit = next(unit for unit in ("ms", "µs", "ns") if rest >= _UNITS[unit])
+        return f"{sign}{_decimal(rest, _UNITS[unit])}{unit}"
+    minutes, seconds = divmod(rest, _UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    found = f"{_decimal(seconds, 10**9)}s"
+    if hours or minutes:
+        found = f"{minutes}m{found}"
+    return f"{sign}{hours}h{found}" if hours else f"{sign}{found}"
+
+
+def _decimal(amount: int, unit: int) -> str:
+    whole, part = divmod(amount, unit)
+    digits = str(part).rjust(len(str(unit)) - 1, "0").rstrip("0")
+    return f"{whole}.{digits}" if digits else str(whole)
