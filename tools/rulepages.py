@@ -22,7 +22,7 @@ SUBJECTS = {
     "Pools, quotas and admission": ("check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow",),
-    "Workloads": ("check.workload", "check.keys", "check.owned", "check.gpurequests"),
+    "Workloads": ("check.workload", "check.fields", "check.pods", "check.keys", "check.owned", "check.gpurequests"),
     "Placement and segments": ("check.placement", "check.segments", "check.segmentsize"),
     "PodGroups written by hand": ("check.podgroup",),
     "PodCliqueSets": ("check.cliques", "check.cliquesets"),
