@@ -11,7 +11,7 @@ import yaml
 
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.kubectl import queue
-from tests.support.workloads import LEVELS, deployment, workload
+from tests.support.workloads import LEVELS, deployment, template, workload
 
 GANG = {"kubectl-tas/gang": "g1"}
 LOW = {**GANG, "kubectl-tas/priority": "LOW"}
@@ -95,7 +95,7 @@ def test_an_update_may_change_the_priority(repository: Path) -> None:
 
 def test_an_object_of_another_kind_is_no_copy(repository: Path) -> None:
     gang(repository)
-    job = workload("batch/v1", "Job", "b", None, {"template": {}})
+    job = workload("batch/v1", "Job", "b", None, {"template": template(0)})
     write(repository.parent, {"b.yaml": yaml.safe_dump(job)})
     assert answers(repository, "../b.yaml")[0]["used"] == 9
 

@@ -23,6 +23,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.report import text as report
 from tests.support.golden import EXAMPLES, GOLDEN
+from tests.support.workloads import named
 
 VALUES = (
     *("null", "true", "0", "-1", "1.5", "1e999", "99999999999999999999999", "999999999999999999"),
@@ -54,7 +55,7 @@ def coherent() -> dict[str, Any]:
     template["priorityClassName"] = found["config"]["spec"]["priorityClasses"]["NORMAL"]
     template["topologyConstraint"] = {"topologyName": "t", "pack": {"required": "zone"}}
     template["podCliqueScalingGroups"][0]["topologyConstraint"] = {"pack": {"required": "zone"}}
-    return found
+    return {name: named(document) for name, document in found.items()}
 
 
 def files(documents: dict[str, Any]) -> dict[str, bytes]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import GPU, LEVELS, SEGMENTS, leader_worker, root
+from tests.support.kinds import LEVELS, RUN, SEGMENTS, leader_worker, root, selected
 
-JOB = f"{root('Job', 'x')}spec: {{template: {{spec: {GPU}}}}}\n"
-DEPLOYMENT = f"{root('Deployment', 'x')}spec: {{template: {{spec: {GPU}}}}}\n"
+JOB = f"{root('Job', 'x')}spec: {{template: {{spec: {RUN}}}}}\n"
+DEPLOYMENT = f"{root('Deployment', 'x')}spec: {{{selected()}}}\n"
 WORKFLOW = "workflow:\n  name: X\n  pool: team\n  tasks:\n  - {name: t, image: busybox}\n"
 FILES = {"pools/p.yaml": pool(spec=LEVELS), "workflows/a.yaml": JOB, "workflows/b.yaml": DEPLOYMENT}
 

@@ -210,7 +210,7 @@ def test_owned_from_the_release_that_skips_the_grouper(
 def test_what_the_user_wrote_on_an_owned_pod(repository: Path, place: str, name: str, value: str) -> None:
     own = deployment("d", GANG if place == "labels" else OWNED)
     metadata = own["spec"]["template"].setdefault("metadata", {})
-    metadata[place] = {name: value}
+    metadata[place] = {**metadata.get(place, {}), name: value}
     found = next(item for item in rendered(repository, own) if item["kind"] == "Deployment")
     assert found["spec"]["template"]["metadata"][place][name] == value
     metadata[place][name] = "other"

@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import LEVELS, Object, deployment, template, workload
+from tests.support.workloads import LEVELS, Object, deployment, pytorch_job
 
 LONG = "a" * 252
 TOPOLOGY = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopology"}
 LEVEL = {"levels": [{"domain": "zone", "key": "topology.kubernetes.io/zone"}]}
 
 
-def job(name: str) -> Object:
-    return workload("batch/v1", "Job", name, None, {"template": template()})
+def py_torch_job(name: str) -> Object:
+    return pytorch_job(name)
 
 
 def topology(name: str) -> Object:
@@ -45,7 +45,7 @@ def files(root: Path, *objects: Object) -> set[str]:
 
 @pytest.mark.parametrize(
     ("make", "made"),
-    [(deployment, 1), (job, 2), (topology, 1), (pod_group, 1)],
+    [(deployment, 1), (py_torch_job, 2), (topology, 1), (pod_group, 1)],
     ids=lambda item: getattr(item, "__name__", ""),
 )
 def test_files_of_the_longest_names(repository: Path, make: object, made: int) -> None:
@@ -60,7 +60,7 @@ def test_a_name_that_fits_is_kept(repository: Path) -> None:
     assert files(repository, deployment(name)) == {f"deployment-{name}.yaml"}
 
 
-@pytest.mark.parametrize("make", [deployment, job, topology, pod_group], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [deployment, py_torch_job, topology, pod_group], ids=lambda make: make.__name__)
 def test_one_character_more_is_refused(repository: Path, make: Callable[[str], Object]) -> None:
     declare(repository, make("a" * 253))
     assert kubectl_tas("validate", "-C", repository).code == 0
@@ -72,7 +72,7 @@ def test_one_character_more_is_refused(repository: Path, make: Callable[[str], O
 
 def test_the_podgroup_of_the_longest_name_has_a_name_that_fits(repository: Path) -> None:
     """The scheduler's own, which is previewed."""
-    declare(repository, job(f"{LONG}b"), job(f"{LONG}c"))
+    declare(repository, py_torch_job(f"{LONG}b"), py_torch_job(f"{LONG}c"))
     assert kubectl_tas("render", "-C", repository).code == 0
     made = [yaml.safe_load(path.read_text())["metadata"]["name"] for path in repository.rglob("preview/*.yaml")]
     assert [len(name) for name in made] == [253, 253]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import text
 from kubectl_tas.emit.plan import layout
 from kubectl_tas.load.source import FolderSource, OverlaySource
+from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.report import text as report
-from tests.support.documents import repositories
+from tests.support.cli import pool
+from tests.support.documents import documents, repositories
+from tests.support.workloads import LEVELS, accepted, named
 
 
 def test_what_schemas_accept(repository: Path) -> None:
@@ -37,3 +44,29 @@ def test_what_schemas_accept(repository: Path) -> None:
 
     check()
     assert len(rendered) >= 100
+
+
+KINDS = (*(model.__name__.lower() for model in WORKLOADS), "podcliqueset", "operatorconfiguration")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_schemas_of_other_kinds_accept(repository: Path, kind: str) -> None:
+    """As they are drawn, and with what an API server demands beside."""
+    drawn = documents(kind)
+
+    @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(document=drawn, is_completed=st.booleans())
+    def check(document: dict[str, Any], *, is_completed: bool) -> None:
+        if "metadata" in document:
+            metadata = {**document["metadata"], "name": "drawn", "namespace": "default"}
+            document = {**document, "metadata": {**metadata, "labels": {"kubectl-tas/pool": "team"}}}
+        if is_completed and "spec" in document:
+            document = {**document, "spec": named(accepted(document["kind"], document["spec"]))}
+        files = {"pools/p.yaml": pool(spec=LEVELS).encode(), "workflows/w.json": json.dumps(document).encode()}
+        session = check_source(repository, OverlaySource(FolderSource(repository), files))
+        assert report.render(session.diagnostics, session.files)
+        if not session.failed():
+            artifacts = compile_fleet(session.fleet)
+            assert layout(artifacts, session.fleet.config.output, session.fleet.settings)
+
+    check()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root, template
+from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root, selected, template
 
 MOST = 2**31 - 1
 """What Kubernetes counts to."""
@@ -142,7 +142,7 @@ def test_a_gang_of_many_workloads(limited: Path) -> None:
     times = []
     choices: tuple[dict[str, str], ...] = ({}, {"kubectl-tas/gang": "all"})
     for labels in choices:
-        one = f"{root('Deployment', 'NAME', labels)}spec: {{template: {template()}}}\n"
+        one = f"{root('Deployment', 'NAME', labels)}spec: {{{selected()}}}\n"
         write(limited, {"workflows/w.yaml": "---\n".join(one.replace("NAME", f"d{index}") for index in range(1500))})
         start = time.process_time()
         assert kubectl_tas("validate", "-C", limited).code == 0

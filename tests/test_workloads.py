@@ -19,7 +19,7 @@ from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import EXAMPLES, GOLDEN, ROOT, case_input
 from tests.support.rendered import render_copy
-from tests.support.workloads import LEVELS, declare, leader_worker_set, segments
+from tests.support.workloads import LEVELS, accepted, declare, leader_worker_set, named, segments
 
 PUBLISHED = {
     "elastic-imagenet.yaml": "pytorchjob-elastic-imagenet.yaml",
@@ -47,6 +47,7 @@ metadata:
   completions: {pods}
   template:
     spec:
+      restartPolicy: Never
       containers:
       - name: main
         image: busybox
@@ -150,7 +151,8 @@ def test_explain_a_gang(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["trainjob"])
 def test_explain_what_is_not_predicted(repository: Path, kind: str) -> None:
     """Nothing is said of pods that are needed, nor of parts."""
-    text = (GOLDEN / f"documents/{kind}.yaml").read_text()
+    document = yaml.safe_load((GOLDEN / f"documents/{kind}.yaml").read_text())
+    text = yaml.safe_dump({**document, "spec": named(accepted(document["kind"], document["spec"]))})
     config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: prod, namespace: ml}]}\n"
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(spec=LEVELS), "pools/a.yaml": subpool("a", 50)})
     write(repository, {"workflows/w.yaml": text})
@@ -384,7 +386,11 @@ def test_lines_come_in_one_order(repository: Path, style: str) -> None:
     stream = yaml.safe_load_all(kubectl_tas("render", "-o", "-", "-C", repository).out)
     template = next(item["spec"]["template"] for item in stream if item["kind"] == "Job")
     assert list(template) == ["metadata", "spec"]
-    assert list(template["spec"]) == ["schedulerName", "priorityClassName", "containers"]
+    assert list(template["spec"]) == [
+        "schedulerName",
+        "priorityClassName",
+        *(("restartPolicy", "containers") if style == "block" else ("containers", "restartPolicy")),
+    ]
 
 
 def test_the_docs_say_what_kai_makes_of_each_kind() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
+from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.keys import check_keys
@@ -14,6 +15,7 @@ from kubectl_tas.check.names import check_names
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
 from kubectl_tas.check.podgroup import check_pod_groups
+from kubectl_tas.check.pods import check_pods
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
@@ -29,6 +31,7 @@ from kubectl_tas.resolve.fleet import Fleet
 
 CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_config,
+    check_kubernetes,
     check_names,
     check_unique,
     check_references,
@@ -37,6 +40,8 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_bindings,
     check_workflows,
     check_placement,
+    check_fields,
+    check_pods,
     check_workloads,
     check_keys,
     check_pod_placement,

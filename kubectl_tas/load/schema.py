@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
+from kubectl_tas.model.repository import Origin
 from kubectl_tas.resources import read_resource
 from kubectl_tas.words import did_you_mean
 from kubectl_tas.yaml import LargeNumber
@@ -50,6 +51,8 @@ INVALID_VALUE = Rule(
     "The message says which values are accepted.",
 )
 
+MAX_LISTED = 20
+"""Fields that a message lists; kinds of Kubernetes have more."""
 _TYPES = {
     "integer": "a whole number",
     "number": "a number",
@@ -108,21 +111,21 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
     match error.validator:
         case "additionalProperties":
             known = tuple(schema.get("properties", ()))
-            yield from (_unknown_field(document, path, key, known) for key in value if key not in known)
+            yield from (unknown_field(document, path, key, known) for key in value if key not in known)
         case "required":
             for key in expected:
                 if key not in value:
-                    yield _missing(document, path, key, schema)
+                    yield missing_field(document, path, key, schema)
         case "anyOf":
             yield from _explain_union(error, document)
         case "type":
-            yield _wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected, schema)
+            yield wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected, schema)
         case "enum" | "const":
             choices = expected if error.validator == "enum" else [expected]
-            yield _invalid(document, path, f"must be {_choices(choices)}", value, _closest(value, choices))
+            yield invalid_value(document, path, f"must be {_choices(choices)}", value, _closest(value, choices))
         case keyword:
             hint = _within(keyword, expected, schema)
-            yield _invalid(document, path, _bound(keyword, expected, schema), value, hint)
+            yield invalid_value(document, path, _bound(keyword, expected, schema), value, hint)
 
 
 def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
@@ -134,51 +137,58 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
     else:
         named = list(dict.fromkeys(name for name in types if name))
         texts: list[dict[str, Any]] = [branch for branch in error.validator_value if "pattern" in branch]
-        yield _wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
+        yield wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
 
 
-def _unknown_field(document: Document, path: KeyPath, key: str, known: Sequence[str]) -> Diagnostic:
+def unknown_field(
+    document: Origin, path: KeyPath, key: str, known: Sequence[str], *, otherwise: str = ""
+) -> Diagnostic:
+    """A key that is none of the ``known`` fields of the mapping at ``path``; ``otherwise`` is the hint where none of
+    them is near.
+    """
     close = _closest(key, known)
-    where = _text(path)
-    hint = close or (f"Fields here: {', '.join(known)}." if known else "")
+    where = written(path)
+    hint = close or otherwise or (f"Fields here: {', '.join(known)}." if 0 < len(known) <= MAX_LISTED else "")
     message = f'unknown field "{key}"' + (f" in {where}" if where else "")
     return Diagnostic(UNKNOWN_FIELD, message, document.locate((*path, key), key=True), hint=hint)
 
 
-def _missing(document: Document, path: KeyPath, key: str, schema: dict[str, Any]) -> Diagnostic:
-    where = _text(path)
+def missing_field(document: Origin, path: KeyPath, key: str, schema: Mapping[str, Any]) -> Diagnostic:
+    """A field that is not there; the ``schema`` of its mapping says what it would mean."""
+    where = written(path)
     message = f'the field "{key}" is missing' + (f" in {where}" if where else "")
     meaning = schema.get("properties", {}).get(key, {}).get("description")
     hint = f"Add {key}: {meaning}" if meaning else f"Add {key}."
     return Diagnostic(MISSING_FIELD, message, document.locate(path, key=True), hint=hint)
 
 
-def _wrong_type(
-    document: Document, path: KeyPath, value: Any, types: Sequence[str], schema: dict[str, Any]
+def wrong_type(
+    document: Origin, path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[str, Any]
 ) -> Diagnostic:
+    """A value that is of none of the ``types``, which are JSON Schema's."""
     place = document.locate(path, key=value is None)
     types = [name for name in types if not (name == "integer" and "number" in types)]
     wanted = "must be " + " or ".join(_TYPES[name] for name in types)
-    written = document.source_text(path)
-    lacks_quotes = "string" in types and written is not None and re.search(schema.get("pattern", ""), written)
+    source = document.source_text(path)
+    lacks_quotes = "string" in types and source is not None and re.search(schema.get("pattern", ""), source)
     if not lacks_quotes:
         wanted = schema.get("patternErrorMessage", wanted)
     if value is None:
-        message, hint = f"{_text(path)} has no value; it {wanted}", "Write one, or remove the key."
+        message, hint = f"{written(path)} has no value; it {wanted}", "Write one, or remove the key."
         return Diagnostic(WRONG_TYPE, message, place, hint=hint)
     if isinstance(value, LargeNumber) and not lacks_quotes:
-        message = f"{_text(path)} is too large a number: {_shown(value, written)}"
+        message = f"{written(path)} is too large a number: {_shown(value, source)}"
         return Diagnostic(WRONG_TYPE, message, place, hint=f"Use at most {MAX_DIGITS} digits.")
-    message = f"{_text(path) or 'the document'} {wanted}, not {_shown(value, written)}"
+    message = f"{written(path) or 'the document'} {wanted}, not {_shown(value, source)}"
     if lacks_quotes:
         examples = schema.get("examples")
-        hint = f'Write it with its unit, such as "{examples[0]}".' if examples else f'Put it in quotes: "{written}".'
+        hint = f'Write it with its unit, such as "{examples[0]}".' if examples else f'Put it in quotes: "{source}".'
     else:
         hint = _type_hint(value, types, schema)
     return Diagnostic(WRONG_TYPE, message, place, hint=hint)
 
 
-def _type_hint(value: Any, types: Sequence[str], schema: dict[str, Any]) -> str:
+def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> str:
     """How to mend a value of a wrong type that lacks more than quotes."""
     if "boolean" in types and isinstance(value, str) and value.lower() in ("yes", "no", "on", "off"):
         return f'YAML 1.2 reads "{value}" as text; write true or false.'
@@ -197,17 +207,17 @@ def _type_hint(value: Any, types: Sequence[str], schema: dict[str, Any]) -> str:
     return "Write one value, not a list." if isinstance(value, list) else ""
 
 
-def _invalid(
-    document: Document, path: KeyPath, rule: str, value: Any, hint: str = "", *, name: KeyPath | None = None
+def invalid_value(
+    document: Origin, path: KeyPath, rule: str, value: Any, hint: str = "", *, name: KeyPath | None = None
 ) -> Diagnostic:
     """A finding about the value at ``path``; ``name`` is what the message speaks of where that is another."""
     shown = "" if isinstance(value, (dict, list)) or value == "" else f", not {_shown(value, None)}"
-    message = f"{_text(path if name is None else name) or 'the document'} {rule}{shown}"
+    message = f"{written(path if name is None else name) or 'the document'} {rule}{shown}"
     return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=hint)
 
 
 def _wrong_key(document: Document, path: KeyPath, key: str, rule: str) -> Diagnostic:
-    message = f"a key in {_text(path)} {rule}, not {_shown(key, None)}"
+    message = f"a key in {written(path)} {rule}, not {_shown(key, None)}"
     return Diagnostic(INVALID_VALUE, message, document.locate((*path, key), key=True))
 
 
@@ -245,7 +255,10 @@ def _within(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
 def _from_model(item: Any, document: Document) -> Diagnostic:
     """What a model refuses although its schema does not."""
     path = tuple(step for step in item["loc"] if isinstance(step, (str, int)))
-    return _invalid(document, path, f"is not valid: {item['msg']}", item.get("input"))
+    message = item["msg"].removeprefix("Value error, ")
+    if path[-1:] == ("[key]",):
+        return _wrong_key(document, path[:-2], str(path[-2]), f"is not valid: {message}")
+    return invalid_value(document, path, f"is not valid: {message}", item.get("input"))
 
 
 def _closest(value: Any, choices: Sequence[Any]) -> str:
@@ -266,7 +279,7 @@ def _shown(value: Any, written: str | None) -> str:
     return f'"{text}"' if isinstance(value, str) else text
 
 
-def _text(path: KeyPath) -> str:
+def written(path: KeyPath) -> str:
     """A key path as people write it: spec.topology_keys[0].label."""
     text = ""
     for step in path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints
 from pydantic.config import JsonDict
 
 T = TypeVar("T")
@@ -70,10 +70,21 @@ Image = Annotated[
     said("must be an image such as busybox:1.37: printable ASCII without blanks"),
 ]
 """A container image."""
+MAX_PREFIX = 253
+"""Characters of a label's key before its '/'."""
+
+
+def _with_short_prefix(key: str) -> str:
+    if key.find("/") > MAX_PREFIX:
+        raise ValueError(f"the part before '/' has more than {MAX_PREFIX} characters")
+    return key
+
+
 LabelKey = Annotated[
     str,
-    StringConstraints(max_length=316, pattern=QUALIFIED_NAME),
+    StringConstraints(max_length=MAX_PREFIX + 64, pattern=QUALIFIED_NAME),
     said("must be a label such as topology.kubernetes.io/zone"),
+    AfterValidator(_with_short_prefix),
 ]
 """The key of a Kubernetes label."""
 LabelValue = Annotated[

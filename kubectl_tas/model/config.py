@@ -8,6 +8,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
+from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
@@ -52,6 +53,11 @@ class Backend(Model):
     """Who places its pods."""
     grove: GroveVersion = GroveVersion()
     """Who makes gangs of its PodCliqueSets, where it has any."""
+    kubernetes: (
+        Annotated[str, StringConstraints(pattern=KUBERNETES_RELEASE), said('must be a release such as "1.33"')] | None
+    ) = None
+    """The Kubernetes release that runs there, as "1.33" (in quotes), by whose fields workloads are checked. Without
+    it: the newest that is known."""
 
 
 class PriorityClasses(Model):

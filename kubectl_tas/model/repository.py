@@ -39,6 +39,9 @@ class Origin(Protocol):
     def value(self, path: KeyPath) -> object:
         """What was written at ``path``; None where it is absent or empty."""
 
+    def source_text(self, path: KeyPath) -> str | None:
+        """The scalar at ``path`` as it was written, without quotes; None where there is none."""
+
     def obstacle(self, path: KeyPath) -> KeyPath | None:
         """The part of ``path`` at which nothing can be added without changing other places; None: there is none."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, StringConstraints
 
 from kubectl_tas.model.base import (
+    NAME_PART,
     AnyText,
     Count,
     Image,
@@ -26,10 +27,17 @@ RequirementType = Literal["required", "preferred"]
 Argument = AnyText | int
 """A command-line word or a value of the environment; a whole number needs no quotes."""
 Json = JsonValue | None
+_STEP = r"/(\.{0,2}[^/:.\x00][^/:\x00]*|\.{3,}[^/:\x00]*|\.)?"
+"""One step of a path, which is not '..'."""
 HostMount = Annotated[
     str,
-    Field(pattern=r"^/[^:\x00]*(:/[^:\x00]*)?$"),
-    said("must be an absolute path, or /path-on-node:/path-in-container"),
+    Field(pattern=rf"^({_STEP})+(:/[^:\x00]*)?$"),
+    said("must be an absolute path without '..', or /path-on-node:/path-in-container"),
+]
+HostName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=63, pattern=rf"^{NAME_PART}$"),
+    said("must be the name of a node, which is the value of a label: letters, digits, '-', '_' and '.'"),
 ]
 
 
@@ -57,7 +65,7 @@ class Resource(Model):
     """Whole GPUs."""
     platform: Text | None = None
     """OSMO's name for a kind of node; honoured by OSMO's own runtime only."""
-    nodesExcluded: Many[Text] = ()
+    nodesExcluded: Many[HostName] = ()
     """Host names that the task must not run on."""
     topology: Many[TopologyRequirement] = ()
     """How close the tasks with this resource must run."""

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import LEVELS, SEGMENTS, config, job, leader_worker, pytorch, root, template
+from tests.support.kinds import LEVELS, RUN, SEGMENTS, config, job, leader_worker, pytorch, root, selected, template
 
 INDEXED = "completionMode: Indexed"
 
@@ -189,13 +189,14 @@ def test_nothing_to_divide_is_no_error(repository: Path) -> None:
 
 
 PODS = template(SEGMENTS)
+RUNS = template(SEGMENTS, spec=RUN)
 UNREAD = {
     "RayJob": "rayClusterSpec: {headGroupSpec: {}, "
     f"workerGroupSpecs: [{{groupName: a, replicas: 8, template: {PODS}}}]}}",
     "JobSet": f"replicatedJobs: [{{name: a, template: {{spec: {{parallelism: 8, template: {PODS}}}}}}}]",
-    "Deployment": f"replicas: 8, template: {PODS}",
-    "StatefulSet": f"replicas: 8, template: {PODS}",
-    "CronJob": f"jobTemplate: {{spec: {{parallelism: 8, template: {PODS}}}}}",
+    "Deployment": f"replicas: 8, {selected(SEGMENTS)}",
+    "StatefulSet": f"replicas: 8, {selected(SEGMENTS)}",
+    "CronJob": f"schedule: '@daily', jobTemplate: {{spec: {{parallelism: 8, template: {RUNS}}}}}",
 }
 
 

@@ -8,15 +8,15 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import GPU, job, pytorch, root, template
+from tests.support.kinds import GPU, RUN, job, pytorch, root, selected, template
 
 OTHER = "other"
 QUEUE = "osmo-pool-default-team--shared"
 
 
 def cron_job(label: str, value: str) -> str:
-    run = f"metadata: {{labels: {{{label}: {value}}}}}, spec: {{template: {template()}}}"
-    return f"{root('CronJob', 'nightly')}spec: {{jobTemplate: {{{run}}}}}\n"
+    run = f"metadata: {{labels: {{{label}: {value}}}}}, spec: {{template: {template(spec=RUN)}}}"
+    return f"{root('CronJob', 'nightly')}spec: {{schedule: '@daily', jobTemplate: {{{run}}}}}\n"
 
 
 def job_set(label: str, value: str) -> str:
@@ -87,7 +87,7 @@ def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str
 def test_a_deployment_has_the_class_of_its_priority(repository: Path, priority: str | None) -> None:
     """Without one KAI gives it `inference`, which cannot be preempted."""
     own = {"kubectl-tas/priority": priority} if priority else {}
-    text = f"{root('Deployment', 'web', own)}spec: {{template: {template()}}}\n"
+    text = f"{root('Deployment', 'web', own)}spec: {{{selected()}}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "-o", "-", "-C", repository).out
     (web,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "Deployment")

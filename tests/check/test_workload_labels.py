@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import Pairs, root, template
+from tests.support.kinds import RUN, Pairs, root, template
 
 LOW = {"kubectl-tas/priority": "LOW"}
 
 
 def job(labels: Pairs, own: Pairs | None = None) -> str:
-    return f"{root('Job', 'sweep', own)}spec: {{template: {template(labels=labels)}}}\n"
+    return f"{root('Job', 'sweep', own)}spec: {{template: {template(labels=labels, spec=RUN)}}}\n"
 
 
 def cron_job(labels: Pairs) -> str:
     text = ", ".join(f"{name}: {value}" for name, value in labels.items())
     return (
-        f"{root('CronJob', 'nightly')}spec: {{jobTemplate: {{metadata: {{labels: {{{text}}}}}, "
-        f"spec: {{template: {template()}}}}}}}\n"
+        f"{root('CronJob', 'nightly')}spec: {{schedule: '@daily', jobTemplate: {{metadata: {{labels: {{{text}}}}}, "
+        f"spec: {{template: {template(spec=RUN)}}}}}}}\n"
     )
 
 
@@ -37,7 +37,7 @@ def train_job(labels: Pairs) -> str:
 
 
 def annotated(labels: Pairs) -> str:
-    return f"{root('Job', 'sweep')}spec: {{template: {template(labels)}}}\n"
+    return f"{root('Job', 'sweep')}spec: {{template: {template(labels, spec=RUN)}}}\n"
 
 
 @pytest.mark.parametrize("make", [job, cron_job, ray_job, train_job, annotated])

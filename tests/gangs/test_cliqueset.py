@@ -262,7 +262,12 @@ class TestTopologies:
             "apiVersion": "batch/v1",
             "kind": "Job",
             "metadata": {"name": "sweep", "labels": {"kubectl-tas/pool": "team"}},
-            "spec": {"template": {"metadata": {}, "spec": {"containers": [{"name": "main", "image": "busybox"}]}}},
+            "spec": {
+                "template": {
+                    "metadata": {},
+                    "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]},
+                }
+            },
         }
         metadata = job["spec"]["template"]["metadata"] if on_template else job["metadata"]
         metadata["annotations"] = asked | ({"kai.scheduler/topology": written} if written else {})

@@ -15,7 +15,7 @@ from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import pool, write
 from tests.support.grove import operator, topology
-from tests.support.kinds import LEVELS, SEGMENTS, config, leader_worker, pytorch, root, template
+from tests.support.kinds import LEVELS, RUN, SEGMENTS, config, leader_worker, pytorch, root, selected, template
 
 MOST = 2**31 - 1
 """What Kubernetes counts to."""
@@ -65,10 +65,11 @@ def kubeflow(kind: str, field: str, leader: str) -> str:
 
 def several(replicas: int) -> str:
     """Replicas of a template in the three kinds that have nothing else."""
-    return f"spec: {{replicas: {replicas}, template: {template(SEGMENTS | INDEX)}}}\n"
+    return f"spec: {{replicas: {replicas}, {selected(SEGMENTS | INDEX)}}}\n"
 
 
-JOB = f"parallelism: {MOST}, completions: {MOST}, completionMode: Indexed, template: {template(SEGMENTS)}"
+PODS = template(SEGMENTS, spec=RUN)
+JOB = f"parallelism: {MOST}, completions: {MOST}, completionMode: Indexed, template: {PODS}"
 SUBMITTED = {
     "Job": f"{root('Job', 'sweep', None, ELASTIC)}spec: {{{JOB}, backoffLimit: {MOST}}}\n",
     "CronJob": f"{root('CronJob', 'sweep')}spec: {{schedule: '0 0 * * *', jobTemplate: {{spec: {{{JOB}}}}}}}\n",

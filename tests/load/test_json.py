@@ -62,18 +62,19 @@ def test_an_edit_keeps_the_escapes() -> None:
     ],
 )
 def test_large_numbers_stay_numbers(repository: Path, number: str, written: str) -> None:
+    box = {"name": "box", "image": "box", "resources": {"limits": {"cpu": "@"}}}
     text = json.dumps(
         {
             "apiVersion": "batch/v1",
             "kind": "Job",
             "metadata": {"name": "x", "labels": {"kubectl-tas/pool": "team"}, "annotations": {"a": FACE}},
-            "spec": {"activeDeadlineSeconds": "@", "template": {"spec": {"containers": []}}},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [box]}}},
         }
     ).replace('"@"', number)
     write(repository, {"pools/p.yaml": pool(), "workflows/w.json": text})
     result = kubectl_tas("render", "-o", "-", "-C", repository)
     assert result.code == 0, result.err
-    assert f"activeDeadlineSeconds: {written}\n" in result.out
+    assert f"cpu: {written}\n" in result.out
     assert f'a: "{FACE}"\n' in result.out
     found = next(item for item in yaml.safe_load_all(result.out) if item["kind"] == "Job")
     assert found["metadata"]["annotations"]["a"] == FACE

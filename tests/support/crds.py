@@ -134,9 +134,19 @@ def server(version: str) -> Server:
     """The server with KAI ``version``, such as ``0.17``. Skips the test where there are no CRDs."""
     if not CRDS.is_dir():
         pytest.skip(f"no CRDs of KAI in {CRDS}")
+    return _server(_since(version))
+
+
+def folder_of(version: str) -> str:
+    """The folder of the CRDs that stand for KAI ``version``."""
+    return FOLDERS[_since(version)]
+
+
+def _since(version: str) -> tuple[int, int]:
+    """The first release of the row of the version table that has ``version``."""
     release = kai.release(version)
     assert release is not None, f"not in the version table: {version}"
-    return _server(max(row.since for row in kai.TABLE if row.since <= release.patch[:2]))
+    return max(row.since for row in kai.TABLE if row.since <= release.patch[:2])
 
 
 @cache

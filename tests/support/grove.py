@@ -75,7 +75,7 @@ metadata:
   name: sweep
   labels: {{kubectl-tas/pool: team}}
   annotations: {{kai.scheduler/topology: racks, kai.scheduler/topology-required-placement: {domain}}}
-spec: {{template: {{spec: {{containers: [{{name: main, image: busybox}}]}}}}}}
+spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: busybox}}]}}}}}}
 """
 
 

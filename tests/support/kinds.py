@@ -8,6 +8,8 @@ from tests.support.workloads import segments
 SEGMENTS = segments(4)
 Pairs = dict[str, str]
 GPU = "{containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+RUN = GPU.replace("{", "{restartPolicy: Never, ", 1)
+"""Pods that end, as those of a Job must."""
 
 
 def config(version: str) -> str:
@@ -43,16 +45,22 @@ metadata:
 """
 
 
-def template(annotations: Pairs | None = None, labels: Pairs | None = None) -> str:
+def template(annotations: Pairs | None = None, labels: Pairs | None = None, spec: str = GPU) -> str:
     """A pod template in one line."""
-    return f"{{metadata: {{labels: {_flow(labels or {})}, annotations: {_flow(annotations or {})}}}, spec: {GPU}}}"
+    return f"{{metadata: {{labels: {_flow(labels or {})}, annotations: {_flow(annotations or {})}}}, spec: {spec}}}"
+
+
+def selected(annotations: Pairs | None = None, labels: Pairs | None = None) -> str:
+    """The template of a Deployment or StatefulSet behind the selector that finds its pods."""
+    pods = template(annotations, {"app": "a", **(labels or {})})
+    return f"selector: {{matchLabels: {{app: a}}}}, template: {pods}"
 
 
 def job(spec: str, annotations: Pairs | None = None, *, labels: Pairs | None = None, own: Pairs | None = None) -> str:
     """A Job named sweep; ``spec`` is YAML in braces, without them. ``annotations`` are those of its template,
     ``labels`` and ``own`` (annotations) its own.
     """
-    return f"{root('Job', 'sweep', labels, own)}spec: {{{spec}, template: {template(annotations)}}}\n"
+    return f"{root('Job', 'sweep', labels, own)}spec: {{{spec}, template: {template(annotations, spec=RUN)}}}\n"
 
 
 def pytorch(

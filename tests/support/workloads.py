@@ -52,10 +52,41 @@ def template(gpus: int = 1, annotations: dict[str, str] | None = None) -> Object
     return {**metadata, "spec": {"containers": [container]}}
 
 
+def accepted(kind: str, spec: Object) -> Object:
+    """The spec of a workload with what an API server demands beside the pods: the restart policy of a Job, the selector
+    of a Deployment or StatefulSet and the label that it selects.
+    """
+    if kind == "CronJob":
+        job = spec["jobTemplate"]
+        return {"schedule": "@daily", **spec, "jobTemplate": {**job, "spec": accepted("Job", job.get("spec", {}))}}
+    pods = spec.get("template", {})
+    if kind == "Job":
+        pods = {**pods, "spec": {"restartPolicy": "Never", **pods.get("spec", {})}}
+        return {**spec, "template": pods}
+    if kind in ("Deployment", "StatefulSet"):
+        metadata = pods.get("metadata", {})
+        labels = {"app": "a", **metadata.get("labels", {})}
+        pods = {**pods, "metadata": {**metadata, "labels": labels}}
+        return {"selector": {"matchLabels": {"app": labels["app"]}}, **spec, "template": pods}
+    return spec
+
+
+def named(data: Any) -> Any:
+    """Data in which each container has a name."""
+    if isinstance(data, list):
+        return [named(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    found = {key: named(value) for key, value in data.items()}
+    for field in found.keys() & {"containers", "initContainers"}:
+        found[field] = [{"name": f"{field.lower()}-{i}", **item} for i, item in enumerate(found[field])]
+    return found
+
+
 def workload(api: str, kind: str, name: str, labels: dict[str, str] | None, spec: Object) -> Object:
-    """Any workload."""
+    """Any workload, with what an API server demands of it."""
     metadata = {"name": name, "labels": {"kubectl-tas/pool": "team", **(labels or {})}}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": accepted(kind, spec)}
 
 
 def pytorch_job(

@@ -1,0 +1,104 @@
+"""Workloads are read as strictly as an API server reads them: fields that nobody knows, values of another type than
+their field's, and fields that must be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from kubectl_tas import kubernetes
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.kubernetes import Shape, Shapes
+from kubectl_tas.load.schema import missing_field, unknown_field, written, wrong_type
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.operators import TYPES
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.fleet import Fleet
+
+KUBERNETES_VERSION = Rule(
+    "kubernetes-version",
+    Severity.WARNING,
+    "The fields of a backend's Kubernetes release are not known.",
+    "Workloads are checked by the fields of the nearest release that is known: one that the cluster does not have may "
+    "pass, and a new one is refused. Update kubectl-tas, or the package kubernetes-validate beside it.",
+)
+
+OPERATOR_FIELD = Rule(
+    "operator-field",
+    Severity.ERROR,
+    "A field of an operator's kind is one that no known release of the operator has.",
+    "An API server refuses it, or drops it without a word. Correct its spelling or its indentation; where a newer "
+    "release of the operator has it, waive the rule.",
+    protects=Waiving.ANYBODY,
+)
+
+
+def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every workload, by the release of its backend; without a pool by the newest that is known."""
+    releases = {
+        id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
+    }
+    for declared in fleet.repository.workloads:
+        shapes = _shapes(kubernetes.nearest(releases.get(id(declared))))
+        kind = declared.spec.kind
+        versioned = f"{declared.spec.apiVersion} {kind}"
+        shape = shapes.named(versioned if versioned in TYPES else kind)
+        yield from _below(declared.origin, (), declared.origin.data, shape)
+    sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
+    for item in fleet.repository.pod_clique_sets:
+        backend = sets.get(id(item))
+        shape = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None)).named("PodSpec")
+        for index in range(len(item.spec.spec.template.cliques)):
+            path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
+            yield from _below(item.origin, path, item.origin.value(path), shape)
+
+
+@cache
+def _shapes(release: int) -> Shapes:
+    return Shapes(kubernetes.definitions(release), TYPES)
+
+
+def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:
+    """What is wrong with a value and with all below it. Empty values are as if they were absent."""
+    if type(value) is dict and shape.fields is not None:
+        fields = shape.fields
+        for key, part in value.items():
+            field = fields.get(key)
+            if field is None:
+                found = unknown_field(origin, path, key, tuple(fields), otherwise=_elsewhere(key, path, fields))
+                yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
+            elif type(part) in (dict, list) or (part is not None and field.accepts and type(part) not in field.accepts):
+                yield from _below(origin, (*path, key), part, field)
+        for key in shape.required:
+            if value.get(key) is None:
+                yield missing_field(origin, path, key, {})
+    elif shape.accepts and value is not None and type(value) not in shape.accepts:
+        yield wrong_type(origin, path, value, shape.types, {})
+    elif shape.items is not None and isinstance(value, (dict, list)):
+        for step, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _below(origin, (*path, step), part, shape.items)
+
+
+def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:
+    """Where a field belongs that lost its indentation: a field beside it may have it."""
+    owner = next((name for name, shape in fields.items() if key in (shape.fields or ())), None)
+    return "" if owner is None else f"It is a field of {owner}: write it below {written((*path, owner))}."
+
+
+def check_kubernetes(fleet: Fleet) -> Iterator[Diagnostic]:
+    """The Kubernetes releases that the Config names."""
+    config = fleet.repository.config
+    for backend in fleet.backends:
+        version = backend.spec.kubernetes
+        if config is None or version is None:
+            continue
+        used = kubernetes.nearest(version)
+        if used != kubernetes.minor(version):
+            known = kubernetes.releases()
+            message = f"the fields of Kubernetes {version} are not known, those of 1.{known[0]} to 1.{known[-1]} are"
+            place = config.at("spec", "backends", backend.index, "kubernetes")
+            hint = f"Workloads are checked by the fields of 1.{used}."
+            yield Diagnostic(KUBERNETES_VERSION, message, place, hint=hint)

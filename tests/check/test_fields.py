@@ -1,0 +1,99 @@
+"""Workloads are read as strictly as an API server reads them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_tas import kubernetes
+from kubectl_tas.kubernetes import Shapes
+from kubectl_tas.model.operators import TYPES
+from kubectl_tas.model.workload import WORKLOADS
+from tests.support.golden import GOLDEN
+from tests.support.rendered import load
+from tests.support.workloads import Object, accepted, deployment, named, problems, pytorch_job
+
+KINDS = [model.__name__ for model in WORKLOADS]
+
+
+def document(kind: str) -> Object:
+    """A workload without problems, of the pool team."""
+    found: Object = load(GOLDEN / f"documents/{kind.lower()}.yaml")
+    spec = named(accepted(kind, found["spec"]))
+    metadata = {"name": "x", "labels": {"kubectl-tas/pool": "team"}}
+    return {**found, "metadata": metadata, "spec": spec}
+
+
+def mappings(data: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Every mapping of which the fields are known, with its place."""
+    found = []
+    if isinstance(data, dict):
+        if not path.endswith(("labels", "annotations", "limits", "requests", "matchLabels", "ReplicaSpecs")):
+            found.append((path, data))
+        for key, value in data.items():
+            found += mappings(value, f"{path}.{key}")
+    elif isinstance(data, list):
+        found += [item for index, part in enumerate(data) for item in mappings(part, f"{path}[{index}]")]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slip_at_any_depth_of_any_kind(repository: Path, kind: str) -> None:
+    whole = document(kind)
+    assert (
+        problems(repository, whole)
+        .keys()
+        .isdisjoint({"unknown-field", "operator-field", "wrong-type", "missing-field"})
+    )
+    for place, _ in mappings(whole):
+        slipped = copy.deepcopy(whole)
+        dict(mappings(slipped))[place]["zzz"] = 1
+        where = f" in {place[1:]}" if place else ""
+        found = problems(repository, slipped)
+        assert found.get("unknown-field", found.get("operator-field")) == f'unknown field "zzz"{where}'
+
+
+def test_an_empty_value_is_no_value(repository: Path) -> None:
+    item = deployment("d")
+    item["spec"]["paused"] = None
+    item["spec"]["template"]["spec"]["hostname"] = None
+    assert "wrong-type" not in problems(repository, item)
+
+
+def test_a_field_that_lost_its_indentation(repository: Path) -> None:
+    item = pytorch_job("train")
+    container = item["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]
+    container |= container.pop("resources")
+    assert problems(repository, item)["unknown-field"].startswith('unknown field "limits" in spec.pytorchReplicaSpecs')
+
+
+@pytest.mark.parametrize(
+    ("release", "known"), [("1.33", 33), ("v1.30.4", 30), ("1.2", 25), ("1.999", None), (None, None)]
+)
+def test_the_nearest_release(release: str | None, known: int | None) -> None:
+    assert kubernetes.nearest(release) == (known or kubernetes.releases()[-1])
+
+
+def test_every_type_of_operators_is_known() -> None:
+    newest = kubernetes.definitions(kubernetes.releases()[-1])
+    known = {*TYPES, *(name.rpartition(".")[2] for name in newest), "any", "string", "integer", "number", "boolean"}
+    assert {text.lstrip("[]{}") for fields in TYPES.values() for text in fields.values()} <= known
+
+
+@pytest.mark.parametrize("release", kubernetes.releases())
+def test_every_release_has_the_pods_of_all_kinds(release: int) -> None:
+    shapes = Shapes(kubernetes.definitions(release), TYPES)
+    for kind in (*KINDS, "PodSpec"):
+        assert shapes.named(kind).fields
+    assert shapes.named("TrainJobSpec").fields
+
+
+def test_no_check_without_workloads_reads_the_schemas(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_release: int) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(kubernetes, "definitions", refuse)
+    assert problems(repository) == {}

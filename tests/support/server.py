@@ -1,0 +1,73 @@
+"""A cluster for tests that write to one: what they define in it, and what they ask kubectl to do."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.crds import folder_of
+from tests.support.rendered import Object
+
+PATIENCE = "60s"
+
+
+@dataclass
+class Server:
+    """A cluster of which the tests may change everything."""
+
+    kubeconfig: str
+    kai_crds: Path
+    """A folder with KAI's CRDs, in a folder for each release."""
+    cache: Path
+    """Where kubectl keeps what it learns of the cluster."""
+    release: str | None = field(default=None, init=False)
+    """The folder of KAI's CRDs that the cluster has."""
+
+    def kubectl(self, *arguments: str, files: Sequence[Path] = ()) -> subprocess.CompletedProcess[str]:
+        """Runs kubectl on ``files``, in their order."""
+        command = ["kubectl", f"--kubeconfig={self.kubeconfig}", f"--cache-dir={self.cache}", *arguments]
+        command += [f"--filename={path}" for path in files]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def must(self, *arguments: str, files: Sequence[Path] = ()) -> str:
+        """What kubectl prints; the test fails where kubectl does."""
+        done = self.kubectl(*arguments, files=files)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def define(self, folder: Path) -> None:
+        """Creates the CRDs of a folder, and waits until the server knows their kinds."""
+        self.must("apply", "--server-side", "--force-conflicts", files=[folder])
+        self.must("wait", "--for=condition=Established", f"--timeout={PATIENCE}", files=[folder])
+
+    def have_kai(self, version: str) -> None:
+        """Defines the kinds of a KAI release, and no other's. Skips the test where its CRDs are not at hand."""
+        wanted = folder_of(version)
+        if not (self.kai_crds / wanted).is_dir():
+            pytest.skip(f"no CRDs of KAI {wanted} in $KAI_CRDS")
+        if self.release != wanted:
+            for folder in sorted(self.kai_crds.iterdir()):
+                self.must("delete", "--ignore-not-found", f"--timeout={PATIENCE}", files=[folder])
+            self.define(self.kai_crds / wanted)
+            self.release = wanted
+
+    def lacks(self, objects: Sequence[Object]) -> set[str]:
+        """The kinds of ``objects`` that the cluster does not have, such as ``ray.io/v1/RayJob``."""
+        found = set()
+        for api_version in {str(item["apiVersion"]) for item in objects}:
+            answer = self.kubectl("get", "--raw", f"/{'apis' if '/' in api_version else 'api'}/{api_version}").stdout
+            known = {part["kind"] for part in yaml.safe_load(answer)["resources"]} if answer else set()
+            kinds = {str(item["kind"]) for item in objects if item["apiVersion"] == api_version}
+            found |= {f"{api_version}/{kind}" for kind in kinds - known}
+        return found
+
+    def have_namespaces(self, objects: Sequence[Object]) -> None:
+        """Creates the namespaces that ``objects`` are in. They stay: a namespace is slow to go."""
+        for name in sorted({item["metadata"]["namespace"] for item in objects if "namespace" in item["metadata"]}):
+            if self.kubectl("get", "namespace", name).returncode:
+                self.must("create", "namespace", name)
