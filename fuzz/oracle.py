@@ -19,10 +19,12 @@ from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.emit import text as emitted
 from kubectl_tas.emit.plan import layout
 from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.demands import Mode, demands
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES, RawFile
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.report import text as report
+from kubectl_tas.resolve.fleet import Fleet
 
 PACKAGE = str(Path(emitted.__file__).parents[1])
 ROOT = Path("/repository")
@@ -250,7 +252,8 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
     for item in declared:
         same = (item.origin.path, item.spec.kind, item.spec.metadata.name)
         if same == (artifact.source, manifest.kind, manifest.metadata.name):
-            lacking.append((item.origin.data, readers.lacks(_neutral(item.origin.data), _neutral(found))))
+            data = _kept(session.fleet, item)
+            lacking.append((data, readers.lacks(_neutral(data), _neutral(found))))
     if not lacking:
         yield Failure("apart", f"nothing of that name was judged: {manifest.kind}", manifest.metadata.name)
     elif all(path is not None for _, path in lacking):
@@ -258,6 +261,25 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
         judged, read = readers.at(data, path or ()), readers.at(found, path or ())
         where = f"{_called(judged)} was judged and {_called(read)} is emitted"
         yield Failure("apart", where, f"{path}: {judged!r}, {read!r}\n{emitted.document(artifact)[:3000]}")
+
+
+def _kept(fleet: Fleet, item: Declared[Any]) -> Any:
+    """What was written of an object, in the words of its pool, and without what would be read as something else."""
+    sent = next((workload for workload in fleet.workloads if workload.declared is item), None)
+    wanted = [item for item in demands(fleet, sent) if item.mode in (Mode.REMOVE, Mode.RESOLVE)] if sent else []
+    data = copy.deepcopy(item.origin.data) if wanted else item.origin.data
+    for demand in wanted:
+        path = demand.path
+        if demand.mode is Mode.RESOLVE:
+            holder = readers.at(data, path[:-1])
+            if isinstance(holder, dict) and path[-1] in holder:
+                holder[path[-1]] = demand.value
+            continue
+        for depth in range(len(path) - 1, -1, -1):  # a mapping that holds nothing else goes too
+            holder = readers.at(data, path[:depth])
+            if isinstance(holder, dict) and (depth == len(path) - 1 or not holder.get(path[depth])):
+                holder.pop(path[depth], None)
+    return data
 
 
 def _neutral(data: Any) -> Any:

@@ -216,7 +216,8 @@ def test_before_0_6_the_queue_is_in_a_second_label(version: str, count: int, tmp
     root = repository("without-topology", version, tmp_path)
     (root / "workflows/server.yaml").write_text(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: server, labels: {kubectl-tas/pool: team}}\n"
-        "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}\n"
+        "spec: {replicas: 1, selector: {matchLabels: {a: b}}, "
+        "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}\n"
     )
     objects = list(yaml.safe_load_all(render(root).out))
     (server,) = (item for item in objects if item["kind"] == "Deployment")

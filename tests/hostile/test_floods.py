@@ -70,6 +70,10 @@ def several(replicas: int) -> str:
 
 PODS = template(SEGMENTS, spec=RUN)
 JOB = f"parallelism: {MOST}, completions: {MOST}, completionMode: Indexed, template: {PODS}"
+RAY = (
+    f"headGroupSpec: {{template: {template()}}}, workerGroupSpecs: [{{groupName: a, replicas: {MOST}, "
+    f"minReplicas: {MOST}, maxReplicas: {MOST}, numOfHosts: {MOST}, template: {template(SEGMENTS | INDEX)}}}]"
+)
 SUBMITTED = {
     "Job": f"{root('Job', 'sweep', None, ELASTIC)}spec: {{{JOB}, backoffLimit: {MOST}}}\n",
     "CronJob": f"{root('CronJob', 'sweep')}spec: {{schedule: '0 0 * * *', jobTemplate: {{spec: {{{JOB}}}}}}}\n",
@@ -78,9 +82,9 @@ SUBMITTED = {
     "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n"
     f"  - {{name: a, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n"
     f"  - {{name: b, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n",
-    "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{template: {template()}}}, "
-    f"workerGroupSpecs: [{{groupName: a, replicas: {MOST}, minReplicas: {MOST}, maxReplicas: {MOST}, "
-    f"numOfHosts: {MOST}, template: {template(SEGMENTS | INDEX)}}}]}}}}\n",
+    "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{{RAY}}}}}\n",
+    "RayCluster": f"{root('RayCluster', 'tune')}spec: {{{RAY}}}\n",
+    "RayService": f"{root('RayService', 'tune')}spec: {{rayClusterConfig: {{{RAY}}}}}\n",
     "TrainJob": f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: r}}, trainer: {{numNodes: {MOST}, "
     f"numProcPerNode: {MOST}, resourcesPerNode: {{limits: {{nvidia.com/gpu: {MOST}}}}}}}}}\n",
     "LeaderWorkerSet": leader_worker(MOST, SEGMENTS).replace("spec:\n", f"spec:\n  replicas: {MOST}\n", 1),

@@ -273,7 +273,11 @@ class TestFiles:
         }
 
     def test_standard_input_is_not_read(self, team: Path) -> None:
-        assert self.refusal(team, "-") == {"error: cannot read -: No such file or directory"}
+        """Not as the state of a cluster; admit alone reads a file from there."""
+        for command in self.COMMANDS[:2]:
+            result = kubectl_tas(*command, "-", cwd=team)
+            assert (result.code, result.out) == (3, "")
+            assert result.err.startswith("error: cannot read -: No such file or directory\n")
 
 
 DEEP = 200_000
