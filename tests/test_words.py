@@ -84,6 +84,8 @@ def test_usage(tmp_path: Path, arguments: tuple[str, ...], question: str) -> Non
         ("research--speech", "team--speech"),
         ("team--speach", "team--speech"),
         ("teams", "team"),
+        ("team/speech", "team--speech"),
+        ("speech", "team--speech"),
     ],
 )
 def test_a_pool_keeps_the_part_of_its_subpool(tmp_path: Path, target: str, meant: str) -> None:

@@ -57,7 +57,7 @@ def _conflicts(workflow: FleetWorkflow, group: FleetGroup) -> Iterator[Diagnosti
     first: dict[tuple[Level, str], Requirement] = {}
     for _, requirement in _uses(group):
         earlier = first.setdefault((requirement.level, requirement.group), requirement)
-        if earlier.required != requirement.required:
+        if earlier.required != requirement.required and earlier.path[:-1] != requirement.path[:-1]:
             key = requirement.level.key
             message = (
                 f'the {key} group "{requirement.written}" is {_kind(requirement)} here and {_kind(earlier)} elsewhere'

@@ -176,9 +176,10 @@ def _minimums(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     spec, declared = item.declared.spec.spec, item.declared
     gang = gang_of_pod_group(fleet, item)
     strict = item.backend.has(Feature.STRICT_MIN_MEMBER)
-    if spec.minMember is not None and spec.subGroups:
-        hint = "Put minMember on the leaf SubGroups."
+    counted = sum(leaf.minimum or 0 for leaf in gang.leaves)
+    if spec.minMember is not None and spec.subGroups and (spec.minSubGroup is not None or spec.minMember != counted):
         message = "minMember on top is not read where there are SubGroups"
+        hint = f"Remove it; KAI writes {counted} there, the sum of its leaves, where minSubGroup says nothing."
         yield _minimum(item, ("spec", "minMember"), message, hint)
     yield from _too_many(item, ("spec",), spec.minSubGroup, len(gang.below(gang)))
     for sub_group, path in item.sub_groups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
@@ -95,15 +96,15 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             fallback = f"Defined are: {known}." if known else "Declare a ClusterTopology of that name."
             return f'rule 3: the cluster topology "{item.name}" does not exist', hint or fallback
         case "pool":
-            hint = did_you_mean(item.name, fleet.target_names()) or _moved(item.name, fleet)
+            hint = _moved(item.name, fleet) or did_you_mean(item.name, fleet.target_names())
             return f'the pool "{item.name}" does not exist', hint or _defined(item, known)
         case _:
             return f'the {_noun(item.what)} "{item.name}" does not exist', hint or _defined(item, known)
 
 
 def _moved(name: str, fleet: Fleet) -> str:
-    """A question after the only subpool of that name, where its pool has another name than is written."""
-    short = name.partition(names.SEPARATOR)[2]
+    """A question after the only subpool that is called as the last part of a name, whatever stands before it."""
+    short = re.split(f"{names.SEPARATOR}|[/.:]", name)[-1]
     found = [subpool.canonical for pool in fleet.pools for subpool in pool.subpools if subpool.name == short]
     return f'Did you mean "{found[0]}"?' if len(found) == 1 else ""
 

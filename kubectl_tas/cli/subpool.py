@@ -153,6 +153,8 @@ def drain(
         usage = Usage(used)
         if used is None:
             usage = subpools.ask(given_cluster(cluster), subpools.draining(open_session(directory).fleet))
+        if not subpools.draining(open_session(directory).fleet):
+            say("No subpool is DELETING.", err=True)
         code = _edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code

@@ -20,7 +20,7 @@ TOPOLOGY_REMOVED = Rule(
 TOPOLOGY_LEVELS_CHANGED = Rule(
     "topology-levels-changed",
     Severity.ERROR,
-    "The levels of a cluster topology change while it is used.",
+    "The levels of a cluster topology, or of a pool, change while work is placed by them.",
     "Pods have been placed by the old levels, so Grove's webhook refuses the change until no PodCliqueSet that uses it "
     "has a scheduled pod; the Topology of the scheduler cannot be changed at all, only made anew. For workflows, "
     "workloads and PodGroups that ask for its levels a new level is no matter, one that goes or moves is. Drain them "
@@ -64,17 +64,17 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
 
 def changed_levels(change: Change) -> Iterator[Diagnostic]:
     """Cluster topologies whose levels change while pods are, or may be, placed by them."""
-    after = change.after.cluster_topologies
-    for name, topology in change.before.cluster_topologies.items():
-        current = after.get(name)
+    after = {topology.name: topology for topology in change.after.topologies}
+    for topology in change.before.topologies:
+        name, current = topology.name, after.get(topology.name)
         if current is None or current.levels == topology.levels:
             continue
-        users = ["/".join(key) for key in _placed_by(change, name)]
+        users = [] if topology.pool else ["/".join(key) for key in _placed_by(change, name)]
         if not _only_added(topology, current):
             users += _running(change, current)
         if users:
             message = (
-                f'the levels of the cluster topology "{name}" change since {change.revision} from '
+                f"the levels of {_called(topology)} change since {change.revision} from "
                 f"{_levels(topology)} to {_levels(current)}, but it is used by {', '.join(users)}"
             )
             related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
@@ -104,6 +104,10 @@ def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
     """Whether all levels are there still, in their order."""
     rest = iter(after.levels)
     return all(level in rest for level in before.levels)
+
+
+def _called(topology: FleetTopology) -> str:
+    return f"pool {topology.pool}" if topology.pool else f'the cluster topology "{topology.name}"'
 
 
 def _levels(topology: FleetTopology) -> str:

@@ -89,7 +89,7 @@ def _words(what: Literal["required", "preferred"], segments: Segments) -> Iterat
 def _note(workload: FleetWorkload, gang: Gang) -> str:
     """Where its PodGroup comes from."""
     if workload.gang is not None:
-        return f"{workload.gang}, shared by the workloads of this gang"
+        return f"{podgrouper.pod_group_name(workload)}, shared by the workloads of gang {workload.gang}"
     if workload.is_owned:
         return f"{podgrouper.pod_group_name(workload)}, written by kubectl-tas"
     if not workload.pool.backend.is_kai:

@@ -118,6 +118,8 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
                     yield missing_field(document, path, key, schema)
         case "anyOf":
             yield from _explain_union(error, document)
+        case "type" if "enum" in schema and value is not None and str(document.source_text(path)) not in schema["enum"]:
+            return  # the words that it may be are told by that
         case "type":
             yield wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected, schema)
         case "enum" | "const":

@@ -10,7 +10,7 @@ from kubectl_tas.model.repository import Waiver
 
 _MARK = "kubectl-tas:"
 _COMMENT = re.compile(rf"(?<!\S)#[ \t]*{_MARK}([^\r\n]*)")
-_IGNORE = re.compile(r"[ \t]*ignore\[[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)[ \t]*\]")
+_IGNORE = re.compile(r"[ \t]*ignore\[[ \t]*([\w.-]+(?:[ \t]*,[ \t]*[\w.-]+)*)[ \t]*\]")
 _NO_CONTENT = re.compile(r"[ \t]*(#.*)?")
 
 

@@ -32,6 +32,7 @@ from tests.support.grove import (
 from tests.support.history import commit
 
 WIDER = "zone block rack host"
+
 WORKFLOW, JOB, POD_GROUP = workflow("zone"), job("zone"), pod_group("zone")
 
 
@@ -46,6 +47,34 @@ def queue(running: int) -> dict[str, Any]:
     status = {"allocated": {"nvidia.com/gpu": str(running)}}
     metadata = {"name": "osmo-pool-default-team--shared"}
     return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": metadata, "status": status}
+
+
+class TestLevelsOfAPool:
+    """A pool's own topology_keys."""
+
+    ZONE, LABEL = "  topology_keys: [{key: zone, label: zone}]\n", "  topology_keys: [{key: zone, label: zones}]\n"
+    FINER = "  topology_keys: [{key: zone, label: zone}, {key: rack, label: rack}]\n"
+
+    @pytest.mark.parametrize(
+        ("spec", "work", "found"),
+        [
+            (LABEL, WORKFLOW, ["topology-levels-changed"]),
+            (LABEL, "", []),
+            (FINER, WORKFLOW, []),
+            (ZONE, WORKFLOW, []),
+        ],
+    )
+    def test_change(self, tmp_path: Path, spec: str, work: str, found: list[str]) -> None:
+        files = {"pools/team.yaml": pool(spec=self.ZONE), "workflows/w.yaml": work}
+        commit(write(tmp_path, files))
+        write(tmp_path, {"pools/team.yaml": pool(spec=spec)})
+        assert rules(tmp_path, "--base", "HEAD") == found
+
+    def test_the_pool_is_named(self, tmp_path: Path) -> None:
+        commit(write(tmp_path, {"pools/team.yaml": pool(spec=self.ZONE), "workflows/w.yaml": WORKFLOW}))
+        write(tmp_path, {"pools/team.yaml": pool(spec=self.LABEL)})
+        (text,) = (text for _, text in findings(tmp_path, "--base", "HEAD"))
+        assert text.startswith("the levels of pool team change since HEAD from zone (zone) to zone (zones), but")
 
 
 class TestRemovedTopologies:

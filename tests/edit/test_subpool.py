@@ -356,7 +356,7 @@ class TestDrain:
         assert (result.code, f"the cluster has no queue {A} or {B}\n" in result.err) == (3, True)
 
     def test_nothing_drains(self, team: Path) -> None:
-        assert run(team, "drain") == Result(0, "", "")
+        assert run(team, "drain") == Result(0, "", "No subpool is DELETING.\n")
 
     def test_dry_run(self, draining: Path) -> None:
         before = content(draining)
