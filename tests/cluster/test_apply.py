@@ -64,6 +64,8 @@ def clusters(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_applied_twice_and_deleted(clusters: tuple[Cluster, ...], server: Server, options: tuple[str, ...]) -> None:
     for cluster in clusters:
         server.have_kai(cluster.version or "0.17")
+        if any(item["apiVersion"].startswith("grove.io/") for item in cluster.objects):
+            server.have_grove(cluster.grove)
         if lacking := server.lacks(cluster.objects):
             pytest.skip(f"the cluster lacks {', '.join(sorted(lacking))}; name a folder with CRDs in $OPERATOR_CRDS")
         server.have_namespaces(cluster.objects)
