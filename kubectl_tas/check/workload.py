@@ -65,8 +65,9 @@ WORKLOAD_SCHEDULER = Rule(
     "workload-scheduler",
     Severity.INFO,
     "A workload has no pod template, so its scheduler cannot be set here.",
-    "The pods of a TrainJob are made from the runtime that it names. Set schedulerName there. The queue is set on the "
-    "TrainJob, and on all that is made from it; the priority is set on the TrainJob, where KAI reads it.",
+    "The pods of a TrainJob are made from the runtime that it names. Set schedulerName there. The queue and the "
+    "priority are set on the TrainJob, where KAI reads them. The guard judges pods by their own labels: where it is "
+    "on, label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2).",
 )
 _Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)
@@ -89,9 +90,10 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _demands(workload.declared.origin, demands(fleet, workload))
         yield from _minimum(workload)
         yield from _topologies(fleet, workload)
-        if podgrouper.row(workload).labels_below and workload.pool.backend.is_kai:
+        if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
             name = workload.pool.backend.scheduler_name
-            message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}"
+            label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
+            message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{label}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
 
 
@@ -133,12 +135,11 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     """Labels that would choose a pool, a priority or a gang for some pods of a workload alone; a copy of the
     workload's own is no harm.
     """
-    kind, row = declared.spec.kind, podgrouper.TABLE[declared.spec.kind]
+    kind = declared.spec.kind
     pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
     places: list[KeyPath] = [(*item.path, "metadata") for item in pod_sets]
     places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
-    if row.labels_below:
-        places.append(row.labels_below[:-1])
+    places += podgrouper.metadata_below(declared)
     for path in places:
         what = "on its template" if path[-1] == "metadata" else "on what is made from it"
         for where in ("labels", "annotations"):

@@ -81,13 +81,12 @@ class _Demands:
         row = podgrouper.row(workload)
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
-        if row.labels_below:
-            yield from self._queue(row.labels_below)
         # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
-        is_told = row.labels_below is not None and self._backend.is_kai
+        is_told = row.templates_elsewhere and self._backend.is_kai
         yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.ADD if is_told else Mode.AGREE)
-        if row.labels_below:
-            yield self._priority((*row.labels_below, labels.PRIORITY_CLASS), Mode.AGREE)
+        for path in podgrouper.metadata_below(workload.declared):  # KAI reads the JobSet before the TrainJob
+            yield from self._queue((*path, "labels"), Mode.AGREE)
+            yield self._priority((*path, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
         yield from self._marks()
         yield from _placements(workload)
         yield from _counts(workload)

@@ -16,6 +16,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import KubeflowJob
 from kubectl_tas.model.ray import RayWorkload
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, JobSet
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT
@@ -40,8 +41,8 @@ class Row:
     """Whether one pod is enough, however many there are, unless the tool makes them a gang."""
     one_pod_group: Feature | bool = True
     """Whether all its pods are in one PodGroup, or what a release must have for that; else each has one of its own."""
-    is_predicted: bool = True
-    """Whether the file says what its PodGroup will be."""
+    templates_elsewhere: bool = False
+    """Whether its pod templates are in another object, so that the file does not say what its PodGroup will be."""
     placed_at: KeyPath = ROOT
     """The annotations that place the PodGroup."""
     placed_parts: Feature | None = None
@@ -58,8 +59,6 @@ class Row:
     """What follows on the UID in the names of its PodGroups, where each copy has one of its own."""
     leads_segments: bool = False
     """Whether its leader is in the first of its segments, which have no SubGroup above them."""
-    labels_below: KeyPath | None = None
-    """Where it has labels of its own for what is made from it."""
     not_owned: str = ""
     """Why the tool cannot write its PodGroup; empty where it can."""
     segment_template: str = "Move it to the pod template."
@@ -217,8 +216,7 @@ TABLE: dict[str, Row] = {
     "RayService": _RAY,
     "TrainJob": Row(
         _all,
-        is_predicted=False,
-        labels_below=("spec", "labels"),
+        templates_elsewhere=True,
         not_owned="it has no pod template to mark",
         segment_template="Remove it: the pod template of a TrainJob is in its runtime.",
     ),
@@ -249,6 +247,27 @@ SEGMENTED_KINDS = tuple(model.__name__ for model in WORKLOADS if model.divided)
 def row(workload: FleetWorkload) -> Row:
     """The row of a workload's kind."""
     return TABLE[workload.kind]
+
+
+def metadata_below(declared: Declared[AnyWorkload]) -> Iterator[KeyPath]:
+    """Where a workload without pod templates may label what is made from it.
+
+    Of a TrainJob that is ``spec.labels`` up to Kubeflow Trainer 2.1, which labels its JobSet alone;
+    ``podTemplateOverrides`` in 2.1; and ``runtimePatches`` from 2.2 (trainjob_types.go of v2.0.0 to v2.3.0).
+    """
+    if TABLE[declared.spec.kind].templates_elsewhere:
+        yield ("spec",)
+        yield from _metadata_in(declared.origin.value(("spec",)), ("spec",))
+
+
+def _metadata_in(value: object, path: KeyPath) -> Iterator[KeyPath]:
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        below = (*path, key)
+        if key == "metadata":
+            yield below
+        else:
+            yield from _metadata_in(part, below)
 
 
 def minimums(workload: FleetWorkload) -> list[int]:
@@ -308,7 +327,7 @@ def is_predicted(workload: FleetWorkload) -> bool:
         return False
     if workload.is_owned:
         return True
-    if row(workload).is_predicted:
+    if not row(workload).templates_elsewhere:
         return True
     return workload.is_segmented and workload.pool.backend.has(Feature.SUBGROUP_TREE)
 

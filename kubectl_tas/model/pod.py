@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from kubectl_tas.model.base import AnyText, Image, LabelKey, Many, Model, Text, VariableName
 from kubectl_tas.model.manifest import Metadata, SubGroupName
@@ -15,8 +15,8 @@ class EnvVar(Model):
 
     name: VariableName
     """Its name."""
-    value: AnyText
-    """Its value."""
+    value: Annotated[AnyText | None, AfterValidator(lambda text: text or None)] = None
+    """Its value; None where it is empty, since an API server leaves that out, and kubectl would add it for ever."""
 
 
 class ResourceList(Model):

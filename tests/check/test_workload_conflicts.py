@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.kinds import GPU, RUN, job, pytorch, root, selected, template
+from tests.support.kinds import GPU, RUN, config, job, pytorch, root, selected, template
 
 OTHER = "other"
 QUEUE = "osmo-pool-default-team--shared"
@@ -32,10 +32,35 @@ def train_job(label: str, value: str) -> str:
     return f"{root('TrainJob', 'tune')}spec: {{labels: {{{label}: {value}}}}}\n"
 
 
+def train_override(label: str, value: str) -> str:
+    """Kubeflow Trainer 2.1."""
+    override = f"{{targetJobs: [{{name: node}}], metadata: {{labels: {{{label}: {value}}}}}}}"
+    return f"{root('TrainJob', 'tune')}spec: {{podTemplateOverrides: [{override}]}}\n"
+
+
+def train_patch(label: str, value: str) -> str:
+    """Kubeflow Trainer from 2.2: the labels of the JobSet."""
+    return _patched(f"{{metadata: {{labels: {{{label}: {value}}}}}}}")
+
+
+def train_pods(label: str, value: str) -> str:
+    """The same of the pods of one of its jobs."""
+    pods = f"{{metadata: {{labels: {{{label}: {value}}}}}}}"
+    return _patched(f"{{spec: {{replicatedJobs: [{{name: node, template: {{spec: {{template: {pods}}}}}}}]}}}}")
+
+
+def _patched(template: str) -> str:
+    patch = f"{{manager: people, trainingRuntimeSpec: {{template: {template}}}}}"
+    return f"{root('TrainJob', 'tune')}spec: {{runtimePatches: [{patch}]}}\n"
+
+
 @pytest.mark.parametrize(
     "make",
-    [cron_job, job_set, pod_label, train_job, lambda label, value: pytorch(2, labels={label: value})],
-    ids=["jobTemplate", "replicatedJobs", "pods", "trainjob", "root"],
+    [
+        *(cron_job, job_set, pod_label, train_job, train_override, train_patch, train_pods),
+        lambda label, value: pytorch(2, labels={label: value}),
+    ],
+    ids=["jobTemplate", "replicatedJobs", "pods", "trainjob", "override", "patch", "patched pods", "root"],
 )
 @pytest.mark.parametrize(
     ("label", "right"),
@@ -81,6 +106,25 @@ def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str
     out = kubectl_tas("render", "-o", "-", "-C", repository).out
     (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")
     assert job_["metadata"]["labels"]["priorityClassName"] == name
+
+
+def test_the_queue_of_a_train_job_is_on_the_train_job_alone(repository: Path) -> None:
+    """There every release of Kubeflow Trainer takes it; ``spec.labels`` is unknown from 2.2."""
+    text = root("TrainJob", "tune") + "spec: {runtimeRef: {name: torch}}\n"
+    write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
+    out = kubectl_tas("render", "-o", "-", "-C", repository).out
+    (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")
+    assert job_["metadata"]["labels"]["kai.scheduler/queue"] == QUEUE
+    assert job_["spec"] == {"runtimeRef": {"name": "torch"}}
+
+
+def test_under_the_guard_pods_of_a_train_job_need_the_queue(repository: Path) -> None:
+    text = root("TrainJob", "tune") + "spec: {runtimeRef: {name: torch}}\n"
+    write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
+    label = f", and its pods need the label kai.scheduler/queue: {QUEUE} [workload-scheduler]"
+    assert label not in kubectl_tas("validate", "-C", repository).out
+    write(repository, {"tas.yaml": config("0.17") + "  guard: true\n"})
+    assert label in kubectl_tas("validate", "-C", repository).out
 
 
 @pytest.mark.parametrize("priority", ["HIGH", "NORMAL", "LOW", None])

@@ -12,12 +12,13 @@ from tests.support.server import Server
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Server:
-    found = {name: os.environ.get(name) for name in ("KUBECONFIG_TEST", "KAI_CRDS")}
+    found = {name: os.environ.get(name, "") for name in ("KUBECONFIG_TEST", "KAI_CRDS", "GROVE_CRDS")}
     for name, value in found.items():
         if not value:
             pytest.skip(f"${name} is not set; CONTRIBUTING.md says what it names")
+    kubeconfig, kai, grove = found.values()
     operators = [Path(folder) for folder in os.environ.get("OPERATOR_CRDS", "").split(os.pathsep) if folder]
-    cluster = Server(str(found["KUBECONFIG_TEST"]), Path(str(found["KAI_CRDS"])), tmp_path_factory.mktemp("kubectl"))
+    cluster = Server(kubeconfig, Path(kai), Path(grove), tmp_path_factory.mktemp("kubectl"))
     for folder in operators:
         cluster.define(folder)
     return cluster

@@ -26,6 +26,8 @@ class Cluster:
     name: str
     version: str | None
     """Its KAI release; None where another scheduler runs there."""
+    grove: str
+    """Its Grove release."""
     folder: Path
     resources: tuple[str, ...]
     """Files that the kustomization lists, relative to ``folder``."""
@@ -77,7 +79,7 @@ def read_back(root: Path) -> Rendered:
         if folder.is_dir():
             resources = tuple(load(folder / KUSTOMIZATION)["resources"])
             version = backend.spec.scheduler.version if backend.is_kai else None
-            clusters.append(Cluster(backend.name, version, folder, resources))
+            clusters.append(Cluster(backend.name, version, backend.spec.grove.version, folder, resources))
     return Rendered(session, output, tuple(clusters))
 
 

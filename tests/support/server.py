@@ -10,10 +10,18 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubectl_tas import grove
 from tests.support.crds import folder_of
 from tests.support.rendered import Object
 
 PATIENCE = "60s"
+GROVE_FOLDERS = {
+    "0.1.0-alpha.4": "v0.1.0-alpha.8",
+    "0.1.0-alpha.9": "v0.1.0-alpha.9",
+    "0.1.0-alpha.10": "v0.1.0-alpha.11",
+    "0.1.0-alpha.12": "v0.1.0-alpha.11",
+}
+"""The release whose CRDs stand for each row of Grove's version table; before alpha.4 a set has no constraints."""
 
 
 @dataclass
@@ -23,10 +31,12 @@ class Server:
     kubeconfig: str
     kai_crds: Path
     """A folder with KAI's CRDs, in a folder for each release."""
+    grove_crds: Path
+    """The same of Grove's."""
     cache: Path
     """Where kubectl keeps what it learns of the cluster."""
-    release: str | None = field(default=None, init=False)
-    """The folder of KAI's CRDs that the cluster has."""
+    crds: dict[Path, str] = field(default_factory=dict, init=False)
+    """Of each folder with a folder of CRDs for each release, the release that the cluster has."""
 
     def kubectl(self, *arguments: str, files: Sequence[Path] = ()) -> subprocess.CompletedProcess[str]:
         """Runs kubectl on ``files``, in their order."""
@@ -47,14 +57,22 @@ class Server:
 
     def have_kai(self, version: str) -> None:
         """Defines the kinds of a KAI release, and no other's. Skips the test where its CRDs are not at hand."""
-        wanted = folder_of(version)
-        if not (self.kai_crds / wanted).is_dir():
-            pytest.skip(f"no CRDs of KAI {wanted} in $KAI_CRDS")
-        if self.release != wanted:
-            for folder in sorted(self.kai_crds.iterdir()):
+        self._have(self.kai_crds, folder_of(version))
+
+    def have_grove(self, version: str) -> None:
+        """Defines the kinds of a Grove release, and no other's. Skips the test where its CRDs are not at hand."""
+        release = grove.release(version)
+        assert release is not None, f"not in the version table: {version}"
+        self._have(self.grove_crds, GROVE_FOLDERS[release.since])
+
+    def _have(self, releases: Path, wanted: str) -> None:
+        if not (releases / wanted).is_dir():
+            pytest.skip(f"no CRDs of {wanted} in {releases}")
+        if self.crds.get(releases) != wanted:
+            for folder in sorted(releases.iterdir()):
                 self.must("delete", "--ignore-not-found", f"--timeout={PATIENCE}", files=[folder])
-            self.define(self.kai_crds / wanted)
-            self.release = wanted
+            self.define(releases / wanted)
+            self.crds[releases] = wanted
 
     def lacks(self, objects: Sequence[Object]) -> set[str]:
         """The kinds of ``objects`` that the cluster does not have, such as ``ray.io/v1/RayJob``."""
