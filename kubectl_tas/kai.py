@@ -33,6 +33,7 @@ class Feature(Enum):
     JOB_GANGS = "one PodGroup for all pods of a Job"
     RAY_CONSTRAINTS = "constraints of Ray's groups"
     JOBSET_SUBGROUPS = "SubGroups of a JobSet"
+    GROVE_CONSTRAINTS = "constraints of Grove's PodGangs"
     SCALING_GROUPS = "Grove's scaling groups with a constraint"
 
 
@@ -100,6 +101,8 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.JOB_GANGS: (((0, 14, 1), None),),
     Feature.RAY_CONSTRAINTS: (((0, 14, 0), None),),
     Feature.JOBSET_SUBGROUPS: (((0, 16, 0), None),),
+    # Before, grove_grouper.go reads none of a PodGang.
+    Feature.GROVE_CONSTRAINTS: (((0, 13, 0), None),),
     # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.
     Feature.SCALING_GROUPS: (((0, 13, 0), (0, 15, 0)), ((0, 15, 2), None)),
 }
