@@ -89,8 +89,9 @@ def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
 
 
 def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """Where KAI makes the segments itself it reads another label, which check.segments says."""
     label = item.annotations.get(labels.POD_INDEX_LABEL)
-    if label is not None and not re.fullmatch(QUALIFIED_NAME, label):
+    if label is not None and not makes_segments(workload, item) and not re.fullmatch(QUALIFIED_NAME, label):
         message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
         place = workload.declared.at(*item.annotations_path, labels.POD_INDEX_LABEL)
         yield Diagnostic(SEGMENT_VALUE, message, place, hint="Name the label that holds the pod's index.")

@@ -438,4 +438,4 @@ class TestNames:
             declare(repository, clique_set(None, "", group, name="a"), clique_set(name="a-0-g"))
         )
         assert rule == "name-collision"
-        assert 'PodGang "a-0-g-0"' in message
+        assert 'PodGroup "a-0-g-0"' in message
