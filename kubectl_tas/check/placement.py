@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas import kai
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
@@ -128,6 +128,7 @@ PLACEMENT_ORDER = Rule(
     "The preferred level of a workload or of its segments is not finer than the required one.",
     "What is required already holds for every coarser level, so the two are the wrong way round or one of "
     "them says nothing. Prefer a finer level than the required one.",
+    protects=Waiving.ANYBODY,
 )
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
@@ -138,6 +139,7 @@ PLACEMENT_UNSUPPORTED = Rule(
     "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
     "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
     "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
+    protects=Waiving.ANYBODY,
 )
 PLACEMENT_IGNORED = Rule(
     "placement-ignored",
@@ -180,8 +182,8 @@ def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Dia
         message = f'the preferred level "{preferred.written}" is not finer than the required "{required.written}"'
         finer = placement.known.finer_keys(required.level)
         hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
-        apart = required.path[:-1] != preferred.path[:-1]
-        related = (Related("required here", workload.declared.at(*required.path)),) if apart else ()
+        is_elsewhere = required.path[:-1] != preferred.path[:-1]
+        related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
         yield Diagnostic(PLACEMENT_ORDER, message, workload.declared.at(*preferred.path), related, hint=hint)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
@@ -30,6 +30,7 @@ SEGMENT_NEVER_RUNS = Rule(
     "Up to 0.17.0 KAI refuses segments of a LeaderWorkerSet that has startupPolicy LeaderReady, and segments of one "
     "pod; where one segment has all workers, it waits for one pod more than there is. A subGroupPolicy alone is enough "
     "for that, without any annotation. The message says what works instead.",
+    protects=Waiving.ANYBODY,
 )
 SEGMENT_POLICY = Rule(
     "segment-policy",
