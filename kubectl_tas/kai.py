@@ -128,6 +128,13 @@ NEWEST_PATCHES: dict[tuple[int, int], int] = {
 }
 """The newest patch release that is known of each release."""
 
+NON_PREEMPTIBLE_FROM = 100
+"""KAI takes work of at least this priority for non-preemptible."""
+PRIORITY_CLASSES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
+"""PriorityClasses that KAI installs (its chart, 0.6 to 0.17), of which its podgrouper gives one to work that names
+none.
+"""
+
 OLDEST, NEWEST = min(NEWEST_PATCHES), max(NEWEST_PATCHES)
 PATTERN = r"^v?[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"
 """How a version is written: ``0.17``, ``0.17.2`` or ``v0.17.2``."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgroup import gang_of_pod_group
-from kubectl_tas.kai import Feature
+from kubectl_tas.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
 from kubectl_tas.resolve import names
@@ -87,15 +87,8 @@ PODGROUP_SPELLING = Rule(
     "A hand-written PodGroup spells subGroups as subgroups.",
     "An API server drops the field under that name without a word. It is rendered under the right one.",
 )
-COMMON_CLASSES = (
-    "build",
-    "build-preemptible",
-    "inference",
-    "train",
-    "system-cluster-critical",
-    "system-node-critical",
-)
-"""PriorityClasses that every cluster with KAI has: of KAI's chart (0.6 to 0.17), and of Kubernetes."""
+COMMON_CLASSES = (*PRIORITY_CLASSES, "system-cluster-critical", "system-node-critical")
+"""PriorityClasses that every cluster with KAI has: of KAI's chart, and of Kubernetes."""
 
 
 def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:

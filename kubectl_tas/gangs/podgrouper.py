@@ -93,7 +93,9 @@ def _ray(workload: FleetWorkload) -> list[int]:
     """
     spec = workload.declared.spec
     assert isinstance(spec, RayWorkload)
-    return [1, *(group.needed for group in spec.cluster.workerGroupSpecs), 0][: len(workload.replicas)]
+    groups = spec.cluster.workerGroupSpecs
+    needed = [min(group.pods, group.minReplicas * group.numOfHosts) or group.pods for group in groups]
+    return [1, *needed, 0][: len(workload.replicas)]
 
 
 def _ray_part(item: ReplicaType) -> str:

@@ -27,7 +27,7 @@ class RayWorkers(Open):
     replicas: Count | None = None
     """Workers at the start; minReplicas where it is left out."""
     minReplicas: Count = 0
-    """Workers that there are at least; with 0 KAI waits for all."""
+    """Workers that there are at least."""
     numOfHosts: Positive = 1
     """Pods of one worker."""
     suspend: bool | None = None
@@ -40,11 +40,6 @@ class RayWorkers(Open):
         """Pods at the start."""
         workers = self.minReplicas if self.replicas is None else self.replicas
         return 0 if self.suspend else workers * self.numOfHosts
-
-    @property
-    def needed(self) -> int:
-        """Pods that KAI waits for."""
-        return min(self.pods, self.minReplicas * self.numOfHosts) or self.pods
 
 
 class RayClusterSpec(Open):
