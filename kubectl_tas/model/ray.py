@@ -27,7 +27,7 @@ class RayWorkers(Open):
     replicas: Count | None = None
     """Workers at the start; minReplicas where it is left out."""
     minReplicas: Count = 0
-    """Workers that there are at least."""
+    """Workers that there are at least; with 0 KAI waits for all."""
     numOfHosts: Positive = 1
     """Pods of one worker."""
     suspend: bool | None = None
