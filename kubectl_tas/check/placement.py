@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas import kai
+from kubectl_tas.check.levels import check_order
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.kai import Feature
@@ -122,14 +123,6 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                 yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
 
 
-PLACEMENT_ORDER = Rule(
-    "placement-order",
-    Severity.ERROR,
-    "The preferred level of a workload or of its segments is not finer than the required one.",
-    "What is required already holds for every coarser level, so the two are the wrong way round or one of "
-    "them says nothing. Prefer a finer level than the required one.",
-    protects=Waiving.ANYBODY,
-)
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
     Severity.ERROR,
@@ -176,15 +169,11 @@ def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
     if placement is None or placement.known is None or not (placement.required and placement.preferred):
         return
-    levels = placement.known.levels
     required, preferred = placement.required, placement.preferred
-    if levels.index(preferred.level) <= levels.index(required.level):
-        message = f'the preferred level "{preferred.written}" is not finer than the required "{required.written}"'
-        finer = placement.known.finer_keys(required.level)
-        hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
-        is_elsewhere = required.path[:-1] != preferred.path[:-1]
-        related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
-        yield Diagnostic(PLACEMENT_ORDER, message, workload.declared.at(*preferred.path), related, hint=hint)
+    is_elsewhere = required.path[:-1] != preferred.path[:-1]
+    related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
+    levels, place = [level.key for level in placement.known.levels], workload.declared.at(*preferred.path)
+    yield from check_order(levels, required.level.key, preferred.level.key, place, related)
 
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
