@@ -33,6 +33,7 @@ class Feature(Enum):
     JOB_GANGS = "one PodGroup for all pods of a Job"
     RAY_CONSTRAINTS = "constraints of Ray's groups"
     JOBSET_SUBGROUPS = "SubGroups of a JobSet"
+    GROVE_CONSTRAINTS = "constraints of Grove's PodGangs"
     SCALING_GROUPS = "Grove's scaling groups with a constraint"
 
 
@@ -100,6 +101,8 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.JOB_GANGS: (((0, 14, 1), None),),
     Feature.RAY_CONSTRAINTS: (((0, 14, 0), None),),
     Feature.JOBSET_SUBGROUPS: (((0, 16, 0), None),),
+    # Before, grove_grouper.go reads none of a PodGang.
+    Feature.GROVE_CONSTRAINTS: (((0, 13, 0), None),),
     # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.
     Feature.SCALING_GROUPS: (((0, 13, 0), (0, 15, 0)), ((0, 15, 2), None)),
 }
@@ -124,6 +127,13 @@ NEWEST_PATCHES: dict[tuple[int, int], int] = {
     (0, 17): 0,
 }
 """The newest patch release that is known of each release."""
+
+NON_PREEMPTIBLE_FROM = 100
+"""KAI takes work of at least this priority for non-preemptible."""
+PRIORITY_CLASSES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
+"""PriorityClasses that KAI installs (its chart, 0.6 to 0.17), of which its podgrouper gives one to work that names
+none.
+"""
 
 OLDEST, NEWEST = min(NEWEST_PATCHES), max(NEWEST_PATCHES)
 PATTERN = r"^v?[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"

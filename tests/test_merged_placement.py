@@ -84,7 +84,7 @@ def test_levels_the_wrong_way_round(repository: Path, item: Object) -> None:
     result = kubectl_tas("validate", "-o", "json", "-C", repository)
     (found,) = json.loads(result.out)["diagnostics"]
     assert (result.code, found["rule"]) == (1, "placement-order")
-    assert found["message"] == 'the preferred level "zone" is not finer than the required "rack"'
+    assert found["message"] == 'the preferred level "zone" is coarser than the required "rack": the pods never run'
 
 
 @pytest.mark.parametrize("levels", [{"required": "zone"}, {"preferred": "zone"}])

@@ -31,7 +31,7 @@ SUBJECTS = {
         "check.owned",
         "check.gpurequests",
     ),
-    "Placement and segments": ("check.placement", "check.segments", "check.segmentsize"),
+    "Placement and segments": ("check.levels", "check.placement", "check.segments", "check.segmentsize"),
     "PodGroups written by hand": ("check.podgroup",),
     "PodCliqueSets": ("check.cliques", "check.cliquesets"),
     "KAI and Grove releases": ("check.versions", "check.grove"),

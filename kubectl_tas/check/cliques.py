@@ -219,12 +219,13 @@ def _fields(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
 
 
 def _versions(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    """What KAI's podgrouper reads of a PodGang, unless Grove writes the PodGroup itself, and KAI's webhook accepts."""
     backend = item.backend
-    if backend is None or backend.release is None:
+    if backend is None or backend.release is None or backend.writes_pod_groups_of_sets:
         return
+    scaled = {(*group.path, "topologyConstraint") for group in item.groups}
     for constraint, path in item.constraints:
-        feature = Feature.TOPOLOGY if path == (*TEMPLATE, "topologyConstraint") else Feature.SUBGROUP_TREE
+        feature = Feature.SCALING_GROUPS if path in scaled else Feature.GROVE_CONSTRAINTS
         if constraint.asks and not backend.has(feature):
-            yield unsupported(
-                backend, feature, "a topologyConstraint here", item.declared.origin.locate(path, key=True)
-            )
+            what = "a topologyConstraint of a scaling group" if path in scaled else "a topologyConstraint here"
+            yield unsupported(backend, feature, what, item.declared.origin.locate(path, key=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubectl_tas.check.podgroup import CONSTRAINT_ORDER
+from kubectl_tas.check.levels import check_order
 from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
@@ -240,10 +240,9 @@ def _hierarchy(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
                 limits = [*above, *(other for other in known if other.kind == "required" and other is not ask)]
                 narrowest = max(limits, key=lambda limit: (order.index(limit.domain), limit.owner == ask.owner))
                 yield _broader(item, ask, wider, order, narrowest)
-        if len(known) == 2 and order.index(known[1].domain) <= order.index(known[0].domain):
-            message = f"{own[1].owner} prefers {own[1].domain}, which is not narrower than the required {own[0].domain}"
-            hint = "Prefer a narrower domain, or leave it out."
-            yield Diagnostic(CONSTRAINT_ORDER, message, item.declared.at(*own[1].path), hint=hint)
+        if len(known) == 2:
+            required, preferred = known
+            yield from check_order(order, required.domain, preferred.domain, item.declared.at(*preferred.path))
 
 
 def _broader(item: FleetPodCliqueSet, ask: _Ask, parent: _Ask, order: tuple[str, ...], narrowest: _Ask) -> Diagnostic:

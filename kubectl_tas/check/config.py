@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from kubectl_tas import kai
 from kubectl_tas.check.cliques import SET_FIELD
 from kubectl_tas.check.topology import HOSTNAME
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.grove import OperatorConfiguration, OperatorScheduler, ProfileConfig, SchedulerProfile
 from kubectl_tas.resolve.clusters import Grove
@@ -18,14 +18,14 @@ from kubectl_tas.words import closest
 VERSION_UNKNOWN = Rule(
     "version-unknown",
     Severity.ERROR,
-    "A backend's KAI version is older than any that this tool knows.",
+    "A backend's KAI or Grove version is older than any that this tool knows.",
     "What a release accepts is looked up in a table; before it nobody can say whether a manifest is "
     "valid. Name a release of the table.",
 )
 VERSION_NEWER = Rule(
     "version-newer",
     Severity.WARNING,
-    "A backend's KAI version is newer than those that this tool knows.",
+    "A backend's KAI or Grove version is newer than those that this tool knows.",
     "What a release accepts and does is looked up in a table. A newer one is read as the newest of the table: what it "
     "does otherwise is not known here. Update kubectl-tas.",
 )
@@ -56,9 +56,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"KAI {version} is not in the version table, which has {kai.known()}"
             yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
         elif release is not None and release.is_newer:
-            message = f"KAI {version} is newer than what is known of it, and is read as {release.version}"
-            hint = "Update kubectl-tas, or look at the release notes for what changed."
-            yield Diagnostic(VERSION_NEWER, message, place, hint=hint)
+            yield newer("KAI", version, release.version, place)
     output = PurePosixPath(fleet.config.output)
     for folder in fleet.config.sources:
         if PurePosixPath(folder).is_relative_to(output):
@@ -66,6 +64,13 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             place = config.at("spec", "output")
             yield Diagnostic(OUTPUT_IN_SOURCES, message, place, hint="Choose another folder, such as manifests.")
     yield from _priority_classes(fleet)
+
+
+def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:
+    """That a ``version`` of KAI or Grove is read as the ``newest`` known one."""
+    message = f"{what} {version} is newer than what is known of it, and is read as {newest}"
+    hint = "Update kubectl-tas, or look at the release notes for what changed."
+    return Diagnostic(VERSION_NEWER, message, place, hint=hint)
 
 
 def _priority_classes(fleet: Fleet) -> Iterator[Diagnostic]:

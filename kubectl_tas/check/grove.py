@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubectl_tas import grove
-from kubectl_tas.check.config import VERSION_UNKNOWN
+from kubectl_tas.check.config import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import Release
@@ -17,12 +17,6 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
 
-GROVE_NEWER = Rule(
-    "grove-newer",
-    Severity.WARNING,
-    "A backend's Grove release is newer than those that this tool knows.",
-    "It is read as the newest known one; what it does otherwise is not checked. Update kubectl-tas.",
-)
 GROVE_UNSUPPORTED = Rule(
     "grove-unsupported",
     Severity.ERROR,
@@ -52,8 +46,7 @@ def _version(fleet: Fleet, backend: FleetBackend) -> Iterator[Diagnostic]:
         message = f"Grove {version} is not in the version table, which begins with {grove.TABLE[0].since}"
         yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
     elif grove.is_newer(version):
-        message = f"Grove {version} is newer than the version table, and read as {grove.NEWEST}"
-        yield Diagnostic(GROVE_NEWER, message, place, hint="Update kubectl-tas.")
+        yield newer("Grove", version, grove.NEWEST, place)
     is_met = backend.release is None or backend.has(Feature.SKIP_PODGROUPER)
     if backend.grove_release.writes_pod_groups and not is_met:
         what = f"Grove {version}, which writes the PodGroups of PodCliqueSets itself,"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kubectl_tas import gpus
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -25,6 +26,7 @@ KEY_MISPLACED = Rule(
     Severity.ERROR,
     "A label stands among the annotations, or an annotation among the labels.",
     "KAI reads each in one of the two places only. Move it to the other.",
+    protects=Waiving.ANYBODY,
 )
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
 _SLIPS = 2
@@ -86,7 +88,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 
 
-PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, "gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")
+PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI's without a domain."""
 KNOWN: dict[str, frozenset[str]] = {
     "labels": frozenset(
@@ -99,9 +101,9 @@ KNOWN: dict[str, frozenset[str]] = {
             labels.QUEUE,
             labels.SUBGROUP,
             labels.PRIORITY_CLASS,
+            labels.PREEMPTIBILITY,
             "kai.scheduler/accounting",
             "kai.scheduler/node-pool",
-            "kai.scheduler/preemptibility",
             "kai.scheduler/task-priority",
             labels.RUNAI_QUEUE,
         }
@@ -115,12 +117,10 @@ KNOWN: dict[str, frozenset[str]] = {
             labels.PLACEMENT_PREFERRED,
             *labels.SEGMENT_ANNOTATIONS,
             labels.BATCH_MIN_MEMBER,
-            "gpu-fraction",
+            labels.PREEMPTION_DELAY,
+            labels.STALENESS_GRACE,
+            *gpus.ANNOTATIONS,
             "gpu-fraction-container-name",
-            "gpu-fraction-num-devices",
-            "gpu-memory",
-            "kai.scheduler/preemption-delay",
-            "kai.scheduler/staleness-grace-period",
             "kai.scheduler/last-start-timestamp",
             "kai.scheduler/stale-podgroup-timestamp",
             "kai.scheduler/top-owner-metadata",

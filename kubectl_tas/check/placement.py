@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas import kai
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.gangs import podgrouper
+from kubectl_tas.check.levels import check_order
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.fleet import Fleet
@@ -122,13 +123,6 @@ def _across(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
                 yield Diagnostic(GROUP_ACROSS_PODGROUPS, message, place, related, hint=hint)
 
 
-PLACEMENT_ORDER = Rule(
-    "placement-order",
-    Severity.ERROR,
-    "The preferred level of a workload or of its segments is not finer than the required one.",
-    "What is required already holds for every coarser level, so the two are the wrong way round or one of "
-    "them says nothing. Prefer a finer level than the required one.",
-)
 PLACEMENT_UNSUPPORTED = Rule(
     "placement-unsupported",
     Severity.ERROR,
@@ -138,6 +132,7 @@ PLACEMENT_UNSUPPORTED = Rule(
     "replicated job (from 0.16). A part of any other workload has none, and each pod of a Deployment is a PodGroup of "
     "its own, so nothing would keep the pods together. Place the whole workload, make segments of the part, or let the "
     "tool write the PodGroup with the label kubectl-tas/podgroup: owned; the help says which of these there is.",
+    protects=Waiving.ANYBODY,
 )
 PLACEMENT_IGNORED = Rule(
     "placement-ignored",
@@ -174,20 +169,16 @@ def check_pod_placement(fleet: Fleet) -> Iterator[Diagnostic]:
 def _order(workload: FleetWorkload, placement: Placement | None) -> Iterator[Diagnostic]:
     if placement is None or placement.known is None or not (placement.required and placement.preferred):
         return
-    levels = placement.known.levels
     required, preferred = placement.required, placement.preferred
-    if levels.index(preferred.level) <= levels.index(required.level):
-        message = f'the preferred level "{preferred.written}" is not finer than the required "{required.written}"'
-        finer = placement.known.finer_keys(required.level)
-        hint = f"Prefer {' or '.join(finer)}, or leave it out." if finer else "Nothing is finer; leave it out."
-        apart = required.path[:-1] != preferred.path[:-1]
-        related = (Related("required here", workload.declared.at(*required.path)),) if apart else ()
-        yield Diagnostic(PLACEMENT_ORDER, message, workload.declared.at(*preferred.path), related, hint=hint)
+    is_elsewhere = required.path[:-1] != preferred.path[:-1]
+    related = (Related("required here", workload.declared.at(*required.path)),) if is_elsewhere else ()
+    levels, place = [level.key for level in placement.known.levels], workload.declared.at(*preferred.path)
+    yield from check_order(levels, required.level.key, preferred.level.key, place, related)
 
 
 def _merged(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Levels of the workload, of its jobs and of their template, where all hold for the same pods."""
-    placement, lost = podgrouper.whole_placement(workload)
+    placement, lost = placements.whole_placement(workload)
     lost = (*lost, *(asked for item in workload.replicas for asked in item.lost))
     if placement not in (workload.placement, *(item.placement for item in workload.replicas)):
         yield from _order(workload, placement)
@@ -209,7 +200,7 @@ def _unread(workload: FleetWorkload) -> Iterator[Diagnostic]:
         for placement in (workload.placement, *(item.placement for item in workload.replicas)):
             yield from _nowhere(workload, placement, why, _instead(workload, None))
         return
-    are_read = podgrouper.places_parts(workload) or podgrouper.is_placed_as_a_whole(workload)
+    are_read = placements.places_parts(workload) or placements.is_placed_as_a_whole(workload)
     for item in workload.outside if are_read else workload.templates:
         why = f"KAI reads no placement of {item.name} in a {workload.kind}"
         yield from _nowhere(workload, item.placement, why, _instead(workload, item))
@@ -244,7 +235,7 @@ def _instead(workload: FleetWorkload, item: ReplicaType | None) -> str:
 def _without_level(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """A topology where KAI reads it, of which nothing asks for a level, nor for segments in it."""
     place = podgrouper.row(workload).placed_at
-    if podgrouper.placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
+    if placements.placed(workload).get(place, workload) is not None or any(item.segments for item in workload.replicas):
         return
     written = workload.declared.origin.value((*place, labels.TOPOLOGY))
     if written:

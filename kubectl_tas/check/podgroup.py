@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.check.levels import check_order
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgroup import gang_of_pod_group
-from kubectl_tas.kai import Feature
+from kubectl_tas.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
 from kubectl_tas.resolve import names
@@ -54,13 +55,6 @@ CONSTRAINT_TOPOLOGY = Rule(
     "KAI cannot resolve the level without its Topology, and pods with a level that does not exist stay "
     "Pending. Name both, the level by its node label or, from KAI 0.17, by its alias.",
 )
-CONSTRAINT_ORDER = Rule(
-    "constraint-order",
-    Severity.WARNING,
-    "The preferred level of a constraint is not finer than the required one.",
-    "What is required already holds for every coarser level, so the preference says nothing. Prefer a finer "
-    "level, or leave it out.",
-)
 PODGROUP_QUEUE = Rule(
     "podgroup-queue",
     Severity.WARNING,
@@ -87,15 +81,8 @@ PODGROUP_SPELLING = Rule(
     "A hand-written PodGroup spells subGroups as subgroups.",
     "An API server drops the field under that name without a word. It is rendered under the right one.",
 )
-COMMON_CLASSES = (
-    "build",
-    "build-preemptible",
-    "inference",
-    "train",
-    "system-cluster-critical",
-    "system-node-critical",
-)
-"""PriorityClasses that every cluster with KAI has: of KAI's chart (0.6 to 0.17), and of Kubernetes."""
+COMMON_CLASSES = (*PRIORITY_CLASSES, "system-cluster-critical", "system-node-critical")
+"""PriorityClasses that every cluster with KAI has: of KAI's chart, and of Kubernetes."""
 
 
 def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -269,8 +256,8 @@ def _levels(
     item: FleetPodGroup, constraint: TopologyConstraint, path: KeyPath, topology: FleetTopology
 ) -> Iterator[Diagnostic]:
     aliases = item.backend.has(Feature.LEVEL_ALIAS)
-    ranks = {}
-    for field in ("requiredTopologyLevel", "preferredTopologyLevel"):
+    fields, ranks = ("requiredTopologyLevel", "preferredTopologyLevel"), {}
+    for field in fields:
         name = getattr(constraint, field)
         accepted = [{level.label, level.key} if aliases else {level.label} for level in topology.levels]
         rank = next((index for index, known in enumerate(accepted) if name in known), None)
@@ -282,8 +269,7 @@ def _levels(
             yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
         elif rank is not None:
             ranks[field] = rank
-    if len(ranks) == 2 and ranks["preferredTopologyLevel"] <= ranks["requiredTopologyLevel"]:
-        preferred, required = constraint.preferredTopologyLevel, constraint.requiredTopologyLevel
-        message = f'the preferred level "{preferred}" is not finer than the required level "{required}"'
-        place = item.declared.at(*path, "preferredTopologyLevel")
-        yield Diagnostic(CONSTRAINT_ORDER, message, place, hint="Prefer a finer level, or leave it out.")
+    if len(ranks) == 2:
+        words = [level.key if aliases else level.label for level in topology.levels]
+        required, preferred = (words[ranks[field]] for field in fields)
+        yield from check_order(words, required, preferred, item.declared.at(*path, fields[1]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas import durations
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.gangs import podgrouper
+from kubectl_tas import durations, kai
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.gangs import podgrouper, waits
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
@@ -30,6 +30,7 @@ REPLICAS_REFUSED = Rule(
     "says how many pods are needed; and a group of Ray workers with more minReplicas than replicas. The name of a "
     "group becomes that of a SubGroup. Of a job in a JobSet it waits for parallelism pods (from 0.16), though no more "
     "than completions are made. The pods stay Pending for ever.",
+    protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
     "annotation-ignored",
@@ -60,8 +61,8 @@ def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _job_set(workload)
             yield from _ignored(workload)
         for name in (labels.PREEMPTION_DELAY, labels.STALENESS_GRACE):
-            for path, text in podgrouper.waits(workload, name):
-                if podgrouper.is_made_by_kai(workload) and not podgrouper.reads_wait(workload, path):
+            for path, text in waits.waits(workload, name):
+                if podgrouper.is_made_by_kai(workload) and not waits.reads_wait(workload, path):
                     message = f"KAI does not read {name} here: it has no effect"
                     place = workload.declared.origin.locate(path, key=True)
                     hint = f"Move it to {'.'.join(str(step) for step in podgrouper.row(workload).placed_at)}."
@@ -149,12 +150,9 @@ def _ignored(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 def _instead(workload: FleetWorkload) -> str:
     if workload.kind in ("Job", "JobSet"):
-        older = not workload.pool.backend.has(Feature.JOB_GANGS)
-        return (
-            "Update KAI to 0.14.1, or remove it."
-            if older
-            else f"Move it to metadata.annotations of the {workload.kind}."
-        )
+        if not workload.pool.backend.has(Feature.JOB_GANGS):
+            return f"Update KAI to {kai.first_with(Feature.JOB_GANGS)}, or remove it."
+        return f"Move it to metadata.annotations of the {workload.kind}."
     return "Remove it."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubectl_tas import kai
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.segments import waited_for
 from kubectl_tas.kai import Feature
@@ -54,6 +54,7 @@ SEGMENT_COARSER = Rule(
     "Segments require a coarser level than the workload as a whole does.",
     "KAI looks for a domain of that level within one of the finer level, finds none, and never places the pods. "
     "Require a finer level for the segments, or a coarser one for the workload.",
+    protects=Waiving.ANYBODY,
 )
 SEGMENT_DIFFERS = Rule(
     "segment-differs",
@@ -61,6 +62,7 @@ SEGMENT_DIFFERS = Rule(
     "Two pod templates of a workload say different things about the segments that KAI makes of one of them.",
     "KAI reads the annotations of whichever pod it looks at, so the PodGroup changes with every pod, and segments lose "
     "their levels in turn. Write them on the template of the workers alone.",
+    protects=Waiving.ANYBODY,
 )
 SEGMENT_PREVIEW = Rule(
     "segment-preview",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
@@ -30,6 +30,7 @@ SEGMENT_NEVER_RUNS = Rule(
     "Up to 0.17.0 KAI refuses segments of a LeaderWorkerSet that has startupPolicy LeaderReady, and segments of one "
     "pod; where one segment has all workers, it waits for one pod more than there is. A subGroupPolicy alone is enough "
     "for that, without any annotation. The message says what works instead.",
+    protects=Waiving.ANYBODY,
 )
 SEGMENT_POLICY = Rule(
     "segment-policy",
@@ -89,8 +90,9 @@ def _made(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
 
 
 def _index_label(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnostic]:
+    """Where KAI makes the segments itself it reads another label, which check.segments says."""
     label = item.annotations.get(labels.POD_INDEX_LABEL)
-    if label is not None and not re.fullmatch(QUALIFIED_NAME, label):
+    if label is not None and not makes_segments(workload, item) and not re.fullmatch(QUALIFIED_NAME, label):
         message = f'{labels.POD_INDEX_LABEL} must be a label such as {labels.JOB_INDEX}, not "{label}"'
         place = workload.declared.at(*item.annotations_path, labels.POD_INDEX_LABEL)
         yield Diagnostic(SEGMENT_VALUE, message, place, hint="Name the label that holds the pod's index.")

@@ -11,6 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.kubeflow import REPLICA_TYPE
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
@@ -150,7 +151,7 @@ def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
         if owner == source:
             continue
         both = (id(first.declared), id(item.declared))
-        if identity[0] not in ("PodGang", "SubGroup") or both not in met:
+        if both not in met or not isinstance(item.declared.spec, PodCliqueSet):
             met.add(both)
             message = f'two sources lead to the {identity[0]} "{item.name}"'
             if item.namespace != first.namespace:
@@ -181,10 +182,15 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         for task in group.tasks:
             item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
             yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
-    for clique_set in (item for item in fleet.pod_clique_sets if item.backend and item.is_previewed):
+    for clique_set in (item for item in fleet.pod_clique_sets if item.is_previewed):
+        cluster = clique_set.backend
+        if cluster is None:
+            continue
+        # Grove's own PodGroups are called as its PodGangs.
+        kind, *space = ("PodGroup",) if cluster.writes_pod_groups_of_sets else ("PodGang", clique_set.namespace)
         for name in clique_set.gang_names:
-            where = (clique_set.backend.name if clique_set.backend else "", clique_set.namespace)
-            yield ("PodGang", *where, name), clique_set.name, _Named(name, clique_set.declared)
+            item = _Named(name, clique_set.declared, namespace=clique_set.namespace)
+            yield (kind, cluster.name, *space, name), clique_set.name, item
         yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
         if workload.is_owned:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubectl_tas import kai
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs import placements, podgrouper, waits
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -83,7 +83,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Diagnostic]:
     is_known = not _lacks(workload.pool.backend, Feature.TOPOLOGY)
     needed = (podgrouper.missing_gang(workload) if is_known else None) or Feature.TOPOLOGY
     is_read = _lacks(workload.pool.backend, needed) or not podgrouper.is_made_by_kai(workload)
-    is_read = is_read or podgrouper.is_placed_as_a_whole(workload)
+    is_read = is_read or placements.is_placed_as_a_whole(workload)
     found = [workload.placement, *(item.placement for item in workload.templates if is_read)]
     for placement in found:
         for asked in placement.asked if placement else ():
@@ -96,7 +96,7 @@ def _waits(workload: FleetWorkload) -> Iterator[Diagnostic]:
         (labels.PREEMPTION_DELAY, Feature.PREEMPTION_DELAY),
         (labels.STALENESS_GRACE, Feature.STALENESS_GRACE),
     ):
-        for path, _ in podgrouper.waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
+        for path, _ in waits.waits(workload, name) if _lacks(workload.pool.backend, feature) else ():
             place = workload.declared.origin.locate(path, key=True)
             yield unsupported(workload.pool.backend, feature, name, place)
 

@@ -17,7 +17,7 @@ from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
-from kubectl_tas.gangs.admission import VERDICTS, answers, apart, sent_by
+from kubectl_tas.gangs.admission import VERDICTS, answers, sent_by, split_findings
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
@@ -66,7 +66,7 @@ def admit(
     content = sent_elsewhere(path, _read(file), pool, priority)
     source = OverlaySource(FolderSource(root), {path: content})
     session = check_source(root, source, partial(replaced, path) if is_new else None)
-    wrong, others = apart(session.diagnostics, path, is_new=is_new)
+    wrong, others = split_findings(session.diagnostics, path, is_new=is_new)
     if has_errors(wrong):
         show_findings(wrong)
         return 1

@@ -48,11 +48,11 @@ def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
     if fleet.repository.is_empty:
         return ()
     backends = {backend.name: backend.index for backend in fleet.backends}
-    artifacts = _apart([artifact for run in PASSES for artifact in run(fleet)])
+    artifacts = _in_own_files([artifact for run in PASSES for artifact in run(fleet)])
     return tuple(sorted(artifacts, key=lambda artifact: (backends[artifact.backend], *artifact.order)))
 
 
-def _apart(artifacts: Sequence[Artifact]) -> Iterator[Artifact]:
+def _in_own_files(artifacts: Sequence[Artifact]) -> Iterator[Artifact]:
     """The artifacts, no two in one file: a namespace and a name may join to what another two join to."""
     uses = Counter((artifact.backend, artifact.folder, artifact.file) for artifact in artifacts)
     for artifact in artifacts:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from kubectl_tas import gpus
 from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.config import PRIORITY_VALUES
@@ -36,10 +37,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
-NON_PREEMPTIBLE_FROM = 100
-"""KAI takes work of at least this priority for non-preemptible."""
-KAI_CLASSES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}
-"""PriorityClasses that KAI installs, of which its podgrouper gives one to work that names none."""
 MAX_ENTRIES = 500
 """Queues in one CEL expression; with names of 63 characters these are 37,000 characters, and an API server takes
 100,000.
@@ -96,7 +93,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
         fleet,
         backend,
         namespaces=tuple(sorted({backend.namespace, *written})),
-        classes=KAI_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
+        classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
         leaves=_leaves(fleet, backend),
         draining=_draining(fleet, backend),
     )
@@ -398,7 +395,8 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
         name="priority",
         expression="variables.className in variables.classes ? variables.classes[variables.className] : "
         "has(object.spec.priority) && object.spec.priority > 0 ? int(object.spec.priority) : "
-        f"{deployment} ? {KAI_CLASSES['inference']} : {notebook} ? {KAI_CLASSES['build']} : {KAI_CLASSES['train']}",
+        f"{deployment} ? {PRIORITY_CLASSES['inference']} : {notebook} ? {PRIORITY_CLASSES['build']} : "
+        f"{PRIORITY_CLASSES['train']}",
     )
     yield Expression(name="preemptibility", expression=_label("object", labels.PREEMPTIBILITY))
     yield Expression(

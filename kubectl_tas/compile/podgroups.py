@@ -6,17 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs import podgrouper, waits
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.kubeflow import MPIJob
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
-from kubectl_tas.model.workload import CronJob, JobSet
-from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -191,7 +188,7 @@ def pod_group_spec(
 
 
 def _wait(item: Submission, name: str, feature: Feature) -> str | None:
-    return podgrouper.wait(item, name, feature) if isinstance(item, FleetWorkload) else None
+    return waits.wait(item, name, feature) if isinstance(item, FleetWorkload) else None
 
 
 def _min_member(part: Part, backend: FleetBackend) -> int | None:
@@ -221,24 +218,7 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     text = f"What KAI makes of {name}"
     if asked and release:
         text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
-    return f"{text}; its name goes on with {_rest_of_name(workload)}"
-
-
-def _rest_of_name(workload: FleetWorkload) -> str:
-    """What the podgrouper adds to the name of a PodGroup, and for how many, in words."""
-    spec, each = workload.declared.spec, podgrouper.row(workload).one_each
-    if not podgrouper.is_one_pod_group(workload):
-        return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
-    if isinstance(spec, CronJob):
-        return "the number of the run and its UID, one for each run"
-    text = f"the UID and -{each}-N, one for each of {workload.copies} replicas" if each else "the UID"
-    if isinstance(spec, JobSet) and len(workload.replicas) < len(spec.spec.replicatedJobs):
-        return f"{text} and -{workload.replicas[0].written}"
-    if isinstance(spec, MPIJob) and spec.spec.launcherCreationPolicy == "WaitForWorkersReady":
-        launchers = sum(item.replicas for item in workload.replicas if item.name == "launcher")
-        enough = plural(sum(podgrouper.minimums(workload)) - launchers, "pod")
-        return f"{text}; until the launcher is made, {enough} {'is' if enough == '1 pod' else 'are'} enough"
-    return f"{text}; until the leader is ready, 1 pod is enough" if spec.leader_first else text
+    return f"{text}; its name goes on with {podgrouper.rest_of_name(workload)}"
 
 
 def _beyond(workload: FleetWorkload) -> str:

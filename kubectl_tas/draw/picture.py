@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas.compile.podgroups import note
-from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.cliqueset import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
@@ -105,9 +105,9 @@ def _note(workload: FleetWorkload, gang: Gang) -> str:
 
 def _topology(workload: FleetWorkload) -> str | None:
     """The Topology that its placements refer to, else its pool's."""
-    placements = [podgrouper.whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
-    placements += [item.segments.placement for item in workload.replicas if item.segments]
-    named = next((placement.topology for placement in placements if placement), None)
+    found = [placements.whole_placement(workload)[0], *(item.placement for item in workload.replicas)]
+    found += [item.segments.placement for item in workload.replicas if item.segments]
+    named = next((placement.topology for placement in found if placement), None)
     return named or _pool_topology(workload)
 
 

@@ -53,7 +53,7 @@ QUOTA_SHARED = Rule(
 )
 VERDICTS = frozenset({SUBPOOL_CLOSED, OVER_SHARED_QUOTA, OVER_QUOTA})
 """Errors that are the verdict itself."""
-AGAIN = frozenset({"name-duplicate", "name-collision"})
+SENT_TWICE = frozenset({"name-duplicate", "name-collision"})
 """Errors that a file beside the repository may cause: a workflow is submitted once more."""
 MAX_SUGGESTED = 3
 """Queues with room that a refusal names."""
@@ -185,7 +185,7 @@ def sent_by(fleet: Fleet, path: str) -> list[Submission]:
     return found
 
 
-def apart(
+def split_findings(
     diagnostics: Sequence[Diagnostic], path: str, *, is_new: bool
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """The findings that keep the file at ``path`` from being answered, and those that are no part of an answer.
@@ -193,9 +193,9 @@ def apart(
     A file that ``is_new`` lies beside the repository, and may send what is there already.
     """
     verdicts = {rule.code for rule in VERDICTS}
-    expected = verdicts | AGAIN if is_new else verdicts
+    expected = verdicts | SENT_TWICE if is_new else verdicts
     own = (item for item in diagnostics if item.location is not None and item.location.path == path)
-    rest = tuple(item for item in diagnostics if item.rule.code not in verdicts | AGAIN)
+    rest = tuple(item for item in diagnostics if item.rule.code not in verdicts | SENT_TWICE)
     return tuple(item for item in own if item.rule.code not in expected), rest
 
 

@@ -13,7 +13,7 @@ from kubectl_tas.model.grove import PackConstraint
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.resolve.topologies import level_called
 
 
 def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:
@@ -97,9 +97,6 @@ def _constraint(item: FleetPodCliqueSet, asked: PackConstraint | None) -> Constr
     """
     if asked is None or not asked.asks:
         return None
-    known = {level.key: level for level in item.topology.levels} if item.topology else {}
-    required, preferred = (
-        known.get(domain, Level(domain, domain)) if domain else None for domain in (asked.required, asked.preferred)
-    )
     topology = item.topology.name if item.topology and item.backend else None
-    return Constraint(topology, required, preferred)
+    levels = (level_called(item.topology, domain) for domain in (asked.required, asked.preferred))
+    return Constraint(topology, *levels)

@@ -8,7 +8,7 @@ from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.model.manifest import TopologyConstraint
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
-from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.resolve.topologies import level_called
 
 
 def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
@@ -44,10 +44,6 @@ def _constraint(fleet: Fleet, item: FleetPodGroup, written: TopologyConstraint |
     if written is None:
         return None
     named = (topology for topology in fleet.topologies if topology.name_on(item.backend) == written.topology)
-    levels = next((topology.levels for topology in named), ())
-    known = {word: level for level in levels for word in (level.key, level.label)}
-    required, preferred = (
-        known.get(word, Level(word, word)) if word else None
-        for word in (written.requiredTopologyLevel, written.preferredTopologyLevel)
-    )
-    return Constraint(written.topology, required, preferred)
+    topology = next(named, None)
+    required = level_called(topology, written.requiredTopologyLevel)
+    return Constraint(written.topology, required, level_called(topology, written.preferredTopologyLevel))

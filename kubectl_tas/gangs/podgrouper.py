@@ -6,21 +6,21 @@ kinds that the podgrouper makes no SubGroups of, a row says what seed and docs s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from kubectl_tas import durations
 from kubectl_tas.gangs.segments import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kubeflow import KubeflowJob
+from kubectl_tas.model.kubeflow import KubeflowJob, MPIJob
 from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, JobSet
+from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob, JobSet
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT
-from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined, whole_number
+from kubectl_tas.resolve.placement import ReplicaType, Segments, whole_number
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
 RAY_HEAD = "headgroup"
@@ -92,7 +92,9 @@ def _ray(workload: FleetWorkload) -> list[int]:
     """
     spec = workload.declared.spec
     assert isinstance(spec, RayWorkload)
-    return [1, *(group.needed for group in spec.cluster.workerGroupSpecs), 0][: len(workload.replicas)]
+    groups = spec.cluster.workerGroupSpecs
+    needed = [min(group.pods, group.minReplicas * group.numOfHosts) or group.pods for group in groups]
+    return [1, *needed, 0][: len(workload.replicas)]
 
 
 def _ray_part(item: ReplicaType) -> str:
@@ -305,6 +307,23 @@ def pod_group_name(workload: FleetWorkload) -> str:
     return names.shorten(f"pg-{workload.name}", names.MAX_NAME)
 
 
+def rest_of_name(workload: FleetWorkload) -> str:
+    """What the podgrouper adds to the name of a PodGroup, and for how many, in words."""
+    spec, each = workload.declared.spec, row(workload).one_each
+    if not is_one_pod_group(workload):
+        return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
+    if isinstance(spec, CronJob):
+        return "the number of the run and its UID, one for each run"
+    text = f"the UID and -{each}-N, one for each of {workload.copies} replicas" if each else "the UID"
+    if isinstance(spec, JobSet) and len(workload.replicas) < len(spec.spec.replicatedJobs):
+        return f"{text} and -{workload.replicas[0].written}"
+    if isinstance(spec, MPIJob) and spec.spec.launcherCreationPolicy == "WaitForWorkersReady":
+        launchers = sum(item.replicas for item in workload.replicas if item.name == "launcher")
+        enough = plural(sum(minimums(workload)) - launchers, "pod")
+        return f"{text}; until the launcher is made, {enough} {'is' if enough == '1 pod' else 'are'} enough"
+    return f"{text}; until the leader is ready, 1 pod is enough" if spec.leader_first else text
+
+
 def is_made_by_kai(workload: FleetWorkload) -> bool:
     """Whether KAI's PodGrouper makes its PodGroup."""
     return workload.pool.backend.is_kai and not workload.is_owned
@@ -411,80 +430,6 @@ def has_sub_group(workload: FleetWorkload, item: ReplicaType) -> bool:
     if not row(workload).leads_segments or segments is None or not makes_segments(workload, item):
         return True
     return not segments.leader_excluded and worker_segment(item.replicas, item.replicas, segments.size) == 0
-
-
-def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
-    """The placement of a workload's gang as a whole, and the levels that it cannot say.
-
-    Where all pods are of one template, and nothing is placed apart, what the template asks for holds for the whole.
-    """
-    if is_placed_as_a_whole(workload):
-        only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
-        return combined(workload.placement, only.placement)
-    return workload.placement, ()
-
-
-def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
-    """Whether what a template asks for is asked for all pods."""
-    templates = {item.path for item in workload.replicas if item.replicas or len(workload.replicas) == 1}
-    if len(templates) != 1 or (workload.is_owned and has_sub_groups(workload)):
-        return False
-    return not places_parts(workload) and is_one_pod_group(workload)
-
-
-def places_parts(workload: FleetWorkload) -> bool:
-    """Whether each template places the pods that are made from it, apart from all others."""
-    if workload.is_owned:
-        return has_sub_groups(workload)
-    feature = row(workload).placed_parts
-    return feature is not None and workload.pool.backend.has(feature)
-
-
-def part_placement(workload: FleetWorkload, item: ReplicaType) -> Placement | None:
-    """The placement of the SubGroup of a replica type; of a JobSet that of each of its jobs."""
-    return item.placement if places_parts(workload) else None
-
-
-def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
-    """What the annotations that KAI reads must ask for, by the path at which they stand. Where nothing is asked for
-    as a whole, not even a topology may be named there: KAI never places a PodGroup with a topology and no level.
-    """
-    if not is_made_by_kai(workload):
-        return {}
-    found: dict[KeyPath, Placement | None] = {}
-    for item in workload.replicas if places_parts(workload) else ():
-        if item.placement is not None and item.placement.asked:
-            found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
-    whole, _ = whole_placement(workload)
-    found[row(workload).placed_at] = whole if whole is not None and whole.asked else None
-    return found
-
-
-def waits(workload: FleetWorkload, name: str) -> Iterator[tuple[KeyPath, str]]:
-    """Where a workload says for how long its gang waits, in the annotation ``name``, and what it says there. First
-    the places that KAI reads, of which it takes the first.
-    """
-    metadata = {ROOT: workload.declared.spec.metadata.annotations}
-    metadata |= dict(item.job_annotations for item in workload.replicas if item.job_annotations)
-    pods = {item.annotations_path: item.annotations for item in workload.replicas}
-    at = row(workload).placed_at
-    for place, written in ({at: metadata.get(at, {})} | pods | metadata).items():
-        if name in written:
-            yield (*place, name), written[name]
-
-
-def reads_wait(workload: FleetWorkload, path: KeyPath) -> bool:
-    """Whether KAI reads an annotation of ``waits``: on what makes the PodGroup's pods, and on the pods themselves."""
-    return path[:-1] in (row(workload).placed_at, *(item.annotations_path for item in workload.replicas))
-
-
-def wait(workload: FleetWorkload, name: str, feature: Feature) -> str | None:
-    """The duration of that name that the PodGroup of a workload has, as Go writes it; None where it has none."""
-    if not workload.pool.backend.has(feature):
-        return None
-    read = (durations.parse(text) for path, text in waits(workload, name) if reads_wait(workload, path))
-    found = next((item for item in read if item is not None), None)
-    return None if found is None else durations.text(found)
 
 
 def needed(workload: FleetWorkload) -> list[int]:

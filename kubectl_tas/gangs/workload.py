@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.gangs.segments import (
     Segment,
@@ -75,7 +75,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
         pods=sum(item.replicas for item in types),
         minimum=sum(minimums),
         gpus=sum(item.replicas * item.gpus for item in types),
-        constraint=_constraint(podgrouper.whole_placement(workload)[0]),
+        constraint=_constraint(placements.whole_placement(workload)[0]),
         needed_parts=needed_parts,
         parts=_named(drafts),
     )
@@ -163,7 +163,7 @@ def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, d
             pods=item.replicas,
             minimum=minimum,
             gpus=item.replicas * item.gpus,
-            constraint=_constraint(podgrouper.part_placement(workload, item)),
+            constraint=_constraint(placements.part_placement(workload, item)),
             needs_all_parts=bool(cuts),
         ),
     )
@@ -177,7 +177,7 @@ def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
         name, pods = podgrouper.part_name(workload, item), item.replicas // max(1, item.jobs)
         whole = SubGroup("", item.replicas, item.jobs * least, item.replicas * item.gpus, needs_all_parts=True)
         yield (name,), whole
-        constraint = _constraint(podgrouper.part_placement(workload, item))
+        constraint = _constraint(placements.part_placement(workload, item))
         job = SubGroup("", pods, least, pods * item.gpus, constraint)
         if podgrouper.lists_parts(workload):
             yield from (((name, f"{name}-replica-{number}"), job) for number in range(item.jobs))

@@ -41,11 +41,6 @@ class RayWorkers(Open):
         workers = self.minReplicas if self.replicas is None else self.replicas
         return 0 if self.suspend else workers * self.numOfHosts
 
-    @property
-    def needed(self) -> int:
-        """Pods that KAI waits for."""
-        return min(self.pods, self.minReplicas * self.numOfHosts) or self.pods
-
 
 class RayClusterSpec(Open):
     """A Ray cluster."""

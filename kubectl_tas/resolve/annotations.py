@@ -66,7 +66,7 @@ class AnnotationReader:
             is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
             segments, ignored = None, Ignored.NOT_IN_GANG if is_asked else None
         if segments is None:
-            self.note_ignored(annotations, where)
+            self.read_levels_of_no_segments(annotations, where)
         return replace(item, placement=placement, lost=lost, segments=segments, ignored=ignored)
 
     def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
@@ -89,7 +89,7 @@ class AnnotationReader:
         required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
         return Placement(topology, known, required, preferred)
 
-    def note_ignored(self, annotations: Mapping[str, str], where: KeyPath) -> None:
+    def read_levels_of_no_segments(self, annotations: Mapping[str, str], where: KeyPath) -> None:
         """Takes in the levels of segments that are not made: they are written like all others, where the topology
         that they would be in is known.
         """
@@ -138,7 +138,7 @@ class AnnotationReader:
         path = (*where, name)
         level = Level(written, written)
         if known is not None:
-            found = next((level for level in known.levels if written in (level.key, level.label)), None)
+            found = known.level(written)
             if found is None:
                 keys = tuple(level.key for level in known.levels)
                 context = f"topology {topology}"

@@ -44,6 +44,11 @@ class FleetTopology:
         """The pool whose own it is."""
         return self.declared.spec.metadata.name if isinstance(self.declared.spec, Pool) else None
 
+    def level(self, word: str) -> Level | None:
+        """The level of that key, or else of that node label."""
+        by_word = {level.label: level for level in self.levels} | {level.key: level for level in self.levels}
+        return by_word.get(word)
+
     def finer_keys(self, level: Level) -> list[str]:
         """The keys of the levels below ``level``."""
         return [finer.key for finer in self.levels[self.levels.index(level) + 1 :]]
@@ -67,6 +72,13 @@ class FleetTopology:
     def is_of_operator_on(self, backend: FleetBackend) -> bool:
         """Whether Grove's operator makes it of its own configuration there."""
         return isinstance(self.declared.spec, OperatorConfiguration) and not backend.grove_release.has_names
+
+
+def level_called(topology: FleetTopology | None, word: str | None) -> Level | None:
+    """The level that ``word`` names; one that is not declared stands for itself. None where nothing is named."""
+    if not word:
+        return None
+    return (topology.level(word) if topology else None) or Level(word, word)
 
 
 def cluster_topologies(declared: tuple[Declared[ClusterTopology], ...], grove: Grove) -> dict[str, FleetTopology]:

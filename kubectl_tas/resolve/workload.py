@@ -155,7 +155,7 @@ def resolve_workload(declared: Declared[AnyWorkload], known: Known) -> FleetWork
     replicas = tuple(reader.replicas(item, in_gang=True) for item in in_gang)
     others = tuple(reader.replicas(item, in_gang=False) for item in outside)
     reader.outer = ()
-    reader.note_ignored(declared.spec.metadata.annotations, ROOT)
+    reader.read_levels_of_no_segments(declared.spec.metadata.annotations, ROOT)
     return FleetWorkload(
         declared=declared,
         name=declared.spec.metadata.name,

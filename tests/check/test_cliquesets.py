@@ -137,7 +137,7 @@ class TestRule2HierarchicalStrictness:
         )
         result = kubectl_tas("validate", "-C", declare(repository, operator(), declared))
         assert "Leave it out, or ask for a broader domain above." in result.out
-        assert 'the clique "server" prefers zone, which is not narrower than the required host' in result.out
+        assert 'the preferred level "zone" is coarser than the required "host"' in result.out
 
     def test_the_order_of_the_topology_counts(self, repository: Path) -> None:
         declared = clique_set("rack", clique("server", "block"), named="odd")
@@ -156,7 +156,7 @@ class TestRule2HierarchicalStrictness:
         assert 'clique "b"' in message
 
     @pytest.mark.parametrize(
-        ("preferred", "found"), [("host", []), ("rack", ["constraint-order"]), ("zone", ["constraint-order"])]
+        ("preferred", "found"), [("host", []), ("rack", ["constraint-order"]), ("zone", ["placement-order"])]
     )
     def test_preferred_is_narrower_than_required(self, repository: Path, preferred: str, found: list[str]) -> None:
         declared = clique_set(f"{{pack: {{required: rack, preferred: {preferred}}}}}")
@@ -438,4 +438,4 @@ class TestNames:
             declare(repository, clique_set(None, "", group, name="a"), clique_set(name="a-0-g"))
         )
         assert rule == "name-collision"
-        assert 'PodGang "a-0-g-0"' in message
+        assert 'PodGroup "a-0-g-0"' in message

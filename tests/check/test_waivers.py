@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.diagnostics import Severity, Waiving
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.golden import ROOT, case_input, name_of, rule_cases
 from tests.support.history import commit
 
 TIMEOUT = "timeout: {exec_timeout: 1h}"
@@ -168,6 +172,44 @@ def test_render_tells_that_there_are_warnings(tmp_path: Path) -> None:
         assert kubectl_tas(*command, "-C", root).err.endswith(told)
     write(root, {"tas.yaml": config("{quota-shared: off}")})
     assert "warning" not in kubectl_tas("render", "-C", root).err
+
+
+LOWERED = {
+    rule.code: "warning"
+    for rule in all_rules().values()
+    if rule.severity is Severity.ERROR and rule.waiving is not Waiving.NOBODY
+}
+"""Errors that the Config may make warnings."""
+
+
+def errors_of(case: Path) -> set[str]:
+    """The rules of the errors that a case expects."""
+    expected = case / "output.txt"
+    return set(re.findall(r": error: .*\[(\S+)\]$", expected.read_text(), re.M)) if expected.exists() else set()
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in rule_cases() if set() < errors_of(case) <= set(LOWERED)], ids=name_of
+)
+def test_what_may_be_lowered_can_be_rendered(tmp_path: Path, case: Path) -> None:
+    root = Path(shutil.copytree(case_input(case), tmp_path / "input"))
+    own = root / "tas.yaml"
+    settings = yaml.safe_load(own.read_text()) if own.exists() else yaml.safe_load(config("{}"))
+    settings["spec"]["rules"] = LOWERED
+    own.write_text(yaml.safe_dump(settings))
+    result = kubectl_tas("render", "-C", root)
+    assert result.code == 0, result.out
+
+
+def test_work_that_never_runs_is_its_authors_own(tmp_path: Path) -> None:
+    """Also where another release than those that are known does run it."""
+    case = ROOT / "golden/rules/placement-unsupported/fires"
+    root = Path(shutil.copytree(case_input(case), tmp_path / "input"))
+    assert kubectl_tas("validate", "-C", root).code == 1
+    for path in root.glob("workflows/*.yaml"):
+        placed = "topology-required-placement: rack"
+        path.write_text(path.read_text().replace(placed, f"{placed} # kubectl-tas: ignore[placement-unsupported]"))
+    assert kubectl_tas("validate", "-C", root).code == 0
 
 
 def test_errors_stay_unless_they_say_otherwise() -> None:

@@ -370,7 +370,7 @@ class TestVersions:
 
     @pytest.mark.parametrize(
         ("asked", "version", "found"),
-        [("set", "0.8", ["version-unsupported"]), ("set", "0.9", []), ("clique", "0.9", ["version-unsupported"])],
+        [("set", "0.12", ["version-unsupported"]), ("set", "0.13", []), ("clique", "0.12", ["version-unsupported"])],
     )
     def test_what_a_release_lacks_is_refused(
         self, repository: Path, asked: str, version: str, found: list[str]
