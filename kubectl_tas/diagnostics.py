@@ -105,6 +105,12 @@ class Diagnostic:
         """How bad it is here."""
         return self.level or self.rule.severity
 
+    @property
+    def places(self) -> tuple[Location, ...]:
+        """Where it stands, and the other places that belong to it."""
+        found = (self.location, *(item.location for item in self.related))
+        return tuple(place for place in found if place is not None)
+
     @cached_property
     def sort_key(self) -> tuple[str, int, int, str, str]:
         """Path, line, column, rule, message; findings without a place come first."""

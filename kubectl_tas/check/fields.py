@@ -12,7 +12,7 @@ from typing import Any
 from kubectl_tas import kubernetes
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kubernetes import Shape, Shapes
-from kubectl_tas.load.schema import missing_field, unknown_field, written, wrong_type
+from kubectl_tas.load.schema import UNKNOWN_FIELD, missing_field, unknown_field, written, wrong_type
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import TYPES
 from kubectl_tas.model.repository import Origin
@@ -35,6 +35,9 @@ OPERATOR_FIELD = Rule(
     protects=Waiving.ANYBODY,
 )
 
+_SET = ("apiVersion", "kind", "metadata", "spec", "status")
+"""Fields of a PodCliqueSet."""
+
 
 def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload, by the release of its backend; without a pool by the newest that is known."""
@@ -50,7 +53,10 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
-        shape = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None)).named("PodSpec")
+        shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None))
+        yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.named("ObjectMeta"))
+        yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
+        shape = shapes.named("PodSpec")
         for index in range(len(item.spec.spec.template.cliques)):
             path: KeyPath = ("spec", "template", "cliques", index, "spec", "podSpec")
             yield from _below(item.origin, path, item.origin.value(path), shape)
@@ -74,7 +80,9 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 yield from _below(origin, (*path, key), part, field)
         for key in shape.required:
             if value.get(key) is None:
-                yield missing_field(origin, path, key, {})
+                found = missing_field(origin, path, key, {}, tuple(fields))
+                is_slip = shape.is_foreign and found.rule is UNKNOWN_FIELD
+                yield replace(found, rule=OPERATOR_FIELD) if is_slip else found
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})
     elif shape.items is not None and isinstance(value, (dict, list)):

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.load.schema import INVALID_VALUE, invalid_value
+from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workload import AnyWorkload, CronJob, Deployment, Job, JobSet, LeaderWorkerSet, StatefulSet
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
+from kubectl_tas.words import did_you_mean
 
 ITEM_DUPLICATE = Rule(
     "item-duplicate",
@@ -44,6 +45,8 @@ SELECTOR_MISMATCH = Rule(
     "The selector of a Deployment or StatefulSet is empty, or does not match the labels of its pods.",
     "The workload would not find the pods that it makes, so an API server refuses it. Write the same labels in both.",
 )
+_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+"""Resources of containers without a domain."""
 _VARIABLE = re.compile(r"[ -<>-~]+")
 """The name of an environment variable."""
 
@@ -52,6 +55,7 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every pod template of workloads and of PodCliqueSets, and the mounts of every task."""
     for declared in fleet.repository.workloads:
         for path in dict.fromkeys(item.path for item in declared.spec.pod_sets if item.template is not None):
+            yield from _absent(declared.origin, path)
             yield from _spec(declared.origin, (*path, "spec"))
         yield from _restart_policies(declared)
         yield from _name_length(declared)
@@ -67,6 +71,16 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from _duplicates(
                     workflow.origin, "mount path", mounted, [(*path, i) for i in range(len(mounted))]
                 )
+
+
+def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
+    """A pod template is there, and says what its pods are."""
+    for part in (path, (*path, "spec")):
+        if origin.value(part) is None:
+            found = missing_field(origin, part[:-1], str(part[-1]), {})
+            if found.rule is MISSING_FIELD:  # check.fields says that a key is unknown
+                yield found
+            return
 
 
 def _spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
@@ -109,6 +123,18 @@ def _container(origin: Origin, container: dict[str, Any], path: KeyPath) -> Iter
     resources = container.get("resources")
     if isinstance(resources, dict):
         yield from _gpus(origin, resources, (*path, "resources"))
+        yield from _resource_names(origin, resources, (*path, "resources"))
+
+
+def _resource_names(origin: Origin, resources: dict[str, Any], path: KeyPath) -> Iterator[Diagnostic]:
+    """What has no domain is one of Kubernetes' own resources. GPUs are the subject of check.gpurequests."""
+    for field in ("limits", "requests"):
+        written = resources.get(field)
+        for name in written if isinstance(written, dict) else ():
+            if "/" not in name and name not in _RESOURCES and not name.startswith("hugepages-") and "gpu" not in name:
+                hint = did_you_mean(name, _RESOURCES, f"Use {', '.join(_RESOURCES)}, or a name with its domain.")
+                place = origin.locate((*path, field, name), key=True)
+                yield Diagnostic(INVALID_VALUE, f'there is no resource "{name}"', place, hint=hint)
 
 
 def _gpus(origin: Origin, resources: dict[str, Any], path: KeyPath) -> Iterator[Diagnostic]:

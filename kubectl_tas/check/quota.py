@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import accumulate
+
+from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.gangs.admission import QUOTA_SHARED, Admission
@@ -41,11 +44,29 @@ def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
     """The arithmetic of every pool."""
     for pool in fleet.pools:
         yield from _maximum(pool)
-        active = [subpool for subpool in pool.subpools if subpool.state == "ACTIVE"]
         if pool.guarantee == UNLIMITED:
             yield from _unlimited(pool)
-        elif pool.taken > pool.guarantee:
-            yield _exceeds(pool, active)
+    yield from _exceeded(fleet, frozenset())
+
+
+def blamed(found: Iterable[Diagnostic], before: Fleet, after: Fleet) -> Iterator[Diagnostic]:
+    """What was found in the fleet ``after``, sums of quotas at what has changed since ``before``."""
+    yield from (item for item in found if item.rule is not QUOTA_EXCEEDS_POOL)
+    earlier = _specs(before)
+    changed = frozenset(name for name, spec in _specs(after).items() if earlier.get(name) != spec)
+    yield from _exceeded(after, changed)
+
+
+def _specs(fleet: Fleet) -> dict[str, BaseModel]:
+    """What pools and subpools say, by name."""
+    pools = {pool.name: pool.declared.spec.spec for pool in fleet.pools}
+    return {**pools, **{part.canonical: part.declared.spec.spec for pool in fleet.pools for part in pool.subpools}}
+
+
+def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
+    for pool in fleet.pools:
+        if pool.taken > pool.guarantee != UNLIMITED:
+            yield _exceeds(pool, changed)
 
 
 def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -100,31 +121,31 @@ def _unlimited(pool: FleetPool) -> Iterator[Diagnostic]:
         yield Diagnostic(QUOTA_UNLIMITED_POOL, message, place, related, hint=hint)
 
 
-def _exceeds(pool: FleetPool, active: list[FleetSubpool]) -> Diagnostic:
-    """One finding for the pool, at the subpool that is read last; the others are named beside it."""
-    in_file_order = sorted(active, key=lambda subpool: _place(subpool))
-    total, culprit = 0, in_file_order[-1]
-    for subpool in in_file_order:
-        total += subpool.quota
-        if total > pool.guarantee:
-            culprit = subpool
-            break
-    others = [subpool for subpool in in_file_order if subpool is not culprit]
-    related = tuple(
-        Related(f"subpool {other.name} has {other.quota}", other.declared.at("spec", "quota")) for other in others
-    )
+def _exceeds(pool: FleetPool, changed: Container[str]) -> Diagnostic:
+    """One finding for the pool, with all that adds up beside it: at its guarantee where that has changed and is below
+    what has not, else at the subpool that is read last, those that have changed behind the others.
+    """
+    active = [subpool for subpool in pool.subpools if subpool.state == "ACTIVE"]
+    in_order = sorted(active, key=lambda subpool: (subpool.canonical in changed, _place(subpool)))
+    sums = list(accumulate(subpool.quota for subpool in in_order))
+    culprit = next(subpool for subpool, total in zip(in_order, sums, strict=True) if total > pool.guarantee)
+    total = f"the subpools of pool {pool.name} add up to {pool.taken} > {pool.guarantee} GPUs"
+    raise_it = f"aise the guarantee of pool {pool.name} to {pool.taken}"
+    if pool.name in changed and culprit.canonical not in changed:
+        hint = f"R{raise_it} or more, or lower quotas."
+        return Diagnostic(QUOTA_EXCEEDS_POOL, total, pool.declared.at(*_GUARANTEE), _quotas(in_order), hint=hint)
+    others = [subpool for subpool in in_order if subpool is not culprit]
     room = pool.guarantee - sum(other.quota for other in others)
-    message = (
-        f"the subpools of pool {pool.name} add up to {pool.taken} > {pool.guarantee} GPUs; "
-        f"{culprit.name} has {culprit.quota}"
+    lower = f"Lower this quota to {room} or less, or r{raise_it}."
+    hint = lower if room >= 0 else f"R{raise_it}, or lower quotas."
+    message = f"{total}; {culprit.name} has {culprit.quota}"
+    return Diagnostic(QUOTA_EXCEEDS_POOL, message, culprit.declared.at("spec", "quota"), _quotas(others), hint=hint)
+
+
+def _quotas(subpools: Iterable[FleetSubpool]) -> tuple[Related, ...]:
+    return tuple(
+        Related(f"subpool {item.name} has {item.quota}", item.declared.at("spec", "quota")) for item in subpools
     )
-    hint = f"Raise the guarantee of pool {pool.name} to {pool.taken}"
-    hint = (
-        f"Lower this quota to {room} or less, or {hint[0].lower()}{hint[1:]}."
-        if room >= 0
-        else f"{hint}, or lower quotas."
-    )
-    return Diagnostic(QUOTA_EXCEEDS_POOL, message, culprit.declared.at("spec", "quota"), related, hint=hint)
 
 
 def _place(subpool: FleetSubpool) -> tuple[str, int]:

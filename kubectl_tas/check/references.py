@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 
 from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import closest, did_you_mean
 
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
@@ -66,10 +66,56 @@ _RULES = {
 
 
 def check_references(fleet: Fleet) -> Iterator[Diagnostic]:
-    """One diagnostic for each name that nothing defines."""
-    for item in fleet.dangling:
-        message, hint = _words(item, fleet)
-        yield Diagnostic(_RULES[item.what], message, item.location, hint=hint)
+    """One diagnostic for each name that nothing defines, at its first use and with all others. What follows from a
+    name that has its own finding has none.
+    """
+    unknown = [item for item in fleet.dangling if not _follows(item, fleet)]
+    uses: dict[tuple[str, str, str], list[Dangling]] = {}
+    for item in unknown:
+        uses.setdefault(_cause(item), []).append(item)
+    for first, *others in uses.values():
+        message, hint = _words(first, fleet)
+        related = tuple(Related(f'"{item.name}" is named here too', item.location) for item in others)
+        yield Diagnostic(_RULES[first.what], message, first.location, related, hint=hint)
+
+
+def _cause(item: Dangling) -> tuple[str, str, str]:
+    """Equal for names that one definition would mend."""
+    match item.what:
+        case "parent" | "pool":
+            return "pool", names.fold(item.name).partition(names.SEPARATOR)[0], ""
+        case "topology" | "topology of a set":
+            return "topology", item.name, ""
+        case "resource" | "backend" if item.what == "resource" or not item.name:
+            return item.what, item.name, f"{item.declared.origin.path} {item.declared.origin.index}"
+        case _:
+            return item.what, item.name, item.context
+
+
+def _follows(item: Dangling, fleet: Fleet) -> bool:
+    """Whether the name is unknown because another has a finding: that of its subpool's parent, of its pool's topology,
+    or of a pool or subpool that can have no such name.
+    """
+    pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
+    match item.what:
+        case "parent" | "pool":
+            return _is_meant(pool, [declared.spec.metadata.name for declared in fleet.repository.pools])
+        case "subpool":
+            orphans = [dangling for dangling in fleet.dangling if dangling.what == "parent"]
+            if any(orphan.declared.spec.metadata.name == short for orphan in orphans):
+                return True
+            return _is_meant(short, [subpool.name for subpool in fleet.pool_by_name[pool].subpools])
+        case "topology key":
+            lost = (dangling for dangling in fleet.dangling if dangling.what == "topology")
+            return any(item.context == f"pool {dangling.declared.spec.metadata.name}" for dangling in lost)
+        case _:
+            return False
+
+
+def _is_meant(name: str, declared: list[str]) -> bool:
+    """Whether ``name`` most likely means one of the declared names that cannot be names."""
+    impossible = [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
+    return closest(name, impossible) is not None
 
 
 def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:

@@ -11,8 +11,10 @@ from kubectl_tas.model import workflow as osmo
 from kubectl_tas.model.labels import MANAGED_BY, PRIORITY_CLASS
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Task, Workflow
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import FleetWorkflow, groups_of, resource_paths
+from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow, groups_of, resource_paths
+from kubectl_tas.words import did_you_mean
 
 WORKFLOW_TASKS = Rule(
     "workflow-tasks",
@@ -39,6 +41,13 @@ LABEL_RESERVED = Rule(
     "The label decides which queue or gang a pod belongs to, or which priority it has; two values for it would fight. "
     "Remove it, and say the priority with workflow.priority.",
 )
+RESOURCE_UNUSED = Rule(
+    "resource-unused",
+    Severity.WARNING,
+    "A workflow defines a resource that none of its tasks uses, while tasks that name none have no resource.",
+    "A task that names no resource uses the one called default, and has neither GPUs nor a topology where there is "
+    "none: a slip in that name takes them away without a word. Correct the name, or name the resource in the tasks.",
+)
 OSMO_ONLY = Rule(
     "osmo-only",
     Severity.INFO,
@@ -56,6 +65,7 @@ def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _tasks(declared)
         yield from _repeated_keys(declared)
         yield from _labels(declared)
+        yield from _unused(declared)
         yield from _osmo_only(declared)
     for workflow in fleet.workflows:
         yield from _backend(workflow)
@@ -91,6 +101,19 @@ def _labels(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
             place = declared.origin.locate(("workflow", "labels", label), key=True)
             message = f'the label "{label}" is set by kubectl-tas'
             yield Diagnostic(LABEL_RESERVED, message, place, hint="Remove it.")
+
+
+def _unused(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    """Resources that no task uses, where tasks use the default one and there is none."""
+    used = {names.fold(task.resource) for group, _ in groups_of(declared.spec) for task in group.tasks}
+    defined = {names.fold(name): path for name, _, path in resource_paths(declared.spec)}
+    if DEFAULT_RESOURCE not in used - defined.keys():
+        return
+    for name in defined.keys() - used:
+        place = declared.origin.locate(defined[name], key=True)
+        message = f'no task uses the resource "{defined[name][-1]}", and tasks that name none have no resource'
+        hint = did_you_mean(name, [DEFAULT_RESOURCE], "Name it in those tasks, or call it default.")
+        yield Diagnostic(RESOURCE_UNUSED, message, place, hint=hint)
 
 
 def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from kubectl_tas.check import check_fleet
+from kubectl_tas.check.quota import blamed
 from kubectl_tas.check.waivers import Base, settle
 from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
@@ -63,9 +64,13 @@ class Session:
         """The same with further findings; ``base`` is what the repository is compared with."""
         return _settled(self, (*self.found, *more), base)
 
+    def since(self, before: Fleet) -> Session:
+        """The same with findings at what has changed since ``before``, where several documents bring one about."""
+        return _settled(self, tuple(blamed(self.found, before, self.fleet)), None)
+
     def of_files(self, paths: Collection[str]) -> Session:
-        """The same with the findings in these files alone."""
-        own = tuple(d for d in self.diagnostics if d.location is not None and d.location.path in paths)
+        """The same with the findings that have a place in these files alone."""
+        own = tuple(d for d in self.diagnostics if any(place.path in paths for place in d.places))
         return replace(self, diagnostics=own)
 
     def with_guard(self, *, guard: bool) -> Session:

@@ -198,7 +198,7 @@ def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: boo
             return 1
         edits = [planned] if isinstance(planned, Edit) else list(planned)
         files = spliced(root, edits)
-        after = check_source(root, as_edited(root, files)) if files else session
+        after = check_source(root, as_edited(root, files)).since(session.fleet) if files else session
         new = new_errors(session.diagnostics, after.diagnostics)
         if new:
             show_findings(new)

@@ -50,6 +50,7 @@ def validate(
 
         before = read_revision(session.root, base, directory) if base is not None else None
         found = compare(session.fleet, before, asked, complete=session.complete)
+        session = session.since(before.fleet) if before else session
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
     if paths:
         wanted = [_relative(session.root, path) for path in paths]
@@ -63,12 +64,11 @@ def validate(
 
 
 def _below(diagnostics: Sequence[Diagnostic], paths: Sequence[Path]) -> tuple[Diagnostic, ...]:
-    """The findings in these files and folders."""
+    """The findings that have a place in these files and folders."""
     return tuple(
         diagnostic
         for diagnostic in diagnostics
-        if diagnostic.location is not None
-        and any(Path(diagnostic.location.path).is_relative_to(path) for path in paths)
+        if any(Path(place.path).is_relative_to(path) for place in diagnostic.places for path in paths)
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 
@@ -12,14 +13,19 @@ from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw.picture import picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, files_of, sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 from kubectl_tas.words import nothing_called
+
+_NAME = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
+"""A name in text that may be no YAML."""
 
 
 def _names(fleet: Fleet) -> list[str]:
@@ -63,10 +69,30 @@ def _paths(session: Session, wanted: str) -> list[str]:
         return named
     full = Path(wanted).resolve() if Path(wanted).exists() else (session.root / wanted).resolve()
     read = {item.origin.path for _, _, item in sent(repository)}
+    unread = _unread(session, wanted) if not session.complete else []
+    if unread:
+        return unread
     read |= {d.location.path for d in session.diagnostics if d.location is not None}
     if full.is_relative_to(session.root) and full.relative_to(session.root).as_posix() in read:
         return [full.relative_to(session.root).as_posix()]
     raise click.UsageError(nothing_called("workflow, workload or file", wanted, _names(session.fleet)))
+
+
+def _unread(session: Session, wanted: str) -> list[str]:
+    """The files with errors in which something of that name most likely stands: they could not be read."""
+    name = names.fold(wanted.rpartition("/")[2])
+    errors = (item.location for item in session.diagnostics if item.severity is Severity.ERROR)
+    paths = sorted({place.path for place in errors if place is not None})
+    return [path for path in paths if name in (names.fold(PurePosixPath(path).stem), *_written_names(session, path))]
+
+
+def _written_names(session: Session, path: str) -> set[str]:
+    """What looks like names in a file, folded."""
+    try:
+        text = (session.root / path).read_text(encoding="utf-8", errors="replace")
+    except OSError:  # its finding says why
+        return set()
+    return {names.fold(found) for found in _NAME.findall(text)}
 
 
 def _segments(items: Sequence[Submission], index: int) -> list[tuple[FleetWorkload, PodSegment]]:

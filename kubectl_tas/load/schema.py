@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -115,7 +115,7 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
         case "required":
             for key in expected:
                 if key not in value:
-                    yield missing_field(document, path, key, schema)
+                    yield missing_field(document, path, key, schema, tuple(schema.get("properties", ())))
         case "anyOf":
             yield from _explain_union(error, document)
         case "type" if "enum" in schema and value is not None and str(document.source_text(path)) not in schema["enum"]:
@@ -155,8 +155,16 @@ def unknown_field(
     return Diagnostic(UNKNOWN_FIELD, message, document.locate((*path, key), key=True), hint=hint)
 
 
-def missing_field(document: Origin, path: KeyPath, key: str, schema: Mapping[str, Any]) -> Diagnostic:
-    """A field that is not there; the ``schema`` of its mapping says what it would mean."""
+def missing_field(
+    document: Origin, path: KeyPath, key: str, schema: Mapping[str, Any], known: Collection[str] = ()
+) -> Diagnostic:
+    """A field that is not there; the ``schema`` of its mapping says what it would mean. Where a key of the mapping that
+    is none of the ``known`` ones is a slip of it, that is what is wrong.
+    """
+    there = document.value(path)
+    for other in there if isinstance(there, dict) else ():
+        if other not in known and _closest(other, (key,)):
+            return unknown_field(document, path, other, tuple(known) or (key,))
     where = written(path)
     message = f'the field "{key}" is missing' + (f" in {where}" if where else "")
     meaning = schema.get("properties", {}).get(key, {}).get("description")

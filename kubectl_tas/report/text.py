@@ -11,6 +11,8 @@ from kubectl_tas.report.style import BLUE, BOLD, DIM, paint, printable, same_wid
 
 MAX_WIDTH = 160
 """Characters of a source line that are shown."""
+MAX_RELATED = 5
+"""Other places of a finding that are shown."""
 
 
 def render(diagnostics: Sequence[Diagnostic], files: int, *, waived: int = 0, colour: bool = False) -> str:
@@ -48,9 +50,11 @@ def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
     lines = [f"{place}{kind}: {printable(diagnostic.message)} {code}"]
     if diagnostic.location is not None:
         lines += _snippet(diagnostic.location, colour=colour)
-    for related in diagnostic.related:
+    for related in diagnostic.related[:MAX_RELATED]:
         where = f" ({related.location})" if related.location else ""
         lines.append(f"  = note: {printable(f'{related.message}{where}')}")
+    if len(diagnostic.related) > MAX_RELATED:
+        lines.append(f"  = note: and {len(diagnostic.related) - MAX_RELATED} more")
     if diagnostic.hint:
         lines.append(f"  = help: {printable(diagnostic.hint)}")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,227 @@
+"""Slips of one key: what is accepted without a word, though it means something else.
+
+``python -m fuzz.slips`` takes every valid repository of ``examples/`` and ``golden/``, and the documents of
+``golden/documents/``, and deletes, misspells or moves one key at a time, once for each key of each kind. A slip is
+accepted in silence where the findings are as before, and what is rendered is not. Those that are legitimate have their
+reason in ``REASONS``; the others are listed, and make the exit code 1. What is found in another file than the one that
+was changed is listed with ``--elsewhere``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+import yaml
+
+from fuzz import corpus
+from fuzz.oracle import ROOT, MemorySource
+from fuzz.reasons import REASONS
+from kubectl_tas.cli.session import check_source
+from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import Diagnostic, has_errors
+from kubectl_tas.emit import text
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.source import CONFIG_FILE
+
+WHATS = ("delete", "misspell", "move")
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Slip:
+    """One key that was deleted, misspelled, or moved to the mapping around it (from the root: into the next one)."""
+
+    what: str
+    kind: str
+    path: Path
+    repository: str
+    file: str
+
+    @property
+    def name(self) -> str:
+        """Equal for slips of one key of one kind, at whichever place of a list."""
+        return f"{self.what} {self.kind} {shape(self.path)}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What validate says, and what render makes of it."""
+
+    findings: Counter[tuple[str, str]]
+    """Rules and messages."""
+    files: Mapping[str, int]
+    """How many findings each file has."""
+    rendered: str | None
+    """None where there are errors."""
+    read: frozenset[str]
+    """The files that are read at all."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Tries all slips, and prints the counts."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz.slips", description=__doc__)
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="slips to try, such as 'misspell Job spec.*'")
+    parser.add_argument("--elsewhere", action="store_true", help="list what is found in files that were not changed")
+    options = parser.parse_args(arguments)
+    tried: Counter[str] = Counter()
+    silent: list[Slip] = []
+    explained: Counter[str] = Counter()
+    elsewhere: dict[str, int] = {}
+    for slip, before, after in outcomes(options.only):
+        tried[slip.what] += 1
+        for file, count in after.files.items():
+            if file != slip.file and count > before.files.get(file, 0):
+                elsewhere[slip.name] = elsewhere.get(slip.name, 0) + count - before.files.get(file, 0)
+        is_same = slip.what != "misspell" and before.rendered is not None and after.rendered == before.rendered
+        if after.findings != before.findings or is_same:
+            continue
+        reason = next((why for pattern, why in REASONS if fnmatchcase(slip.name, pattern)), None)
+        if reason is None:
+            silent.append(slip)
+        explained[f"{slip.what}: {reason}" if reason else slip.what] += 1
+    print(f"{tried.total():,} slips: " + ", ".join(f"{tried[what]:,} {what}" for what in WHATS))
+    print(f"{explained.total():,} accepted in silence, {explained.total() - len(silent):,} of them for a reason")
+    for why, count in sorted(explained.items()):
+        if why not in WHATS:
+            print(f"  {count:>6,}  {why}")
+    for item in sorted(silent, key=lambda item: item.name):
+        print(f"not explained: {item.name}  ({item.repository}: {item.file})")
+    if options.elsewhere:
+        for name, count in sorted(elsewhere.items(), key=lambda pair: -pair[1]):
+            print(f"{count:>6,} findings in other files: {name}")
+    return 1 if silent else 0
+
+
+def outcomes(pattern: str) -> Iterator[tuple[Slip, Outcome, Outcome]]:
+    """Every slip of a name that ``pattern`` matches, once, with what was before and what is after it."""
+    seen: set[str] = set()
+    for repository in (*corpus.clean(), documents()):
+        read = {path: load(path, content) for path, content in sorted(repository.files.items())}
+        written = {path: dump(path, found) if found else repository.files[path] for path, found in read.items()}
+        before = judge(written)
+        for file in sorted(before.read & read.keys()):
+            for slip, changed in slips(repository.name, file, read[file]):
+                if slip.name in seen or not fnmatchcase(slip.name, pattern):
+                    continue
+                seen.add(slip.name)
+                yield slip, before, judge({**written, file: dump(file, changed)})
+
+
+def slips(repository: str, file: str, found: list[Any]) -> Iterator[tuple[Slip, list[Any]]]:
+    """Every slip in the documents of one file, each with the documents as they then are."""
+    for index, document in enumerate(found):
+        kind = "Workflow" if isinstance(document, dict) and "workflow" in document else kind_of(document)
+        for path in keys(document):
+            for what in WHATS:
+                changed = copy.deepcopy(document)
+                if apply(what, changed, path):
+                    yield Slip(what, kind, path, repository, file), [*found[:index], changed, *found[index + 1 :]]
+
+
+def kind_of(document: Any) -> str:
+    """The kind that a document calls itself."""
+    return str(document.get("kind", "none")) if isinstance(document, dict) else "none"
+
+
+def keys(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of all keys."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if isinstance(value, dict):
+            yield (*path, key)
+        yield from keys(item, (*path, key))
+
+
+def apply(what: str, document: Any, path: Path) -> bool:
+    """Changes a document; False where there is nowhere to move the key."""
+    around = [document]
+    for part in path[:-1]:
+        around.append(around[-1][part])
+    holder, key = around[-1], path[-1]
+    if what == "move":
+        others = [item for name, item in holder.items() if name != key and isinstance(item, dict)]
+        outer = [item for item in around[:-1] if isinstance(item, dict)][-1:] or others[:1]
+        if not outer or key in outer[0]:
+            return False
+        outer[0][key] = holder.pop(key)
+        return True
+    changed = {
+        misspelled(str(key)) if what == "misspell" and name == key else name: item
+        for name, item in holder.items()
+        if name != key or what == "misspell"
+    }
+    holder.clear()
+    holder.update(changed)
+    return True
+
+
+def misspelled(key: str) -> str:
+    """Two characters in the middle changed places; where they are alike, one is missing."""
+    name = key.rpartition("/")[2]
+    begin, middle = key[: len(key) - len(name)], len(name) // 2
+    swapped = name[: middle - 1] + name[middle : middle + 1] + name[middle - 1 : middle] + name[middle + 1 :]
+    return begin + (swapped if swapped != name and len(name) > 1 else name[:-1] or "xx")
+
+
+def shape(path: Path) -> str:
+    """A path in which every place of a list is the same."""
+    return ".".join("*" if isinstance(part, int) else str(part) for part in path)
+
+
+def judge(files: Mapping[str, bytes]) -> Outcome:
+    """What is found in a repository, and rendered of it."""
+    session = check_source(ROOT, MemorySource(files))
+    found: tuple[Diagnostic, ...] = session.diagnostics
+    places = Counter(item.location.path for item in found if item.location is not None)
+    rendered = None
+    if not has_errors(found):
+        try:
+            rendered = text.stream(compile_fleet(session.fleet))
+        except TasError as error:
+            rendered = error.message
+    source = MemorySource(files)
+    read = {file.path for file in source.files(session.fleet.config.sources, exclude=session.fleet.config.output)}
+    findings = Counter((item.rule.code, item.message) for item in found)
+    return Outcome(findings, places, rendered, frozenset({CONFIG_FILE, *read}))
+
+
+def load(path: str, content: bytes) -> list[Any]:
+    """The documents of a file; none where this plain reader cannot read it."""
+    try:
+        return [json.loads(content)] if path.endswith(".json") else list(yaml.load_all(content, yaml.CSafeLoader))
+    except (yaml.YAMLError, ValueError):
+        return []
+
+
+def dump(path: str, found: list[Any]) -> bytes:
+    """A file of these documents."""
+    if path.endswith(".json"):
+        return json.dumps(found[0], indent=1).encode()
+    text_of: str = yaml.dump_all(found, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+    return text_of.encode()
+
+
+@cache
+def documents() -> corpus.Repository:
+    """All documents of ``golden/documents/`` as one repository, which is not free of errors."""
+    folder = corpus.ROOT / "golden" / "documents"
+    output = {"pod", "podgang", "priorityclass", "queue", "topology"}
+    names = [path for path in sorted(folder.glob("*.yaml")) if path.stem not in output | {"config"}]
+    names = [path for path in names if not path.stem.startswith("validating")]
+    files = {f"workflows/{path.name}": path.read_bytes() for path in names}
+    return corpus.Repository(
+        "documents",
+        {CONFIG_FILE: (folder / "config.yaml").read_bytes().replace(b"  sources: [pools, workflows]\n", b""), **files},
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

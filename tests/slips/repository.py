@@ -1,0 +1,258 @@
+"""A repository with one file of each kind, in which nothing is wrong: what slips are made in."""
+
+from __future__ import annotations
+
+PODS = """\
+metadata:
+  labels: {app: x}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: trainer:1
+    command: [run]
+    resources:
+      limits: {nvidia.com/gpu: 1, memory: 1Gi}
+"""
+
+
+def pods(indent: int, restart: str = "Never") -> str:
+    """A pod template, indented."""
+    text = PODS.replace("Never", restart)
+    return "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
+
+
+def head(version: str, kind: str, name: str) -> str:
+    """The beginning of a workload."""
+    return f"""\
+apiVersion: {version}
+kind: {kind}
+metadata:
+  name: {name}
+  labels:
+    kubectl-tas/pool: team--speech
+    kubectl-tas/priority: LOW
+"""
+
+
+TYPED = """\
+spec:
+  runPolicy:
+    schedulingPolicy: {{minAvailable: 2}}
+  {field}:
+    {leader}:
+      replicas: 1
+      template:
+{pods}    Worker:
+      replicas: 1
+      template:
+{pods}"""
+
+
+def typed(kind: str, field: str, leader: str, version: str = "kubeflow.org/v1") -> str:
+    """A job of Kubeflow's."""
+    return head(version, kind, kind.lower()) + TYPED.format(field=field, leader=leader, pods=pods(8))
+
+
+RAY = f"""\
+headGroupSpec:
+  rayStartParams: {{}}
+  template:
+{pods(4)}workerGroupSpecs:
+- groupName: workers
+  replicas: 2
+  minReplicas: 2
+  maxReplicas: 2
+  rayStartParams: {{}}
+  template:
+{pods(4)}"""
+
+
+def ray(indent: int) -> str:
+    """The spec of a Ray cluster, indented."""
+    return "".join(f"{' ' * indent}{line}\n" for line in RAY.splitlines())
+
+
+FILES = {
+    "tas.yaml": """\
+apiVersion: tas/v1alpha1
+kind: Config
+spec:
+  backends:
+  - name: prod
+    namespace: ml
+    scheduler:
+      type: kai
+      version: "0.17"
+  queuePrefix: osmo
+  gitops: none
+  priorityClasses:
+    HIGH: osmo-high
+""",
+    "pools/team.yaml": """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata:
+  name: team
+spec:
+  backend: prod
+  description: Training
+  resources:
+    gpu:
+      guarantee: 200
+      maximum: -1
+      weight: 1
+  topology_keys:
+  - key: zone
+    label: topology.kubernetes.io/zone
+  - key: rack
+    label: topology.kubernetes.io/rack
+""",
+    "pools/serving.yaml": """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata:
+  name: serving
+spec:
+  resources:
+    gpu:
+      guarantee: 100
+  topology: fabric
+""",
+    "subpools/speech.yaml": """\
+apiVersion: tas/v1alpha1
+kind: Subpool
+metadata:
+  name: speech
+spec:
+  parent: team
+  quota: 100
+  state: ACTIVE
+""",
+    "topologies/fabric.yaml": """\
+apiVersion: grove.io/v1alpha1
+kind: ClusterTopology
+metadata:
+  name: fabric
+spec:
+  levels:
+  - domain: zone
+    key: topology.kubernetes.io/zone
+  - domain: rack
+    key: topology.kubernetes.io/rack
+""",
+    "workflows/train.yaml": """\
+workflow:
+  name: train
+  pool: team--speech
+  priority: HIGH
+  groups:
+  - name: workers
+    tasks:
+    - name: main
+      image: trainer:1
+      command: [run]
+      environment:
+        DEBUG: "1"
+      resource: node
+resources:
+  node:
+    cpu: 4
+    memory: 16Gi
+    gpu: 4
+    topology:
+    - key: rack
+      group: model
+      requirementType: required
+""",
+    "workflows/serve.yaml": """\
+workflow:
+  name: serve
+  pool: serving
+  tasks:
+  - name: main
+    image: server:1
+    command: [run]
+resources:
+  default:
+    gpu: 4
+    topology:
+    - key: rack
+      group: model
+""",
+    "workflows/job.yaml": head("batch/v1", "Job", "job")
+    + """\
+  annotations:
+    kai.scheduler/topology: osmo-pool-ml-team-topology
+    kai.scheduler/topology-required-placement: rack
+    kai.scheduler/batch-min-member: "2"
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+"""
+    + pods(4),
+    "workflows/cronjob.yaml": head("batch/v1", "CronJob", "cronjob")
+    + "spec:\n  schedule: 0 * * * *\n  jobTemplate:\n    spec:\n      parallelism: 1\n      template:\n"
+    + pods(8),
+    "workflows/deployment.yaml": head("apps/v1", "Deployment", "deployment")
+    + "spec:\n  replicas: 1\n  selector:\n    matchLabels: {app: x}\n  template:\n"
+    + pods(4, "Always"),
+    "workflows/statefulset.yaml": head("apps/v1", "StatefulSet", "statefulset")
+    + "spec:\n  replicas: 1\n  serviceName: x\n  selector:\n    matchLabels: {app: x}\n  template:\n"
+    + pods(4, "Always"),
+    "workflows/pytorchjob.yaml": typed("PyTorchJob", "pytorchReplicaSpecs", "Master"),
+    "workflows/tfjob.yaml": typed("TFJob", "tfReplicaSpecs", "Chief"),
+    "workflows/xgboostjob.yaml": typed("XGBoostJob", "xgbReplicaSpecs", "Master"),
+    "workflows/jaxjob.yaml": typed("JAXJob", "jaxReplicaSpecs", "Coordinator"),
+    "workflows/mpijob.yaml": typed("MPIJob", "mpiReplicaSpecs", "Launcher", "kubeflow.org/v2beta1"),
+    "workflows/leaderworkerset.yaml": head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkerset")
+    + "spec:\n  replicas: 1\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n"
+    + pods(6, "Always"),
+    "workflows/jobset.yaml": head("jobset.x-k8s.io/v1alpha2", "JobSet", "jobset")
+    + "spec:\n  replicatedJobs:\n  - name: a\n    replicas: 1\n    template:\n      spec:\n        parallelism: 1\n"
+    + "        template:\n"
+    + pods(10),
+    "workflows/raycluster.yaml": head("ray.io/v1", "RayCluster", "raycluster") + "spec:\n" + ray(2),
+    "workflows/rayjob.yaml": head("ray.io/v1", "RayJob", "rayjob") + "spec:\n  rayClusterSpec:\n" + ray(4),
+    "workflows/rayservice.yaml": head("ray.io/v1", "RayService", "rayservice")
+    + "spec:\n  rayClusterConfig:\n"
+    + ray(4),
+    "workflows/trainjob.yaml": head("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjob")
+    + "spec:\n  runtimeRef:\n    name: torch\n  trainer:\n    numNodes: 2\n",
+    "workflows/podcliqueset.yaml": head("grove.io/v1alpha1", "PodCliqueSet", "podcliqueset")
+    + """\
+spec:
+  replicas: 1
+  template:
+    topologyConstraint:
+      topologyName: fabric
+      pack:
+        required: rack
+    cliques:
+    - name: main
+      spec:
+        roleName: main
+        replicas: 2
+        minAvailable: 1
+        podSpec:
+          containers:
+          - name: main
+            image: server:1
+""",
+    "workflows/podgroup.yaml": """\
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata:
+  name: hand
+  namespace: ml
+spec:
+  queue: osmo-pool-ml-team--speech
+  topologyConstraint:
+    topology: osmo-pool-ml-team-topology
+    requiredTopologyLevel: topology.kubernetes.io/zone
+  subGroups:
+  - name: leaf
+    minMember: 1
+""",
+}

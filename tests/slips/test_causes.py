@@ -1,0 +1,115 @@
+"""One slip that many documents depend on is one finding, and it stands at what was edited."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.slips.repository import FILES
+from tests.slips.test_slips import findings
+from tests.support.cli import kubectl_tas, pool, subpool, write
+
+COPIES = 7
+WORKLOADS = {
+    f"workflows/{name}-{number}.yaml": FILES[f"workflows/{name}.yaml"].replace(
+        f"name: {name}\n", f"name: {name}-{number}\n"
+    )
+    for name in ("train", "serve", "job", "podcliqueset")
+    for number in range(COPIES)
+}
+MANY = {path: text for path, text in FILES.items() if not path.startswith("workflows")} | WORKLOADS
+CAUSES = {
+    "a pool is renamed": ("pools/team", "name: team", "name: crew", "parent-unknown"),
+    "a pool has a bad name": ("pools/team", "name: team", "name: Team", "name-invalid"),
+    "a pool has a slip in a field": ("pools/team", "backend:", "bakcend:", "unknown-field"),
+    "a pool has an unknown backend": ("pools/team", "backend: prod", "backend: prdo", "backend-unknown"),
+    "a backend is renamed": ("tas", "name: prod", "name: main", "backend-unknown"),
+    "a topology key is renamed": ("pools/team", "key: rack", "key: row", "topology-key-unknown"),
+    "two topology keys are one": ("pools/team", "key: rack", "key: zone", "level-duplicate"),
+    "a topology is gone": ("topologies/fabric", "name: fabric", "name: mesh", "topology-unknown"),
+    "a subpool is renamed": ("subpools/speech", "name: speech", "name: voice", "pool-unknown"),
+    "a subpool has a bad name": ("subpools/speech", "name: speech", "name: speech--x", "name-delimiter"),
+    "a subpool has an unknown parent": ("subpools/speech", "parent: team", "parent: taem", "parent-unknown"),
+    "a subpool cannot be read": ("subpools/speech", "quota:", "qouta:", "unknown-field"),
+}
+
+
+def test_nothing_without_a_slip(tmp_path: Path) -> None:
+    assert [item["rule"] for item in findings(tmp_path, MANY) if item["severity"] == "error"] == []
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_one_finding_for_one_cause(tmp_path: Path, cause: str) -> None:
+    file, old, new, rule = CAUSES[cause]
+    path = f"{file}.yaml"
+    assert old in MANY[path]
+    found = findings(tmp_path, {**MANY, path: MANY[path].replace(old, new, 1)})
+    rules = [item["rule"] for item in found if item["severity"] == "error"]
+    # a level that is gone is asked for in two ways: by workflows of the pool, and by workloads that name its Topology
+    assert set(rules) == {rule}, found
+    assert len(rules) <= (2 if rule == "topology-key-unknown" else 1), found
+
+
+def test_all_uses_are_told(tmp_path: Path) -> None:
+    root = write(tmp_path, {**MANY, "subpools/speech.yaml": subpool("voice", 100)})
+    shown = kubectl_tas("validate", "-C", root).out
+    assert shown.count("named here too") == 5
+    assert "and 15 more" in shown
+    assert "team--voice" in shown
+    for path in (path for path in WORKLOADS if "serve" not in path):
+        assert kubectl_tas("validate", path, "-C", root).code == 1, path
+
+
+def test_no_suggestion_of_a_bad_name(tmp_path: Path) -> None:
+    root = write(tmp_path, {**FILES, "subpools/speech.yaml": subpool("speech--x", 100)})
+    shown = kubectl_tas("validate", "-C", root).out
+    assert "speech--x" in shown
+    assert "Did you mean" not in shown
+
+
+class TestBlame:
+    def test_a_new_subpool_that_is_too_large(self, tmp_path: Path) -> None:
+        root = write(tmp_path, {"pools/team.yaml": pool(), "subpools/z.yaml": subpool("zeta", 70)})
+        result = kubectl_tas("subpool", "create", "team", "alpha", "--quota", "40", "-C", root)
+        assert result.code == 1
+        assert result.err.startswith("subpools/team--alpha.yaml:7:")
+        assert "Lower this quota to 30" in result.err
+
+    def test_an_update_that_is_too_large(self, tmp_path: Path) -> None:
+        files = {"subpools/a.yaml": subpool("alpha", 10), "subpools/z.yaml": subpool("zeta", 70)}
+        root = write(tmp_path, {"pools/team.yaml": pool(), **files})
+        result = kubectl_tas("subpool", "update", "team", "alpha", "--quota", "40", "-C", root)
+        assert result.err.startswith("subpools/a.yaml:7:")
+
+    @pytest.mark.parametrize(
+        ("path", "text", "place"),
+        [
+            ("subpools/a.yaml", subpool("alpha", 50), "subpools/a.yaml:7:"),
+            ("subpools/new.yaml", subpool("beta", 50), "subpools/new.yaml:7:"),
+            ("pools/team.yaml", pool(guarantee=60), "pools/team.yaml:8:"),
+        ],
+    )
+    def test_what_has_changed_since_the_base(self, tmp_path: Path, path: str, text: str, place: str) -> None:
+        files = {"subpools/a.yaml": subpool("alpha", 10), "subpools/z.yaml": subpool("zeta", 70)}
+        root = write(tmp_path, {"pools/team.yaml": pool(), **files})
+        git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.com")
+        for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "base")):
+            subprocess.run([*git, *arguments], cwd=root, check=True)
+        write(root, {path: text})
+        result = kubectl_tas("validate", "--base", "HEAD", "-C", root)
+        assert result.code == 1
+        assert result.out.startswith(place), result.out
+        assert result.out.count("quota-exceeds-pool") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["workflow:\n  name: train\n  tsks: []\n", "workflow:\n  name: train\n  pool: [team\n"]
+)
+@pytest.mark.parametrize(("path", "name"), [("workflows/train.yaml", "train"), ("workflows/x.yaml", "Workflow/train")])
+def test_explaining_what_cannot_be_read(tmp_path: Path, text: str, path: str, name: str) -> None:
+    root = write(tmp_path, {"pools/team.yaml": pool(), path: text})
+    result = kubectl_tas("workflow", "explain", name, "-C", root)
+    assert result.code == 1
+    assert result.err.startswith(f"{path}:3:") or f"\n{path}:3:" in result.err

@@ -1,0 +1,273 @@
+"""Slips as people make them: each has a finding at its line that says what is wrong, and none elsewhere.
+
+A row is a file, what stands there, what stands there after the slip, and key words of the message and the help. The
+finding is expected on the line where the changed text begins.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.slips.repository import FILES
+from tests.support.cli import kubectl_tas, write
+
+Row = tuple[str, str, str, str]
+
+CONFIG: tuple[Row, ...] = (
+    ("tas", "kind: Config", "kind: Confg", "Config"),
+    ("tas", "spec:", "sepc:", "sepc spec"),
+    ("tas", "  backends:", "  backend:", "backend backends"),
+    ("tas", "  - name: prod", "  - nmae: prod", "nmae name"),
+    ("tas", "    namespace: ml", "    namespcae: ml", "namespcae namespace"),
+    ("tas", "    scheduler:", "    schedular:", "schedular scheduler"),
+    ("tas", "      type: kai", "      typ: kai", "typ type"),
+    ("tas", "      type: kai", "      type: kia", "kia kai"),
+    ("tas", '      version: "0.17"', '      vresion: "0.17"', "vresion version"),
+    ("tas", '      version: "0.17"', '      version: "latest"', "version latest"),
+    ("tas", "  queuePrefix: osmo", "  queueprefix: osmo", "queueprefix queuePrefix"),
+    ("tas", "  gitops: none", "  gitops: argo", "argo argocd"),
+    ("tas", "  gitops: none", "  guards: enforce", "guards guard"),
+    ("tas", "    HIGH: osmo-high", "    HIHG: osmo-high", "HIHG HIGH"),
+)
+POOLS: tuple[Row, ...] = (
+    ("pools/team", "kind: Pool", "kind: Pol", "Pol Pool"),
+    ("pools/team", "metadata:", "metdata:", "metdata metadata"),
+    ("pools/team", "  name: team", "  nmae: team", "nmae name"),
+    ("pools/team", "  backend: prod", "  bakcend: prod", "bakcend backend"),
+    ("pools/team", "  backend: prod", "  backend: prdo", "backend prdo prod"),
+    ("pools/team", "  description: Training", "  descripton: Training", "descripton description"),
+    ("pools/team", "  resources:", "  resource:", "resource resources"),
+    ("pools/team", "    gpu:", "    gpus:", "gpus gpu"),
+    ("pools/team", "      guarantee: 200", "      gaurantee: 200", "gaurantee guarantee"),
+    ("pools/team", "      guarantee: 200", "      guarantee: 200 GPUs", "200 GPUs whole number"),
+    ("pools/team", "      maximum: -1", "      maxmum: -1", "maxmum maximum"),
+    ("pools/team", "      maximum: -1", "      maximum: 20", "maximum guarantee"),
+    ("pools/team", "      weight: 1", "      wieght: 1", "wieght weight"),
+    ("pools/team", "  topology_keys:", "  topology_key:", "topology_key topology_keys"),
+    ("pools/team", "  - key: zone", "  - kye: zone", "kye key"),
+    ("pools/team", "    label: topology.kubernetes.io/zone", "    lable: topology.kubernetes.io/zone", "lable label"),
+    ("pools/team", "  - key: rack", "  - key: zone", "zone"),
+    ("pools/serving", "  topology: fabric", "  topology: farbic", "farbic fabric topology"),
+    ("pools/serving", "  topology: fabric", "  toplogy: fabric", "toplogy topology"),
+    ("pools/team", "  name: team", "  name: Team", "Team lower-case"),
+)
+SUBPOOLS: tuple[Row, ...] = (
+    ("subpools/speech", "kind: Subpool", "kind: SubPool", "SubPool Subpool"),
+    ("subpools/speech", "  name: speech", "  name: speech--x", "speech--x --"),
+    ("subpools/speech", "  name: speech", "  name: _speech", "_speech reserved"),
+    ("subpools/speech", "  name: speech", "  name: Speech", "Speech lower-case"),
+    ("subpools/speech", "  parent: team", "  parnet: team", "parnet parent"),
+    ("subpools/speech", "  parent: team", "  parent: taem", "taem team"),
+    ("subpools/speech", "  quota: 100", "  qouta: 100", "qouta quota"),
+    ("subpools/speech", "  quota: 100", "  quota: 300", "300 200"),
+    ("subpools/speech", "  quota: 100", "  quota: 33 %", "33 %"),
+    ("subpools/speech", "  quota: 100", "  quota: -1", "-1"),
+    ("subpools/speech", "  state: ACTIVE", "  stat: ACTIVE", "stat state"),
+    ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
+)
+TOPOLOGIES: tuple[Row, ...] = (
+    ("topologies/fabric", "kind: ClusterTopology", "kind: ClusterToplogy", "ClusterToplogy ClusterTopology"),
+    ("topologies/fabric", "  levels:", "  level:", "level levels"),
+    ("topologies/fabric", "  - domain: zone", "  - domian: zone", "domian domain"),
+    ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: topology.kubernetes.io/zone", "zone"),
+    ("topologies/fabric", "  - domain: rack", "  - domain: zone", "zone"),
+)
+WORKFLOWS: tuple[Row, ...] = (
+    ("workflows/train", "workflow:", "worklfow:", "workflow"),
+    ("workflows/train", "  name: train", "  nmae: train", "nmae name"),
+    ("workflows/train", "  pool: team--speech", "  pol: team--speech", "pol pool"),
+    ("workflows/train", "  pool: team--speech", "  pool: team-speech", "team-speech team--speech"),
+    ("workflows/train", "  pool: team--speech", "  pool: team--speach", "team--speach team--speech"),
+    ("workflows/train", "  pool: team--speech", "  pool: team--shared", "team--shared name the pool"),
+    ("workflows/train", "  priority: HIGH", "  prority: HIGH", "prority priority"),
+    ("workflows/train", "  priority: HIGH", "  priority: high", "high HIGH"),
+    ("workflows/train", "  groups:", "  group:", "group groups"),
+    ("workflows/train", "  - name: workers", "  - naem: workers", "naem name"),
+    ("workflows/train", "    tasks:", "    task:", "task tasks"),
+    ("workflows/train", "      image: trainer:1", "      imgae: trainer:1", "imgae image"),
+    ("workflows/train", "      command: [run]", "      comand: [run]", "comand command"),
+    ("workflows/train", "      command: [run]", "      command: run", "command list"),
+    ("workflows/train", "      environment:", "      env:", "env environment"),
+    ("workflows/train", "      resource: node", "      resources: node", "resources resource"),
+    ("workflows/train", "      resource: node", "      resource: nod", "nod node"),
+    ("workflows/train", "resources:", "resource:", "resource resources"),
+    ("workflows/train", "    cpu: 4", "    cpus: 4", "cpus cpu"),
+    ("workflows/train", "    memory: 16Gi", "    mem: 16Gi", "mem memory"),
+    ("workflows/train", "    memory: 16Gi", "    memory: 16GB", "16GB"),
+    ("workflows/train", "    topology:", "    toplogy:", "toplogy topology"),
+    ("workflows/train", "    - key: rack", "    - label: rack", "label"),
+    ("workflows/train", "    - key: rack", "    - key: rak", "rak rack"),
+    ("workflows/train", "      group: model", "      gruop: model", "gruop group"),
+    ("workflows/train", "requirementType: required", "requirmentType: required", "requirmentType requirementType"),
+    ("workflows/train", "requirementType: required", "requirementType: require", "require required"),
+    ("workflows/serve", "  default:", "  defualt:", "defualt default"),
+)
+WORKLOADS: tuple[Row, ...] = (
+    ("workflows/job", "kind: Job", "kind: Jbo", "Jbo Job"),
+    ("workflows/job", "batch/v1", "batch/v1beta1", "batch/v1beta1"),
+    ("workflows/job", "metadata:", "Metadata:", "Metadata metadata"),
+    ("workflows/job", "  labels:", "  lables:", "lables labels"),
+    ("workflows/job", "  parallelism: 2", "  paralelism: 2", "paralelism parallelism"),
+    ("workflows/job", "  template:", "  templat:", "templat template"),
+    ("workflows/job", "      labels: {app: x}", "      lables: {app: x}", "lables labels"),
+    ("workflows/job", "      restartPolicy: Never", "      restartPolcy: Never", "restartPolcy restartPolicy"),
+    ("workflows/job", "      restartPolicy: Never", "      restartPolicy: Always", "restartPolicy Always"),
+    ("workflows/job", "      containers:", "      container:", "container containers"),
+    ("workflows/job", "        image: trainer:1", "        imag: trainer:1", "imag image"),
+    ("workflows/job", "        command: [run]", "        cmd: [run]", "cmd"),
+    ("workflows/job", "        resources:", "        resource:", "resource resources"),
+    ("workflows/job", "          limits: ", "          limit: ", "limit limits"),
+    ("workflows/job", "memory: 1Gi}", "memroy: 1Gi}", "memroy memory"),
+    ("workflows/cronjob", "  schedule:", "  schedul:", "schedul schedule"),
+    ("workflows/cronjob", "  jobTemplate:", "  jobTemplte:", "jobTemplte jobTemplate"),
+    ("workflows/cronjob", "      parallelism: 1", "      paralellism: 1", "paralellism parallelism"),
+    ("workflows/cronjob", "            resources:", "            resuorces:", "resuorces resources"),
+    ("workflows/deployment", "  replicas: 1", "  repilcas: 1", "repilcas replicas"),
+    ("workflows/deployment", "  selector:", "  selectors:", "selectors selector"),
+    ("workflows/deployment", "matchLabels: {app: x}", "matchLabels: {app: y}", "app y"),
+    ("workflows/statefulset", "  serviceName: x", "  servcieName: x", "servcieName serviceName"),
+    ("workflows/statefulset", "        image: trainer:1", "        iamge: trainer:1", "iamge image"),
+    ("workflows/pytorchjob", "  runPolicy:", "  runPolcy:", "runPolcy runPolicy"),
+    ("workflows/pytorchjob", "minAvailable: 2", "minAvailible: 2", "minAvailible minAvailable"),
+    ("workflows/pytorchjob", "minAvailable: 2", "minAvailable: 20", "20 2"),
+    ("workflows/pytorchjob", "  pytorchReplicaSpecs:", "  pytorchReplicaSpec:", "pytorchReplicaSpec"),
+    ("workflows/pytorchjob", "    Master:", "    Matser:", "Matser Master"),
+    ("workflows/pytorchjob", "      replicas: 1", "      repilcas: 1", "repilcas replicas"),
+    ("workflows/tfjob", "    Chief:", "    Cheif:", "Cheif Chief"),
+    ("workflows/tfjob", "  tfReplicaSpecs:", "  tfReplicasSpecs:", "tfReplicasSpecs tfReplicaSpecs"),
+    ("workflows/xgboostjob", "    Worker:", "    Wroker:", "Wroker Worker"),
+    ("workflows/jaxjob", "      template:", "      tempalte:", "tempalte template"),
+    ("workflows/mpijob", "    Launcher:", "    Launhcer:", "Launhcer Launcher"),
+    ("workflows/leaderworkerset", "    size: 2", "    sise: 2", "sise size"),
+    ("workflows/leaderworkerset", "    workerTemplate:", "    workerTemplat:", "workerTemplat workerTemplate"),
+    ("workflows/leaderworkerset", "  leaderWorkerTemplate:", "  leaderworkerTemplate:", "leaderWorkerTemplate"),
+    ("workflows/jobset", "  replicatedJobs:", "  replicatedJob:", "replicatedJob replicatedJobs"),
+    ("workflows/jobset", "        parallelism: 1", "        paralelism: 1", "paralelism parallelism"),
+    ("workflows/raycluster", "  headGroupSpec:", "  headGroupSepc:", "headGroupSepc headGroupSpec"),
+    ("workflows/raycluster", "    minReplicas: 2", "    minReplica: 2", "minReplica minReplicas"),
+    ("workflows/raycluster", "    replicas: 2", "    replicas: 1", "replicas (1) minReplicas"),
+    ("workflows/rayjob", "    workerGroupSpecs:", "    workerGroupsSpecs:", "workerGroupsSpecs workerGroupSpecs"),
+    ("workflows/rayjob", "    - groupName: workers", "    - groupname: workers", "groupname groupName"),
+    ("workflows/rayservice", "  rayClusterConfig:", "  rayClusterConfg:", "rayClusterConfg rayClusterConfig"),
+    ("workflows/trainjob", "  runtimeRef:", "  runtimeref:", "runtimeref runtimeRef"),
+    ("workflows/trainjob", "    numNodes: 2", "    numNode: 2", "numNode numNodes"),
+)
+GROVE_AND_PODGROUPS: tuple[Row, ...] = (
+    ("workflows/podcliqueset", "  labels:", "  lables:", "lables labels"),
+    (
+        "workflows/podcliqueset",
+        "    topologyConstraint:",
+        "    toplogyConstraint:",
+        "toplogyConstraint topologyConstraint",
+    ),
+    ("workflows/podcliqueset", "      topologyName: fabric", "      topologyname: fabric", "topologyname topologyName"),
+    ("workflows/podcliqueset", "      topologyName: fabric", "      topologyName: fabrik", "fabrik fabric"),
+    ("workflows/podcliqueset", "        required: rack", "        requird: rack", "requird required"),
+    ("workflows/podcliqueset", "        required: rack", "        required: rak", "rak rack"),
+    ("workflows/podcliqueset", "    cliques:", "    clique:", "clique cliques"),
+    ("workflows/podcliqueset", "        minAvailable: 1", "        minAvailable: 5", "5 2"),
+    ("workflows/podcliqueset", "          containers:", "          container:", "container containers"),
+    ("workflows/podcliqueset", "            image: server:1", "            imgae: server:1", "imgae image"),
+    ("workflows/podgroup", "kind: PodGroup", "kind: Podgroup", "Podgroup PodGroup"),
+    ("workflows/podgroup", "  queue: ", "  queu: ", "queu queue"),
+    ("workflows/podgroup", "osmo-pool-ml-team--speech", "osmo-pool-ml-team--speach", "osmo-pool-ml-team--speach"),
+    ("workflows/podgroup", "  subGroups:", "  subGroup:", "subGroup subGroups"),
+    ("workflows/podgroup", "  - name: leaf", "  - nam: leaf", "nam name"),
+    ("workflows/podgroup", "    minMember: 1", "    minMembers: 1", "minMembers minMember"),
+    ("workflows/podgroup", "    requiredTopologyLevel:", "    requiredToplogyLevel:", "requiredTopologyLevel"),
+    ("workflows/podgroup", "topology.kubernetes.io/zone", "topology.kubernetes.io/zoen", "zoen"),
+)
+KEYS: tuple[Row, ...] = (
+    ("workflows/job", "    kubectl-tas/pool: team", "    kubectl-tas/pol: team", "kubectl-tas/pol kubectl-tas/pool"),
+    ("workflows/job", "    kubectl-tas/pool: team", "    kubectl_tas/pool: team", "kubectl_tas/pool label"),
+    (
+        "workflows/job",
+        "    kubectl-tas/priority: LOW",
+        "    kubectl-tas/prority: LOW",
+        "kubectl-tas/prority kubectl-tas/priority",
+    ),
+    ("workflows/job", "    kubectl-tas/priority: LOW", "    kubectl-tas/priority: low", "low LOW"),
+    ("workflows/job", "    kai.scheduler/topology:", "    kai.scheduler/toplogy:", "kai.scheduler/topology"),
+    ("workflows/job", "    kai.scheduler/topology:", "    kai-scheduler/topology:", "kai.scheduler/topology"),
+    (
+        "workflows/job",
+        "kai.scheduler/topology-required-placement",
+        "kai.scheduler/topology-require-placement",
+        "required",
+    ),
+    ("workflows/job", "topology-required-placement: rack", "topology-required-placement: rak", "rak rack"),
+    ("workflows/job", "kai.scheduler/batch-min-member", "kai.scheduler/batch-min-members", "batch-min-member"),
+    ("workflows/job", 'batch-min-member: "2"', 'batch-min-member: "two"', "two"),
+    ("workflows/job", 'batch-min-member: "2"', "batch-min-member: 2", "text quote"),
+    (
+        "workflows/job",
+        "    kubectl-tas/priority: LOW",
+        "    kai.scheduler/topology-preferred-placement: rack",
+        "annotations",
+    ),
+    ("workflows/job", '    kai.scheduler/batch-min-member: "2"', "    kai.scheduler/queue: a", "labels"),
+    (
+        "workflows/podcliqueset",
+        "    kubectl-tas/priority: LOW",
+        "    grove.io/podganag: x",
+        "grove.io/podganag grove.io/podgang",
+    ),
+    ("workflows/deployment", "labels: {app: x}\n    spec", "labels: {app: x, runai/queu: a}\n    spec", "runai/queu"),
+)
+YAML: tuple[Row, ...] = (
+    ("workflows/train", "  priority: HIGH", "\tpriority: HIGH", "tab"),
+    ("workflows/train", "  pool: team--speech", "  pool:\u00a0team--speech", "U+00A0 plain space"),
+    ("workflows/train", "  pool: team--speech", "  pool: “team--speech”", "U+201C plain quote"),
+    ("workflows/train", "  pool: team--speech", "  pool:team--speech", "without ':'"),
+    ("workflows/train", "  priority: HIGH", "  pool: team", "pool twice"),
+    ("workflows/train", "      command: [run]", "      command: [run]]", "line fit"),
+    ("workflows/train", "  name: train", "  name: 'train", "quote"),
+    ("workflows/train", "  pool: team--speech", "  pool: {{ pool }}", "{{"),
+    ("workflows/train", "workflow:", "{{- if .Values.x }}\nworkflow:", "template expand"),
+    ("workflows/train", "  name: train", "  name: *train", "alias"),
+    ("workflows/train", "  name: train", "  name: !!str train", "tag"),
+    ("workflows/train", "  name: train", "  name: 12", "text quotes"),
+    ("workflows/train", '        DEBUG: "1"', "        DEBUG: [1]", "DEBUG"),
+    ("workflows/train", "    gpu: 4", "    gpu: four", "four whole number"),
+    ("workflows/train", "    gpu: 4", "    gpu: 1.5", "1.5 whole number"),
+)
+ALL = {
+    "Config": CONFIG,
+    "pools": POOLS,
+    "subpools": SUBPOOLS,
+    "topologies": TOPOLOGIES,
+    "workflows": WORKFLOWS,
+    "workloads": WORKLOADS,
+    "Grove and PodGroups": GROVE_AND_PODGROUPS,
+    "labels and annotations": KEYS,
+    "YAML": YAML,
+}
+SLIPS = [
+    pytest.param(*row, id=f"{row[0].rpartition('/')[2]}: {row[2].strip()}") for rows in ALL.values() for row in rows
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "words"), SLIPS)
+def test_finding_at_its_line(tmp_path: Path, file: str, old: str, new: str, words: str) -> None:
+    path, text = f"{file}.yaml", FILES[f"{file}.yaml"]
+    assert old in text
+    line = text[: text.index(old)].count("\n") + 1
+    found = findings(tmp_path, {**FILES, path: text.replace(old, new, 1)})
+    assert {(item["location"]["path"], item["location"]["line"]) for item in found} == {(path, line)}, found
+    said = " ".join(f"{item['message']} {item['hint']}" for item in found).casefold()
+    assert [word for word in words.casefold().split() if word not in said] == [], said
+
+
+def test_none_without_a_slip(tmp_path: Path) -> None:
+    assert findings(tmp_path, FILES) == []
+
+
+def findings(root: Path, files: dict[str, str]) -> list[dict[str, object]]:
+    """What ``validate`` says of a repository, notes aside; it fails with ``--strict`` where that is anything."""
+    result = kubectl_tas("validate", "--strict", "-o", "json", "-C", write(root, files))
+    found = [item for item in json.loads(result.out)["diagnostics"] if item["severity"] != "info"]
+    assert result.code == (1 if found else 0)
+    return found
