@@ -6,7 +6,7 @@ kinds that the podgrouper makes no SubGroups of, a row says what seed and docs s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kubectl_tas.gangs.segments import waited_for, worker_segment
