@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 
 from kubectl_tas.cli.main import cli, run
+from kubectl_tas.model.backdoors import BACKDOORS
 from kubectl_tas.model.schemas import schema_texts
 from tools import rulepages
 from tools.goldens import ROOT, index
@@ -33,6 +34,7 @@ _COMMANDS = """\
 What `kubectl tas COMMAND --help` says. Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool
 could not do its work. A run that a signal ends has 128 and the signal's number, as in a shell.
 """
+_BACKDOORS = re.compile(r"(<!-- back doors -->).*?(<!-- end -->)", re.DOTALL)
 _DIFF = re.compile(r"(<!-- diff of (\S+) to (\S+) -->\n```diff\n).*?(```\n)", re.DOTALL)
 
 
@@ -41,6 +43,7 @@ def texts() -> dict[str, str]:
     return {
         **{f"schemas/{name}": text for name, text in schema_texts().items()},
         **rulepages.texts(),
+        "docs/admission.md": _admission_page(),
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
         "golden/README.md": index(),
@@ -66,6 +69,19 @@ def _command_page() -> str:
     """What every command says of itself."""
     sections = (f"\n## {item.command_path}\n\n```text\n{item.get_help()}\n```\n" for item in commands())
     return _COMMANDS + "".join(sections)
+
+
+def _admission_page() -> str:
+    """docs/admission.md with a fresh table of back doors."""
+    rows = ["| key | decides | read in | read by |", "| --- | --- | --- | --- |"]
+    for item in BACKDOORS:
+        key = f"{item.parent}.{item.key}" if item.parent else item.key
+        key = f"**`{key}`**" if item.on_pods else f"`{key}`"
+        reader = f"{item.reader}: {item.effect}" if item.effect else item.reader
+        rows.append(f"| {key}, {item.place.value} | {item.decides.value} | {item.kinds} | {reader} |")
+    page = (ROOT / "docs/admission.md").read_text(encoding="utf-8")
+    table = "\n".join(rows)
+    return _BACKDOORS.sub(lambda block: f"{block[1]}\n{table}\n{block[2]}", page)
 
 
 def _workload_page() -> str:

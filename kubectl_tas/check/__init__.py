@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
+from kubectl_tas.check.documents import check_documents
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
-from kubectl_tas.check.keys import check_keys
+from kubectl_tas.check.growth import check_growth
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
@@ -43,13 +44,14 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_fields,
     check_pods,
     check_workloads,
-    check_keys,
+    check_documents,
     check_pod_placement,
     check_replicas,
     check_segment_sizes,
     check_segments,
     check_gangs,
     check_gpu_requests,
+    check_growth,
     check_pod_groups,
     check_operator,
     check_grove,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_tas import gpus
+from kubectl_tas.check.resourcenames import is_misnamed
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
@@ -103,7 +104,7 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
     resources = Resources.model_validate(without_nulls(written))
     for part in ("limits", "requests"):
         for name in getattr(resources, part).uncounted:
-            if part == "limits" or name not in resources.limits.uncounted:
+            if not is_misnamed(name) and (part == "limits" or name not in resources.limits.uncounted):
                 message = f"KAI charges no queue for {name}"
                 place = origin.locate((*holder, key, part, name), key=True)
                 hint = "It counts nvidia.com/gpu, amd.com/gpu and MIG devices, in whole numbers."

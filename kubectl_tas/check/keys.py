@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kubectl_tas import gpus
+from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, did_you_mean
 
 KEY_UNKNOWN = Rule(
@@ -33,32 +32,12 @@ _SLIPS = 2
 """Slips that a domain may have to be taken for one of these."""
 
 
-def check_keys(fleet: Fleet) -> Iterator[Diagnostic]:
-    """All metadata of workloads, PodCliqueSets and PodGroups, and of what is made from their templates."""
-    repository = fleet.repository
-    origins = [item.origin for item in repository.workloads]
-    origins += [item.origin for item in repository.pod_clique_sets]
-    origins += [item.origin for item in repository.pod_groups]
-    for origin in origins:
-        for where, path, keys in _metadata(origin):
-            for key in keys:
-                yield from _check(origin, where, (*path, key))
-
-
-def _metadata(origin: Origin) -> Iterator[tuple[str, KeyPath, dict[str, Any]]]:
-    """The ``labels`` and ``annotations`` of a document and of all templates in it, each with its path."""
-    waiting: list[tuple[KeyPath, Any]] = [((), origin.value(()))]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
-        elif isinstance(value, dict):
-            holds = path[-1:] == ("metadata",) or path == ("spec",)
-            for key, item in value.items():
-                if holds and key in ("labels", "annotations") and isinstance(item, dict):
-                    yield key, (*path, key), item
-                elif isinstance(item, (dict, list)):
-                    waiting.append(((*path, key), item))
+def keys_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+    """Keys of labels and annotations."""
+    where, path, keys = part
+    if where in ("labels", "annotations"):
+        for key in keys:
+            yield from _check(origin, where, (*path, key))
 
 
 def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
@@ -103,7 +82,7 @@ KNOWN: dict[str, frozenset[str]] = {
             labels.PRIORITY_CLASS,
             labels.PREEMPTIBILITY,
             "kai.scheduler/accounting",
-            "kai.scheduler/node-pool",
+            labels.NODE_POOL,
             "kai.scheduler/task-priority",
             labels.RUNAI_QUEUE,
         }

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kubectl_tas.check.workload import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.demands import agreed
 from kubectl_tas.model import labels
+from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import MPIJob
 from kubectl_tas.model.workload import JobSet, StatefulSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import ReplicaType
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.workload import FleetWorkload
 
 PODGROUP_OWNED = Rule(
@@ -58,8 +63,10 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     backend = workload.pool.backend
     own = {item.path: item for item in workload.templates if podgrouper.names_its_own(workload, item)}
     groups = [item for item in fleet.pod_groups if own and item.backend == backend]
-    declared = {item.declared.spec.metadata.name for item in groups if item.namespace == backend.namespace}
+    declared = {item.declared.spec.metadata.name: item for item in groups if item.namespace == backend.namespace}
     for item in own.values():
+        if item.pod_group in declared:
+            yield from _joined(fleet, workload, item, declared[item.pod_group])
         if podgrouper.is_skipped(workload, item) and item.pod_group in declared:
             continue
         pods, hint = f"the pods of {item.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
@@ -73,6 +80,25 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
         name = labels.SKIP_PODGROUPER if item.pod_group is None else labels.POD_GROUP
         place = workload.declared.origin.locate((*item.annotations_path, name), key=True)
         yield Diagnostic(PODGROUP_ELSEWHERE, message, place, hint=hint)
+
+
+def _joined(fleet: Fleet, workload: FleetWorkload, item: ReplicaType, group: FleetPodGroup) -> Iterator[Diagnostic]:
+    """What a PodGroup that pods join says else than their pool: KAI charges its queue, and counts its priority."""
+    values, spec = agreed(fleet, workload), group.declared.spec.spec
+    for field, decides, written in (
+        ("queue", Decides.QUEUE, spec.queue),
+        ("priorityClassName", Decides.PRIORITY, spec.priorityClassName),
+        ("preemptibility", Decides.PREEMPTIBILITY, spec.preemptibility),
+    ):
+        value, why = values.get(decides, (written, ""))
+        if written and written != value:
+            message = f'pods join PodGroup {group.name}, whose {field} is "{written}", but {why} is "{value}"'
+            place = workload.declared.at(*item.annotations_path, labels.POD_GROUP)
+            related = (Related("that PodGroup", group.declared.at("spec", field)),)
+            hint = (
+                "Join a PodGroup of the same queue and priority, or let the tool write it: kubectl-tas/podgroup: owned."
+            )
+            yield Diagnostic(WORKLOAD_CONFLICT, message, place, related, hint=hint)
 
 
 def _label(workload: FleetWorkload) -> str:

@@ -67,7 +67,17 @@ PODGROUP_PRIORITY = Rule(
     Severity.WARNING,
     "A hand-written PodGroup names a PriorityClass that neither this repository renders nor KAI brings along.",
     "The class may live elsewhere. Where it does not, KAI counts the PodGroup as the cluster's default class, or "
-    "as 50: whatever its priority was meant to be, it can be preempted.",
+    "as 50: whatever its priority was meant to be, it can be preempted. Kubernetes' own classes, system-..., are above "
+    "all that a repository renders.",
+    protects=Waiving.CONFIG,
+)
+PODGROUP_NAMESPACE = Rule(
+    "podgroup-namespace",
+    Severity.WARNING,
+    "A hand-written PodGroup is in another namespace than the work of its cluster.",
+    "No workload of this repository can join it, so whoever does takes from the queue without a review. Write the "
+    "namespace of the backend.",
+    protects=Waiving.CONFIG,
 )
 PODGROUP_TOPOLOGY = Rule(
     "podgroup-topology",
@@ -81,8 +91,10 @@ PODGROUP_SPELLING = Rule(
     "A hand-written PodGroup spells subGroups as subgroups.",
     "An API server drops the field under that name without a word. It is rendered under the right one.",
 )
-COMMON_CLASSES = (*PRIORITY_CLASSES, "system-cluster-critical", "system-node-critical")
-"""PriorityClasses that every cluster with KAI has: of KAI's chart, and of Kubernetes."""
+COMMON_CLASSES = PRIORITY_CLASSES
+"""PriorityClasses that every cluster with KAI has: of KAI's chart (0.6 to 0.17)."""
+_SYSTEM = "system-"
+"""Before the names of Kubernetes' own PriorityClasses, of about 2,000,000,000."""
 
 
 def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -94,6 +106,7 @@ def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _minimums(fleet, item)
         yield from _queue(fleet, item)
         yield from _priority(fleet, item)
+        yield from _namespace(item)
         topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
         for constraint, path in item.constraints:
             yield from _constraint(item, constraint, path, topologies)
@@ -221,10 +234,24 @@ def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     """KAI: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go, 0.17."""
     name = item.declared.spec.spec.priorityClassName
     known = (*fleet.config.priorityClasses.model_dump().values(), *COMMON_CLASSES)
-    if name and name not in known:
+    place = item.declared.at("spec", "priorityClassName")
+    if name and name.startswith(_SYSTEM):
+        message = f'the PriorityClass "{name}" is above all that this repository renders'
+        yield Diagnostic(PODGROUP_PRIORITY, message, place, hint=f"Use one of {', '.join(known)}.")
+    elif name and name not in known:
         message = f'the PriorityClass "{name}" is not declared here; where it is missing, KAI counts the gang as 50'
         hint = did_you_mean(name, known, "Nothing to do where it lives elsewhere.")
-        yield Diagnostic(PODGROUP_PRIORITY, message, item.declared.at("spec", "priorityClassName"), hint=hint)
+        yield Diagnostic(PODGROUP_PRIORITY, message, place, hint=hint)
+
+
+def _namespace(item: FleetPodGroup) -> Iterator[Diagnostic]:
+    if item.namespace != item.backend.namespace:
+        message = (
+            f'the PodGroup is in namespace "{item.namespace}", but work of backend {item.backend.name} runs in '
+            f'"{item.backend.namespace}"'
+        )
+        place = item.declared.at("metadata", "namespace")
+        yield Diagnostic(PODGROUP_NAMESPACE, message, place, hint=f"Write {item.backend.namespace}.")
 
 
 def _constraint(

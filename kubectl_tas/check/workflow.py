@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model import workflow as osmo
-from kubectl_tas.model.labels import MANAGED_BY, PRIORITY_CLASS
+from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
+from kubectl_tas.model.labels import MANAGED_BY
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Task, Workflow
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow, groups_of, resource_paths
+from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow, groups_of, resource_paths, task_path
 from kubectl_tas.words import did_you_mean
 
 WORKFLOW_TASKS = Rule(
@@ -55,8 +56,17 @@ OSMO_ONLY = Rule(
     "The rendered pods run without them. Nothing is wrong where OSMO runs the workflow; where the manifests "
     "are applied directly, the task must do by itself what these fields asked for.",
 )
+PRIVILEGED_TASK = Rule(
+    "privileged-task",
+    Severity.WARNING,
+    "A task of a workflow reaches its node: it is privileged, shares its network, or mounts its paths.",
+    "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. OSMO "
+    "lets only those tasks have it whose platform allows it. Remove the field; where a repository is to have such "
+    "tasks, spec.rules of the Config allows them for all: privileged-task: off.",
+    protects=Waiving.CONFIG,
+)
 _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
-_RESERVED_LABELS = (MANAGED_BY, PRIORITY_CLASS)
+_RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 
 def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -67,6 +77,7 @@ def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _labels(declared)
         yield from _unused(declared)
         yield from _osmo_only(declared)
+        yield from _privileged(declared)
     for workflow in fleet.workflows:
         yield from _backend(workflow)
 
@@ -122,6 +133,20 @@ def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
         message = f'the backend "{named}" is not that of pool {workflow.pool.name}, which is "{actual}"'
         place = workflow.declared.at("workflow", "backend")
         yield Diagnostic(WORKFLOW_BACKEND, message, place, hint="Remove the field, or choose another pool.")
+
+
+def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    for group, where in groups_of(declared.spec):
+        for index, task in enumerate(group.tasks):
+            for field, effect in (
+                ("privileged", "runs privileged on its node"),
+                ("hostNetwork", "shares the network of its node"),
+                ("volumeMounts", f"mounts paths of its node: {', '.join(task.volumeMounts)}"),
+            ):
+                if getattr(task, field):
+                    place = declared.origin.locate((*task_path(declared.spec, where, index), field), key=True)
+                    hint = "Remove it, or let spec.rules of the Config allow it."
+                    yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
 
 
 def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:

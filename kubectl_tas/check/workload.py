@@ -40,7 +40,8 @@ WORKLOAD_CONFLICT = Rule(
     "A workload sets a queue, a scheduler, a priority, a namespace or a SubGroup that its pool contradicts.",
     "What a user wrote is never overwritten, and two values would fight in the cluster. KAI reads the labels "
     "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
-    "on pods. Remove the value, or choose the pool or the priority that it belongs to.",
+    "on pods; all keys that count are in docs/admission.md. Remove the value, or choose the pool or the priority that "
+    "it belongs to.",
 )
 WORKLOAD_ALIAS = Rule(
     "workload-alias",
@@ -157,10 +158,8 @@ def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]
     obstacles = set()
     for demand in wanted:
         present = origin.value(demand.path)
-        if present is not None and present != demand.value and demand.mode in (Mode.ADD, Mode.AGREE):
-            message = f'{_name(demand.path)} is "{present}", but {demand.why} is "{demand.value}"'
-            hint = f"Remove it, or write {demand.value}."
-            yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint=hint)
+        if present is not None and present != demand.value and demand.mode is Mode.ADD:
+            yield conflict(origin, demand.path, demand.value, demand.why)
         elif present is not None and demand.mode is Mode.ABSENT:
             message = f'{_name(demand.path)} is "{present}", but {demand.why} has none'
             yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint="Remove it.")
@@ -169,6 +168,12 @@ def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]
             if obstacle is not None and obstacle not in obstacles:
                 obstacles.add(obstacle)
                 yield _obstacle(origin, obstacle, demand)
+
+
+def conflict(origin: Origin, path: KeyPath, value: str | int, why: str) -> Diagnostic:
+    """Something at ``path`` that is not ``value``, which follows from ``why``."""
+    message = f'{_name(path)} is "{origin.value(path)}", but {why} is "{value}"'
+    return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")
 
 
 def _obstacle(origin: Origin, path: KeyPath, demand: Demand) -> Diagnostic:

@@ -18,6 +18,7 @@ from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.backdoors import BACKDOORS
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.guard import (
     BindingSpec,
@@ -44,7 +45,7 @@ MAX_ENTRIES = 500
 _POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
-_JUDGED_LABELS = (labels.QUEUE, labels.PRIORITY_CLASS, labels.PREEMPTIBILITY)
+_JUDGED_LABELS = tuple(item.key for item in BACKDOORS if item.on_pods)
 """Labels of a pod that say where it is counted, and as what."""
 
 

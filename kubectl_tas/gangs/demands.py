@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,6 +11,7 @@ from kubectl_tas.gangs.workload import sub_group
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Phase
+from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.model.repository import Origin
@@ -28,8 +29,6 @@ class Mode(Enum):
     """Another one is an error."""
     KEEP = "keep"
     """It stays."""
-    AGREE = "agree"
-    """Another one is an error; nothing is added where there is none."""
     RESOLVE = "resolve"
     """It names the same thing in the pool's words, and is replaced."""
     ABSENT = "absent"
@@ -53,7 +52,6 @@ def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, .
     """All of them, in the order in which lines are added; of two for one place the later one counts."""
     own = _Demands(fleet, sent)
     found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
-    found += [own.preemptibility(item.path) for item in found if item.path[-2:] == ("labels", labels.PRIORITY_CLASS)]
     return tuple({demand.path: demand for demand in found}.values())
 
 
@@ -64,7 +62,29 @@ def changes(origin: Origin, demand: Demand) -> bool:
         return present != demand.value
     if demand.mode is Mode.REMOVE:
         return present is not None
-    return demand.mode not in (Mode.AGREE, Mode.ABSENT) and present is None
+    return demand.mode is not Mode.ABSENT and present is None
+
+
+def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
+    """What the pool of ``sent`` says of each thing, and what that follows from: wherever else a manifest says
+    something of it, it says the same.
+    """
+    backend = sent.pool.backend
+    found = {
+        Decides.NAMESPACE: (backend.namespace, f"the namespace of backend {backend.name}"),
+        Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
+        Decides.PRIORITY: (
+            str(getattr(fleet.config.priorityClasses, sent.priority)),
+            f"the PriorityClass of {sent.priority}",
+        ),
+        Decides.PREEMPTIBILITY: (
+            "preemptible" if sent.is_preemptible else "non-preemptible",
+            f"the preemptibility of {sent.priority}",
+        ),
+    }
+    if backend.is_kai:
+        found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
+    return found
 
 
 class _Demands:
@@ -72,8 +92,7 @@ class _Demands:
 
     def __init__(self, fleet: Fleet, sent: Submission) -> None:
         self._gitops = fleet.config.gitops
-        self._priority_class = str(getattr(fleet.config.priorityClasses, sent.priority))
-        self._sent = sent
+        self._agreed = agreed(fleet, sent)
         self._backend = sent.pool.backend
 
     def of_workload(self, workload: FleetWorkload) -> Iterator[Demand]:
@@ -82,11 +101,8 @@ class _Demands:
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
         # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
-        is_told = row.templates_elsewhere and self._backend.is_kai
-        yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.ADD if is_told else Mode.AGREE)
-        for path in podgrouper.metadata_below(workload.declared):  # KAI reads the JobSet before the TrainJob
-            yield from self._queue((*path, "labels"), Mode.AGREE)
-            yield self._priority((*path, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
+        if row.templates_elsewhere and self._backend.is_kai:
+            yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS))
         yield from self._marks()
         yield from _placements(workload)
         yield from _counts(workload)
@@ -99,21 +115,15 @@ class _Demands:
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
         yield from self._marks()
-        yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS), Mode.AGREE)
         yield self._priority((*TEMPLATE, "priorityClassName"))
         for clique in submitted.set.cliques:
             yield from self._queue((*clique.path, "labels"))
-            yield self._priority((*clique.path, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
             pods = (*clique.path, "spec", "podSpec")
             yield from self._scheduler(pods)
             yield self._priority((*pods, "priorityClassName"))
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
         metadata, spec = (*item.path, "metadata"), (*item.path, "spec")
-        if item.job is not None:  # KAI reads the labels of jobs too; their pods have them anyway
-            job = (*item.job[0], "labels")
-            yield from self._queue(job, Mode.AGREE)
-            yield self._priority((*job, labels.PRIORITY_CLASS), Mode.AGREE)
         yield from self._queue((*metadata, "labels"))
         if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
             part, why = sub_group(workload, item), "the PodGroup that the workload's labels ask for"
@@ -124,13 +134,11 @@ class _Demands:
         elif item in workload.outside and self._backend.has(Feature.REPLICA_SUBGROUPS):
             why = "where KAI runs the pod that submits a job"  # without a SubGroup it is never placed
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
-        yield self._priority((*metadata, "labels", labels.PRIORITY_CLASS), Mode.AGREE)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
 
     def _namespace(self) -> Demand:
-        why = f"the namespace of backend {self._backend.name}"
-        return Demand(("metadata", "namespace"), self._backend.namespace, why)
+        return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
 
     def _marks(self) -> Iterator[Demand]:
         yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
@@ -138,23 +146,16 @@ class _Demands:
             why = "the wave after that of its queue"
             yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(Phase.POD)), why, Mode.KEEP)
 
-    def _queue(self, place: KeyPath, mode: Mode = Mode.ADD) -> Iterator[Demand]:
+    def _queue(self, place: KeyPath) -> Iterator[Demand]:
         for label in self._backend.queue_labels:
-            yield Demand((*place, label), self._sent.queue, f"the queue of {self._sent.target}", mode)
+            yield Demand((*place, label), *self._agreed[Decides.QUEUE])
 
     def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
         if self._backend.is_kai:
-            why = f"the scheduler of backend {self._backend.name}"
-            yield Demand((*spec, "schedulerName"), self._backend.scheduler_name, why)
+            yield Demand((*spec, "schedulerName"), *self._agreed[Decides.SCHEDULER])
 
-    def _priority(self, path: KeyPath, mode: Mode = Mode.ADD) -> Demand:
-        return Demand(path, self._priority_class, f"the PriorityClass of {self._sent.priority}", mode)
-
-    def preemptibility(self, path: KeyPath) -> Demand:
-        """What the label beside that at ``path`` may say: KAI reads both in the same places, and before the class."""
-        value = "preemptible" if self._sent.is_preemptible else "non-preemptible"
-        why = f"the preemptibility of {self._sent.priority}"
-        return Demand((*path[:-1], labels.PREEMPTIBILITY), value, why, Mode.AGREE)
+    def _priority(self, path: KeyPath) -> Demand:
+        return Demand(path, *self._agreed[Decides.PRIORITY])
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:

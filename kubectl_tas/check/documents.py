@@ -1,0 +1,29 @@
+"""Rules about keys that may stand anywhere in a workload, a PodCliqueSet or a PodGroup, in one walk over each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas.check.backdoors import backdoors_of
+from kubectl_tas.check.keys import keys_of
+from kubectl_tas.check.parts import parts
+from kubectl_tas.check.resourcenames import resources_of
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.gangs.demands import agreed
+from kubectl_tas.resolve.fleet import Fleet
+
+
+def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every such document, whether its pool exists or not."""
+    repository = fleet.repository
+    sent = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
+    origins = [item.origin for item in repository.workloads]
+    origins += [item.origin for item in repository.pod_clique_sets]
+    origins += [item.origin for item in repository.pod_groups]
+    for origin in origins:
+        own = sent.get(id(origin))
+        values = agreed(fleet, own) if own is not None else {}
+        for part in parts(origin):
+            yield from keys_of(origin, part)
+            yield from backdoors_of(origin, part, values)
+            yield from resources_of(origin, part)

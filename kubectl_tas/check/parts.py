@@ -1,0 +1,40 @@
+"""A document as a walk over those of its parts that rules look at by their names, at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubectl_tas.model.backdoors import FIELDS
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+
+Part = tuple[str, KeyPath, Any]
+"""What a part is, its path, and its value: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), or
+a ``field`` of the table of back doors, with any value.
+"""
+_LEFT = frozenset({"matchLabels", "nodeSelector", "env"})
+"""Keys below which there is nothing of that, but names that users choose."""
+_RESOURCES = ("resources", "resourcesPerNode")
+
+
+def parts(origin: Origin) -> Iterator[Part]:
+    """Those of a document and of all templates in it."""
+    waiting: list[tuple[KeyPath, Any]] = [((), origin.data)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += (((*path, index), item) for index, item in enumerate(value) if isinstance(item, (dict, list)))
+            continue
+        above = path[-1] if path else ""
+        holds = above == "metadata" or path == ("spec",) or path[-2:-1] == ("cliques",)
+        for key, item in value.items():
+            if isinstance(item, (dict, list)):
+                if holds and key in ("labels", "annotations") and isinstance(item, dict):
+                    yield key, (*path, key), item
+                elif key in ("limits", "requests") and above in _RESOURCES and isinstance(item, dict):
+                    yield "amounts", (*path, key), item
+                elif key not in _LEFT:
+                    waiting.append(((*path, key), item))
+            elif key in FIELDS and FIELDS[key].parent in ("", above):
+                yield "field", (*path, key), item

@@ -1,0 +1,245 @@
+"""Labels, annotations and fields by which an object gets more than its pool gives, or gets past whoever would see it:
+one table, which rules, guard and docs share. The names are KAI's, Kubernetes' and those of GitOps tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_tas.model import labels
+
+
+class Place(Enum):
+    """Where a key stands."""
+
+    LABEL = "label"
+    ANNOTATION = "annotation"
+    FIELD = "field"
+
+
+class Decides(Enum):
+    """What a key decides. Of those that a pool says the value is to be the pool's; the others are not to be there."""
+
+    QUEUE = "queue"
+    PRIORITY = "priority"
+    PREEMPTIBILITY = "preemptibility"
+    SCHEDULER = "scheduler"
+    NAMESPACE = "namespace"
+    NODE = "node"
+    SHARD = "scheduler's shard"
+    SYNC = "whether it is applied"
+
+
+@dataclass(frozen=True, slots=True)
+class Backdoor:
+    """One such key."""
+
+    key: str
+    place: Place
+    decides: Decides
+    kinds: str
+    """The kinds that it is read in, and where."""
+    reader: str
+    """Who reads it, and the place in its source."""
+    effect: str = ""
+    """What comes of one that is not to be there."""
+    parent: str = ""
+    """Of a field: the key that it stands below; empty: any."""
+    values: str = ""
+    """Regular expression of the values that count; empty: all."""
+    on_pods: bool = False
+    """Whether a pod that has this label is judged by it."""
+
+
+_DEFAULT = "KAI 0.17: pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go"
+_PODS = "pods of all kinds"
+_ARGO_CD = "Argo CD: docs/user-guide"
+_FLUX = "Flux: internal/controller/kustomization_controller.go of kustomize-controller"
+_KUBEFLOW = "Kubeflow's training operator 1.9: SchedulingPolicy, for a PodGroup that it makes itself"
+_KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
+_ALL = "all kinds, on the object itself"
+
+BACKDOORS: tuple[Backdoor, ...] = (
+    Backdoor(
+        labels.QUEUE,
+        Place.LABEL,
+        Decides.QUEUE,
+        "all kinds: the object, then the pod",
+        f"{_DEFAULT} (CalcPodGroupQueue)",
+        on_pods=True,
+    ),
+    Backdoor(
+        labels.PRIORITY_CLASS,
+        Place.LABEL,
+        Decides.PRIORITY,
+        "all kinds: every owner of the pod, then the pod, and before its field",
+        f"{_DEFAULT} (calcPodGroupPriorityClass)",
+        on_pods=True,
+    ),
+    Backdoor(
+        labels.PREEMPTIBILITY,
+        Place.LABEL,
+        Decides.PREEMPTIBILITY,
+        "all kinds: every owner of the pod, then the pod, and before any class",
+        f"{_DEFAULT} (calcPodGroupPreemptibilityWithDefaults)",
+        on_pods=True,
+    ),
+    Backdoor(
+        labels.RUNAI_QUEUE,
+        Place.LABEL,
+        Decides.QUEUE,
+        "all kinds: the object, then the pod",
+        "KAI before 0.6: pkg/common/constants",
+    ),
+    Backdoor(
+        labels.RAY_PRIORITY_CLASS,
+        Place.LABEL,
+        Decides.PRIORITY,
+        "RayCluster, RayJob, RayService: the object, and before all others",
+        "KAI 0.17: pkg/podgrouper/podgrouper/plugins/ray/ray_grouper.go",
+    ),
+    Backdoor(
+        labels.NODE_POOL,
+        Place.LABEL,
+        Decides.SHARD,
+        "pods and PodGroups, which have it from the object",
+        "KAI 0.17: pkg/scheduler/conf/scheduler_conf.go (GetLabelSelector)",
+        effect="the scheduler of another shard takes the pods, or none does",
+    ),
+    Backdoor(
+        "schedulerName",
+        Place.FIELD,
+        Decides.SCHEDULER,
+        _PODS,
+        "Kubernetes 1.35: PodSpec",
+    ),
+    Backdoor(
+        "nodeName",
+        Place.FIELD,
+        Decides.NODE,
+        _PODS,
+        "Kubernetes 1.35: PodSpec",
+        effect="no scheduler sees the pod, and no quota holds for it",
+    ),
+    Backdoor(
+        "priorityClassName",
+        Place.FIELD,
+        Decides.PRIORITY,
+        f"{_PODS}; PodCliqueSet: spec.template",
+        f"{_DEFAULT} (calcPodGroupPriorityClass)",
+    ),
+    Backdoor(
+        "namespace",
+        Place.FIELD,
+        Decides.NAMESPACE,
+        "all kinds: the metadata of the object and of its templates",
+        "Kubernetes 1.35: ObjectMeta",
+        parent="metadata",
+    ),
+    Backdoor(
+        "queue",
+        Place.FIELD,
+        Decides.QUEUE,
+        _KUBEFLOW_KINDS,
+        _KUBEFLOW,
+        parent="schedulingPolicy",
+    ),
+    Backdoor(
+        "priorityClass",
+        Place.FIELD,
+        Decides.PRIORITY,
+        _KUBEFLOW_KINDS,
+        _KUBEFLOW,
+        parent="schedulingPolicy",
+    ),
+    Backdoor(
+        "config.kubernetes.io/local-config",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        "kustomize: api/resource/factory.go (DropLocalNodes)",
+        effect="kustomize leaves it out of what it builds",
+        values=r"^(?!false$)",
+    ),
+    Backdoor(
+        "argocd.argoproj.io/hook",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        f"{_ARGO_CD}/resource_hooks.md",
+        effect="Argo CD runs it at each sync, and neither compares nor prunes it",
+    ),
+    Backdoor(
+        "helm.sh/hook",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        f"{_ARGO_CD}/helm.md",
+        effect="Argo CD takes it for a hook, and neither compares nor prunes it",
+    ),
+    Backdoor(
+        "argocd.argoproj.io/sync-options",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        f"{_ARGO_CD}/sync-options.md",
+        effect="Argo CD does not remove it when its file is gone",
+        values=r"\b(Prune|Delete)=(false|confirm)\b",
+    ),
+    Backdoor(
+        "helm.sh/resource-policy",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        f"{_ARGO_CD}/helm.md",
+        effect="Argo CD does not remove it when its file is gone",
+        values=r"\bkeep\b",
+    ),
+    Backdoor(
+        "argocd.argoproj.io/compare-options",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        f"{_ARGO_CD}/compare-options.md",
+        effect="Argo CD calls the application synced while it is there without a file",
+        values=r"\bIgnoreExtraneous\b",
+    ),
+    Backdoor(
+        "kustomize.toolkit.fluxcd.io/reconcile",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        _FLUX,
+        effect="Flux applies it no more",
+        values=r"(?i)^disabled$",
+    ),
+    Backdoor(
+        "kustomize.toolkit.fluxcd.io/prune",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        _FLUX,
+        effect="Flux does not remove it when its file is gone",
+        values=r"(?i)^disabled$",
+    ),
+    Backdoor(
+        "kustomize.toolkit.fluxcd.io/ssa",
+        Place.ANNOTATION,
+        Decides.SYNC,
+        _ALL,
+        _FLUX,
+        effect="Flux applies it no more, or only while there is none",
+        values=r"(?i)^(ignore|ifnotpresent)$",
+    ),
+)
+"""All of them."""
+
+
+def _by_key(place: Place) -> Mapping[str, Backdoor]:
+    return {item.key: item for item in BACKDOORS if item.place is place}
+
+
+LABELS, ANNOTATIONS, FIELDS = map(_by_key, Place)
+"""By their keys, which are unique in each place."""
