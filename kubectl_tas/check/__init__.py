@@ -64,42 +64,10 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
 NEED_ALL = (check_references, check_default_topology)
 """Those that look for what is missing."""
 
-UNREAD = "unread"
-"""In place of a rule: a document could not be read."""
-_FIELDS = ("unknown-field", "operator-field", "missing-field")
-FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
-    "workload-pool": (*_FIELDS, "workload-label", "key-unknown"),
-    "restart-policy": _FIELDS,
-    "workload-minimum": _FIELDS,
-    "placement-without-level": ("key-unknown", "topology-key-unknown"),
-}
-"""Rules whose findings most likely follow from others in the same file, which are said alone."""
-_NAMES = ("parent-unknown", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
-FOLLOWS: dict[str, tuple[str, ...]] = {
-    "podgroup-queue": (UNREAD, *_NAMES),
-    "podgroup-topology": (UNREAD, *_NAMES, "topology-unknown"),
-    "placement-without-level": ("level-duplicate",),
-    "topology-key-unknown": ("level-duplicate",),
-    "pack-domain-unknown": ("level-duplicate",),
-}
-"""The same, wherever the others are found."""
-
 
 def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
     """What all rules find. Where loading was not ``complete``, a name that nothing defines is not reported:
     it may stand in the document that could not be read.
     """
     checks = CHECKS if complete else tuple(check for check in CHECKS if check not in NEED_ALL)
-    found = tuple(diagnostic for check in checks for diagnostic in check(fleet))
-    rules = {item.rule.code for item in found} | (set() if complete else {UNREAD})
-    by_file = {(_file(item), item.rule.code) for item in found}
-    return tuple(
-        item
-        for item in found
-        if not any((_file(item), cause) in by_file for cause in FOLLOWS_IN_FILE.get(item.rule.code, ()))
-        and not rules.intersection(FOLLOWS.get(item.rule.code, ()))
-    )
-
-
-def _file(item: Diagnostic) -> str:
-    return item.location.path if item.location else ""
+    return tuple(diagnostic for check in checks for diagnostic in check(fleet))

@@ -16,7 +16,6 @@ from kubectl_tas.model.workload import AnyWorkload, CronJob, Deployment, Job, Jo
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
-from kubectl_tas.words import did_you_mean
 
 ITEM_DUPLICATE = Rule(
     "item-duplicate",
@@ -45,7 +44,6 @@ SELECTOR_MISMATCH = Rule(
     "The selector of a Deployment or StatefulSet is empty, or does not match the labels of its pods.",
     "The workload would not find the pods that it makes, so an API server refuses it. Write the same labels in both.",
 )
-_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 """Resources of containers without a domain."""
 _VARIABLE = re.compile(r"[ -<>-~]+")
 """The name of an environment variable."""
@@ -123,18 +121,6 @@ def _container(origin: Origin, container: dict[str, Any], path: KeyPath) -> Iter
     resources = container.get("resources")
     if isinstance(resources, dict):
         yield from _gpus(origin, resources, (*path, "resources"))
-        yield from _resource_names(origin, resources, (*path, "resources"))
-
-
-def _resource_names(origin: Origin, resources: dict[str, Any], path: KeyPath) -> Iterator[Diagnostic]:
-    """What has no domain is one of Kubernetes' own resources. GPUs are the subject of check.gpurequests."""
-    for field in ("limits", "requests"):
-        written = resources.get(field)
-        for name in written if isinstance(written, dict) else ():
-            if "/" not in name and name not in _RESOURCES and not name.startswith("hugepages-") and "gpu" not in name:
-                hint = did_you_mean(name, _RESOURCES, f"Use {', '.join(_RESOURCES)}, or a name with its domain.")
-                place = origin.locate((*path, field, name), key=True)
-                yield Diagnostic(INVALID_VALUE, f'there is no resource "{name}"', place, hint=hint)
 
 
 def _gpus(origin: Origin, resources: dict[str, Any], path: KeyPath) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.catalogue import all_rules
+from kubectl_tas.check.consequences import without_consequences
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
@@ -43,7 +44,7 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     """
     rules, waivers = fleet.config.rules, fleet.repository.waivers
     if not rules and not waivers and not (base and base.rules):
-        return in_order(found)
+        return in_order(without_consequences(tuple(found), complete=complete))
     comments = {(item.place.path, item.line, code): item for item in waivers for code in item.rules}
     used: set[tuple[str, int, str]] = set()
     settled = [*_settings(fleet)]
@@ -56,7 +57,7 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
         settled += _set(diagnostic, rules, base)
     if complete:
         settled += (item for item in _unused(fleet, used) if rules.get(WAIVER_UNUSED.code) != OFF)
-    return in_order(settled)
+    return in_order(without_consequences(settled, complete=complete))
 
 
 def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) -> Iterator[Diagnostic]:

@@ -189,7 +189,7 @@ def _pick_resource(
     found = resources.get(name)
     if found is not None:
         return found
-    if resources or name != DEFAULT_RESOURCE:
+    if name != DEFAULT_RESOURCE:
         where = (*path, "resource")
         dangling.append(Dangling("resource", task.resource, tuple(resources), declared, where))
     return FleetResource(Resource(), (), path)

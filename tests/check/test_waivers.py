@@ -212,6 +212,24 @@ def test_work_that_never_runs_is_its_authors_own(tmp_path: Path) -> None:
     assert kubectl_tas("validate", "-C", root).code == 0
 
 
+def test_what_follows_from_a_waived_finding_is_found(tmp_path: Path) -> None:
+    """A label with a slip leaves a Job without a pool; waived, it does not hide that."""
+    job = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: sweep
+  labels:
+    kai.scheduler/quue: team  # WAIVER
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}
+"""
+    files = {"pools/team.yaml": pool(), "workflows/w.yaml": job}
+    assert set(found(write(tmp_path, files))) == {"key-unknown"}
+    waived = job.replace("WAIVER", "kubectl-tas: ignore[key-unknown]")
+    assert set(found(write(tmp_path, {"workflows/w.yaml": waived}))) == {"key-unknown", "workload-pool"}
+    assert kubectl_tas("validate", "-C", tmp_path).code == 1
+
+
 def test_errors_stay_unless_they_say_otherwise() -> None:
     rules = all_rules().values()
     fixed = {rule.code for rule in rules if rule.waiving is Waiving.NOBODY}
