@@ -78,6 +78,15 @@ class Related:
     message: str
     location: Location | None
 
+    def __post_init__(self) -> None:
+        """Cuts a message that is too long to be read."""
+        object.__setattr__(self, "message", _cut(self.message))
+
+
+def _cut(text: str) -> str:
+    """A text that can be read: a name in it may have megabytes, and there may be many findings."""
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
+
 
 @dataclass(frozen=True)
 class Diagnostic:
@@ -94,11 +103,9 @@ class Diagnostic:
     """The comment that waives it."""
 
     def __post_init__(self) -> None:
-        """Cuts what is too long to be read: a name in it may have megabytes, and there may be many findings."""
+        """Cuts what is too long to be read."""
         for name in ("message", "hint"):
-            text = getattr(self, name)
-            if len(text) > MAX_TEXT:
-                object.__setattr__(self, name, f"{text[:MAX_TEXT]}...")
+            object.__setattr__(self, name, _cut(getattr(self, name)))
 
     @property
     def severity(self) -> Severity:

@@ -104,11 +104,6 @@ def job_set(labels: dict[str, str], *names: str) -> Object:
     return workload("jobset.x-k8s.io/v1alpha2", "JobSet", "s", labels, {"replicatedJobs": jobs})
 
 
-def tf_types(labels: dict[str, str], *names: str) -> Object:
-    types = {name: {"replicas": 1, "template": template()} for name in names}
-    return workload("kubeflow.org/v1", "TFJob", "t", labels, {"tfReplicaSpecs": types})
-
-
 def submitted(labels: dict[str, str], *groups: str) -> Object:
     found = ray_job("r", labels, list(groups))
     found["spec"]["submitterPodTemplate"] = template()
@@ -118,7 +113,6 @@ def submitted(labels: dict[str, str], *groups: str) -> Object:
 MEETING = [
     (job_set, ("Foo", "foo-1cbec737")),
     (job_set, ("foo-1cbec737", "Foo")),
-    (tf_types, ("My_Type", "my-type-30392666")),
     (submitted, ("submitter", "submitter-pod-6cb0719d")),
     (submitted, ("submitter", as_label("submitter/pod"), "submitter-pod")),
 ]

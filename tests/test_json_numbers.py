@@ -18,11 +18,11 @@ from tests.support.workloads import deployment
 
 def rendered(root: Path, number: str) -> str:
     """The scalar that ``number`` in a JSON document becomes."""
-    document = json.dumps(deployment("d")).replace('"nvidia.com/gpu": 1', f'"x": {number}, "nvidia.com/gpu": 1')
+    document = json.dumps(deployment("d")).replace('"nvidia.com/gpu": 1', f'"a.io/x": {number}, "nvidia.com/gpu": 1')
     write(root, {"pools/p.yaml": pool(), "workflows/w.json": document})
     result = kubectl_tas("render", "-o", "-", "-C", root)
     assert result.code == 0, result.err
-    return next(line for line in result.out.splitlines() if line.lstrip().startswith("x: ")).partition(": ")[2]
+    return next(line for line in result.out.splitlines() if line.lstrip().startswith("a.io/x: ")).partition(": ")[2]
 
 
 @pytest.mark.parametrize(
