@@ -95,7 +95,8 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
             f"no repository in {root}: there is no tas.yaml, and no file in {', '.join(DEFAULT_SOURCES)}",
             hint="Name the repository with -C, or write a small one with `kubectl tas init`.",
         )
-    return session.with_findings(unread(root, session.fleet.config.sources, session.fleet.config.output), None)
+    more = tuple(unread(root, session.fleet.config.sources, session.fleet.config.output))
+    return session.with_findings(more, None) if more else session
 
 
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:

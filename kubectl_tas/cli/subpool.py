@@ -150,11 +150,10 @@ def drain(
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
     while True:
-        usage = Usage(used)
-        if used is None:
-            usage = subpools.ask(given_cluster(cluster), subpools.draining(open_session(directory).fleet))
-        if not subpools.draining(open_session(directory).fleet):
+        due = subpools.draining(open_session(directory).fleet)
+        if not due:
             say("No subpool is DELETING.", err=True)
+        usage = Usage(used) if used is not None else subpools.ask(given_cluster(cluster), due)
         code = _edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
