@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from kubectl_tas.model.base import Model, Text
@@ -73,6 +74,8 @@ class Artifact:
     """The file that it was compiled from, relative to the repository root."""
     apply: bool = True
     """False for a preview, which people read: it is written, and nothing else."""
+    comments: Mapping[str, str] = field(default_factory=dict)
+    """What stands behind a value, by the name of what the value is about."""
 
     @property
     def order(self) -> tuple[int, str, str, str]:
