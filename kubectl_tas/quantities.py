@@ -19,6 +19,8 @@ from kubectl_tas.gpus import Gpus
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")
 """In the order in which they are shown."""
+OTHERS: tuple[ResourceName, ...] = ("cpu", "memory")
+"""Those beside GPUs."""
 Amount = Gpus
 """GPUs, whole millicores, or whole bytes; or NO_LIMIT."""
 NO_LIMIT = Decimal("Infinity")
