@@ -8,6 +8,7 @@ from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.documents import check_documents
+from kubectl_tas.check.draining import check_draining
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
@@ -37,6 +38,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_unique,
     check_references,
     check_quotas,
+    check_draining,
     check_topologies,
     check_bindings,
     check_workflows,
@@ -61,7 +63,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_versions,
     check_admission,
 )
-NEED_ALL = (check_references, check_default_topology)
+NEED_ALL = (check_references, check_draining, check_default_topology)
 """Those that look for what is missing."""
 
 

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
+from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import cluster_options, edit_options, given_cluster, output_option, repository_option
-from kubectl_tas.cli.session import check_source, find_root, from_fleet, open_session, show_findings, tell_errors
+from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
-from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
-from kubectl_tas.edit.subpools import Edit, Usage
-from kubectl_tas.gangs.admission import OVER_QUOTA
+from kubectl_tas.edit.subpools import Usage
 from kubectl_tas.model.pool import SHARE
 from kubectl_tas.report import json
-from kubectl_tas.report.diff import unified
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
-
-Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
-"""What a command wants of the fleet: an edit, several, or a refusal."""
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
@@ -53,8 +46,18 @@ def _subpools(fleet: Fleet) -> list[str]:
     return [subpool.name for pool in fleet.pools for subpool in pool.subpools]
 
 
-_parent = click.argument("parent", shell_complete=from_fleet(_parents))
-_name = click.argument("name", shell_complete=from_fleet(_subpools))
+def _addressed(parent: str, name: str | None) -> tuple[str, str]:
+    """Pool and subpool, however the pool is spelled, by ``PARENT NAME`` or ``PARENT--NAME``; else a usage error."""
+    if name is None:
+        place = names.fold(parent).find(names.SEPARATOR)
+        if place < 0:
+            raise click.UsageError(f"which subpool of {parent}? Write {parent} NAME, or {parent}--NAME")
+        parent, name = parent[:place], parent[place + len(names.SEPARATOR) :]
+    return names.fold(parent), name
+
+
+_parent = click.argument("parent", metavar="PARENT", shell_complete=from_fleet(Fleet.target_names))
+_name = click.argument("name", metavar="[NAME]", required=False, shell_complete=from_fleet(_subpools))
 _quota = click.option(
     "--quota", type=_Quota(), required=True, help='Whole GPUs, or a share of the parent such as "33%".'
 )
@@ -71,13 +74,16 @@ def subpool() -> None:
 
 @subpool.command()
 @_parent
-@click.argument("name")
+@click.argument("name", metavar="[NAME]", required=False)
 @_quota
 @edit_options
-def create(parent: str, name: str, quota: int | str, dry_run: bool, render_after: bool, directory: str | None) -> int:
+def create(
+    parent: str, name: str | None, quota: int | str, dry_run: bool, render_after: bool, directory: str | None
+) -> int:
     """Create the subpool NAME of the pool PARENT, in a file of its own."""
+    parent, name = _addressed(parent, name)
     plan = partial(subpools.create, parent=parent, name=name, quota=quota)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -85,13 +91,16 @@ def create(parent: str, name: str, quota: int | str, dry_run: bool, render_after
 @_name
 @_quota
 @edit_options
-def update(parent: str, name: str, quota: int | str, dry_run: bool, render_after: bool, directory: str | None) -> int:
+def update(
+    parent: str, name: str | None, quota: int | str, dry_run: bool, render_after: bool, directory: str | None
+) -> int:
     """Give the ACTIVE subpool NAME of PARENT another quota.
 
     A lower quota ends nothing that runs: what is available is negative until enough has ended.
     """
-    plan = partial(subpools.update, parent=parent, name=name, quota=quota)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    parent, name = _addressed(parent, name)
+    plan = partial(subpools.update, parent=parent, name=names.fold(name), quota=quota)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -100,11 +109,12 @@ def update(parent: str, name: str, quota: int | str, dry_run: bool, render_after
 @click.option("--quota", type=_Quota(), help="Another quota than it had.")
 @edit_options
 def recreate(
-    parent: str, name: str, quota: int | str | None, dry_run: bool, render_after: bool, directory: str | None
+    parent: str, name: str | None, quota: int | str | None, dry_run: bool, render_after: bool, directory: str | None
 ) -> int:
     """Make the ARCHIVED subpool NAME of PARENT ACTIVE again."""
-    plan = partial(subpools.recreate, parent=parent, name=name, quota=quota)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    parent, name = _addressed(parent, name)
+    plan = partial(subpools.recreate, parent=parent, name=names.fold(name), quota=quota)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -115,7 +125,7 @@ def recreate(
 @edit_options
 def delete(
     parent: str,
-    name: str,
+    name: str | None,
     used: int | None,
     dry_run: bool,
     render_after: bool,
@@ -127,12 +137,13 @@ def delete(
     It becomes ARCHIVED where nothing runs in it, else DELETING: it takes no new work, and `subpool drain`
     archives it when it is empty. Whether anything runs is asked of the cluster, unless --used says it.
     """
-    usage = Usage(used)
+    parent, name = _addressed(parent, name)
+    name, usage = names.fold(name), Usage(used)
     if used is None:
-        asked = subpools.deletable(open_session(directory).fleet, parent, name)
+        asked = subpools.in_doubt(open_session(directory).fleet, parent, name)
         usage = subpools.ask(given_cluster(cluster), asked)
     plan = partial(subpools.delete, parent=parent, name=name, usage=usage)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
@@ -150,17 +161,17 @@ def drain(
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
     while True:
-        due = subpools.draining(open_session(directory).fleet)
-        if not due:
+        fleet = open_session(directory).fleet
+        if not subpools.draining(fleet):
             say("No subpool is DELETING.", err=True)
-        usage = Usage(used) if used is not None else subpools.ask(given_cluster(cluster), due)
-        code = _edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
+        usage = Usage(used) if used is not None else subpools.ask(given_cluster(cluster), subpools.empty(fleet))
+        code = edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
         fleet = open_session(directory).fleet
         left = subpools.draining(fleet)
         for item in left:
-            say(f"{item.canonical}: still DELETING{usage.doubt(item)}", err=True)
+            say(f"{item.canonical}: still DELETING{subpools.reason(fleet, item, usage)}", err=True)
         if not watch or not left:
             return code
         time.sleep(fleet.config.drain_seconds)
@@ -184,37 +195,3 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
     else:
         say("There are no subpools.", err=True)
     return tell_errors(session)
-
-
-def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool) -> int:
-    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock."""
-    root = find_root(directory)
-    with lock(root):
-        session = open_session(directory)
-        planned = plan(session.fleet)
-        if isinstance(planned, Diagnostic):
-            show_findings([planned])
-            return 1
-        edits = [planned] if isinstance(planned, Edit) else list(planned)
-        files = spliced(root, edits)
-        after = check_source(root, as_edited(root, files)).since(session.fleet) if files else session
-        new = new_errors(session.diagnostics, after.diagnostics)
-        if new:
-            show_findings(new)
-        if any(item.rule is not OVER_QUOTA for item in new):  # decreases are soft: what runs may go on
-            say("Nothing was written: the repository would have these errors.", err=True)
-            return 1
-        if dry_run:
-            show(unified(file.difference for file in files))
-            return 0
-        write(root, files)
-        for edit in edits:
-            say(f"{edit.summary} ({edit.path})")
-        return _render(root) if render_after and edits else 0
-
-
-def _render(root: Path) -> int:
-    from kubectl_tas.cli.render import render  # only --render needs the compiler and its templates
-
-    code = render.main(["-C", str(root)], standalone_mode=False)
-    return code if isinstance(code, int) else 0

@@ -14,7 +14,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.podgroup import FleetPodGroup, resolve_pod_group
-from kubectl_tas.resolve.pools import FleetPool, Known, Submission, Target, resolve_pools
+from kubectl_tas.resolve.pools import FleetPool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
@@ -86,11 +86,18 @@ class Fleet:
         return [name for pool in self.pools for name in (pool.name, *(item.canonical for item in pool.subpools))]
 
     def target(self, name: str) -> Target | None:
-        """The pool, or pool--subpool, of that name; None where there is none."""
-        parent, _, short = name.partition(names.SEPARATOR)
+        """The pool, or pool--subpool, of that name, however it is spelled; None where there is none."""
+        parent, _, short = names.fold(name).partition(names.SEPARATOR)
         pool = self.pool_by_name.get(parent)
         subpool = next((item for item in pool.subpools if item.name == short), None) if pool else None
         return None if pool is None or (short and subpool is None) else (pool, subpool)
+
+    def work_in(self, queue: str) -> dict[str, Declared[Any]]:
+        """What is declared for a leaf queue, hand-written PodGroups included, as ``Kind/name``, sorted."""
+        own = {work_name(s.kind, s.name): s.declared for s in self.submissions if s.queue == queue}
+        groups = (item for item in self.pod_groups if item.declared.spec.spec.queue == queue)
+        own |= {work_name("PodGroup", item.name): item.declared for item in groups}
+        return {name: own[name] for name in sorted(own)}
 
     def submissions_in(self, paths: Collection[str], wanted: str) -> list[Submission]:
         """What ``wanted``, a name or KIND/NAME, names in these files; all that is in them where it names none."""
