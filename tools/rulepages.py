@@ -19,7 +19,14 @@ SUBJECTS = {
     "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
     "The Config, and rules that are made milder": ("check.config", "check.waivers"),
     "Names": ("check.names", "check.unique", "check.references"),
-    "Pools, quotas and admission": ("check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
+    "Pools, quotas and admission": (
+        "check.quota",
+        "check.draining",
+        "gangs.admission",
+        "edit.subpools",
+        "edit.pools",
+        "edit.apply",
+    ),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow",),
     "Workloads": (

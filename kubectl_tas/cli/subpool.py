@@ -179,17 +179,19 @@ def drain(
 
 @subpool.command("list")
 @click.argument("parent", required=False, shell_complete=from_fleet(_parents))
-@output_option("table", "json")
+@output_option("table", "json", "name")
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, ARCHIVED ones included."""
+    """List all subpools, or those of PARENT, ARCHIVED ones included, also those of which the pool is gone."""
     session = open_session(directory)
-    pools = [pool for pool in session.fleet.pools if parent in (None, pool.name)]
-    if parent is not None and not pools:
+    known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
+    found = [item for item in known if parent is None or item.pool == names.fold(parent)]
+    if parent is not None and not found and names.fold(parent) not in session.fleet.pool_by_name:
         raise click.UsageError(nothing_called("pool", parent, _parents(session.fleet)))
-    found = [item for pool in pools for item in pool.subpools]
     if output == "json":
         hand_over(json.dump(pages.subpools_data(found)))
+    elif output == "name":
+        show("".join(f"{item.canonical}\n" for item in found))
     elif found:
         show(pages.subpools(found))
     else:

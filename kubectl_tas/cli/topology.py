@@ -30,13 +30,15 @@ def topology() -> None:
 
 
 @topology.command("list")
-@output_option("table", "json")
+@output_option("table", "json", "name")
 @repository_option
 def list_topologies(output: str, directory: str | None) -> int:
     """List all topologies with their levels, from the coarsest to the finest, and who uses them."""
     session = open_session(directory)
     if output == "json":
         hand_over(json.dump(pages.data(session.fleet)))
+    elif output == "name":
+        show("".join(f"{name}\n" for name in _names(session.fleet)))
     elif session.fleet.topologies:
         show(pages.render(session.fleet))
     else:

@@ -24,8 +24,8 @@ MEANING = (
 """What it means for running work that its queue is gone, by KAI 0.17. pkg/scheduler/cache/cluster_info/cluster_info.go
 (validatePodgroupQueue) notes QueueDoesNotExist for its PodGroup. pkg/scheduler/actions/utils/input_jobs.go leaves it
 out of what is started and of what is reclaimed or preempted. pkg/scheduler/plugins/proportion/proportion.go
-(updateQueuesCurrentResourceUsage) adds what it holds to queues that exist, so to none; its node stays taken. 0.12 leaves
-out such PodGroups too.
+(updateQueuesCurrentResourceUsage) adds what it holds to queues that exist, so to none; its nodes stay taken. 0.12
+leaves such PodGroups out as well.
 """
 
 
@@ -48,9 +48,9 @@ def gone_pools(change: Change) -> Iterator[Diagnostic]:
         new = successors.get(pool.name)
         if new is not None:
             message = f"pool {pool.name} is called {new.name} since {change.revision}, so its queues have other names"
-            pairs = zip(pool.queues, new.queues, strict=True)
-            related = tuple(Related(f"{old} -> {name}", new.declared.at("metadata", "name")) for old, name in pairs)
             place = new.declared.at("metadata", "name")
+            pairs = [(queue, new.queue + queue.removeprefix(pool.queue)) for queue in pool.queues]
+            related = tuple(Related(f"{old} -> {name}", place) for old, name in pairs)
         elif change.complete:
             message = f"pool {pool.name} is gone since {change.revision}, and its queues: {', '.join(pool.queues)}"
             related = (Related(f"declared at {change.revision}", pool.declared.at("metadata", "name")),)
@@ -68,4 +68,4 @@ def _gone(change: Change) -> list[FleetPool]:
 
 
 def _likeness(pool: FleetPool) -> object:
-    return pool.declared.spec.spec, [(item.name, item.state) for item in pool.subpools]
+    return pool.declared.spec.spec, [item.name for item in pool.subpools]

@@ -85,12 +85,6 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     ]
 
 
-def queues(fleet: Fleet, pool: FleetPool) -> list[str]:
-    """The names of its queues, from the container down."""
-    live = (item.queue for item in pool.subpools if item.state != "ARCHIVED")
-    return [pool.queue, pool.shared_queue, *live]
-
-
 def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
     """A pool goes, with those of its subpools that are not ARCHIVED; the others stay for the record."""
     pool = fleet.pool_by_name.get(name)
@@ -125,17 +119,22 @@ def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
 
 def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declared[Any], KeyPath, str]]:
     """Every place that names the pool, and what it is to say."""
-    for declared in (*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups):
-        for path, written in _strings(declared.origin.data):
+    marked: tuple[Declared[Any], ...] = (
+        *repository.workloads,
+        *repository.pod_clique_sets,
+        *repository.pod_groups,
+    )
+    for item in marked:
+        for path, written in _strings(item.origin.data):
             new = KEYS[str(path[-1])](renaming, written) if path[-1] in KEYS else None
             if new is not None:
-                yield declared, path, new
-    for documents, path, rename_ in FIELDS:
+                yield item, path, new
+    for documents, field, renamed in FIELDS:
         for declared in documents(repository):
-            written = declared.origin.value(path)
-            new = rename_(renaming, written) if isinstance(written, str) else None
+            found = declared.origin.value(field)
+            new = renamed(renaming, found) if isinstance(found, str) else None
             if new is not None:
-                yield declared, path, new
+                yield declared, field, new
 
 
 def _strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:

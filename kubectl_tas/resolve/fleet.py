@@ -14,7 +14,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.podgroup import FleetPodGroup, resolve_pod_group
-from kubectl_tas.resolve.pools import FleetPool, Known, Submission, Target, resolve_pools, work_name
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
@@ -80,6 +80,15 @@ class Fleet:
     def pool_by_name(self) -> dict[str, FleetPool]:
         """Pools by name."""
         return {pool.name: pool for pool in self.pools}
+
+    @cached_property
+    def records(self) -> tuple[FleetSubpool, ...]:
+        """The ARCHIVED subpools of which the pool is gone: they have neither a queue nor a quota."""
+        declared = names_of(self.repository.pools)
+        own = (item for item in self.repository.subpools if item.spec.spec.parent not in declared)
+        gone = (FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, 0, "") for item in own)
+        archived = (item for item in gone if item.state == "ARCHIVED")
+        return tuple(sorted(archived, key=lambda item: (item.canonical, item.declared.origin.path)))
 
     def target_names(self) -> list[str]:
         """Every pool, followed by its pool--subpool."""

@@ -154,6 +154,12 @@ class FleetPool:
         return any(subpool.state != "ARCHIVED" for subpool in self.subpools)
 
     @property
+    def queues(self) -> tuple[str, ...]:
+        """All its queues, from the container down."""
+        live = (subpool.queue for subpool in self.subpools if subpool.state != "ARCHIVED")
+        return self.queue, self.shared_queue, *live
+
+    @property
     def levels(self) -> tuple[Level, ...]:
         """The levels that its workflows may ask for."""
         return self.topology.levels if self.topology else ()

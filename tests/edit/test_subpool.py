@@ -426,7 +426,9 @@ class TestDrain:
             command, env=environment(KUBECTL_PATH=str(kubectl.program)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         assert running.stderr is not None
-        assert [running.stderr.readline() for _ in "ab"] == [f"team--{x}: still DELETING; work still runs there\n".encode() for x in "ab"]
+        assert [running.stderr.readline() for _ in "ab"] == [
+            f"team--{x}: still DELETING; work still runs there\n".encode() for x in "ab"
+        ]
         os.kill(running.pid, signal.SIGINT)
         out, err = running.communicate(timeout=120)
         assert (running.returncode, out, err) == (130, b"", b"interrupted\n")
