@@ -39,7 +39,7 @@ def pool() -> None:
     """Show, rename and remove pools."""
 
 
-@pool.command("list")
+@pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=from_fleet(Fleet.target_names))
 @output_option(*FORMATS)
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
@@ -78,7 +78,7 @@ def list_pools(
     return tell_errors(session)
 
 
-@pool.command()
+@pool.command(epilog="Example: kubectl tas pool describe team--research")
 @click.argument("name", shell_complete=from_fleet(Fleet.target_names))
 @repository_option
 def describe(name: str, directory: str | None) -> int:
@@ -88,7 +88,7 @@ def describe(name: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@pool.command("topology-keys")
+@pool.command("topology-keys", epilog="Example: kubectl tas pool topology-keys team")
 @click.argument("name", shell_complete=from_fleet(Fleet.target_names))
 @output_option("table", "json")
 @repository_option
@@ -105,7 +105,7 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@pool.command()
+@pool.command(epilog="Example: kubectl tas pool rename team research --dry-run")
 @click.argument("old", metavar="OLD", shell_complete=from_fleet(_pools))
 @click.argument("new", metavar="NEW")
 @edit_options
@@ -123,7 +123,7 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
     return code if code or dry_run else _tell_what_it_means()
 
 
-@pool.command()
+@pool.command(epilog="Example: kubectl tas pool remove team --dry-run")
 @click.argument("name", shell_complete=from_fleet(_pools))
 @edit_options
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:

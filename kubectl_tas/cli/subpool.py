@@ -72,7 +72,7 @@ def subpool() -> None:
     """
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool create team research --quota 30")
 @_parent
 @click.argument("name", metavar="[NAME]", required=False)
 @_quota
@@ -86,7 +86,7 @@ def create(
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool update team--research --quota 33%")
 @_parent
 @_name
 @_quota
@@ -103,7 +103,7 @@ def update(
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool recreate team--research --quota 20")
 @_parent
 @_name
 @click.option("--quota", type=_Quota(), help="Another quota than it had.")
@@ -117,7 +117,7 @@ def recreate(
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool delete team--research --context prod")
 @_parent
 @_name
 @click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use there; the cluster is not asked.")
@@ -146,7 +146,7 @@ def delete(
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool drain --watch --context prod")
 @click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use in each; the cluster is not asked.")
 @click.option("--watch", is_flag=True, help="Look again every drainInterval until none is left.")
 @cluster_options
@@ -177,7 +177,7 @@ def drain(
         time.sleep(fleet.config.drain_seconds)
 
 
-@subpool.command("list")
+@subpool.command("list", epilog="Example: kubectl tas subpool list team -o json")
 @click.argument("parent", required=False, shell_complete=from_fleet(_parents))
 @output_option("table", "json", "name")
 @repository_option

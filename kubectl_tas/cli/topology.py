@@ -29,7 +29,7 @@ def topology() -> None:
     """Show topologies, and who uses them."""
 
 
-@topology.command("list")
+@topology.command("list", epilog="Example: kubectl tas topology list -o json")
 @output_option("table", "json", "name")
 @repository_option
 def list_topologies(output: str, directory: str | None) -> int:
@@ -46,7 +46,7 @@ def list_topologies(output: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@topology.command()
+@topology.command(epilog="Example: kubectl tas topology describe racks")
 @click.argument("name", shell_complete=from_fleet(_names))
 @repository_option
 def describe(name: str, directory: str | None) -> int:
@@ -59,7 +59,7 @@ def describe(name: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@topology.command()
+@topology.command(epilog="Example: kubectl tas topology usage --context prod")
 @output_option("table", "json")
 @click.option("--check", is_flag=True, help="Show whether all levels are available; exit 1 where some are not.")
 @click.option("--live", is_flag=True, help="Show the PodCliqueSets and topologies of the cluster.")

@@ -39,7 +39,7 @@ def workflow() -> None:
     """List and explain workflows, workloads and PodCliqueSets."""
 
 
-@workflow.command("list")
+@workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
 @output_option("table", "wide", "json", "name")
 @repository_option
 def list_workflows(output: str, directory: str | None) -> int:
@@ -57,7 +57,7 @@ def list_workflows(output: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@workflow.command()
+@workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
 @click.argument("workflow", metavar="FILE|NAME", shell_complete=from_fleet(_names))
 @output_option("tree", "json")
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")

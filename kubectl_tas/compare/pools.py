@@ -10,11 +10,19 @@ from kubectl_tas.resolve.pools import FleetPool
 
 POOL_GONE = Rule(
     "pool-gone",
-    Severity.WARNING,
+    Severity.INFO,
     "A pool is gone or has another name, and its queues with it.",
     "Work that runs keeps the old queue. Once that is pruned, KAI counts its pods for no pool although they hold their "
     "GPUs, and neither reclaims nor starts any of them. What a GitOps tool replaces begins anew in the new queue. Let "
     "the work end first: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+POOL_BUSY = Rule(
+    "pool-busy",
+    Severity.WARNING,
+    "A pool is gone or has another name, and the cluster says that work runs in its queues.",
+    "Once the queues are pruned, KAI counts these pods for no pool although they hold their GPUs: it promises GPUs "
+    "that are taken. Wait until the work has ended: docs/draining.md.",
     protects=Waiving.CONFIG,
 )
 MEANING = (
@@ -59,7 +67,8 @@ def gone_pools(change: Change) -> Iterator[Diagnostic]:
             continue
         busy = [queue for queue in pool.queues if change.queues.get(queue)]
         runs = f"; work still runs in {', '.join(busy)}" if busy else ""
-        yield Diagnostic(POOL_GONE, f"{message}{runs}", place, related, hint=MEANING)
+        rule = POOL_BUSY if busy else POOL_GONE
+        yield Diagnostic(rule, f"{message}{runs}", place, related, hint=MEANING)
 
 
 def _gone(change: Change) -> list[FleetPool]:

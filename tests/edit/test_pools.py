@@ -245,21 +245,21 @@ class TestBase:
         return team
 
     def errors(self, root: Path) -> str:
-        result = kubectl_tas("validate", "--base", "HEAD", "-C", root)
+        result = kubectl_tas("validate", "--strict", "--base", "HEAD", "-C", root)
         assert result.code == (1 if " error" in result.out.splitlines()[-1] else 0)
         return result.out
 
     def test_what_the_commands_do_is_accepted_and_told(self, past: Path) -> None:
         assert run(past, "rename", "team", "core").code == 0
         said = self.errors(past)
-        assert "pools/team.yaml:4:9: warning: pool team is called core since HEAD" in said
+        assert "pools/team.yaml:4:9: info: pool team is called core since HEAD" in said
         assert "osmo-pool-default-team--a -> osmo-pool-default-core--a (pools/team.yaml:4:9)" in said
-        assert said.endswith("1 warning in 4 files.\n")
+        assert said.endswith("1 note in 4 files.\n")
         git(past, "checkout", "--", ".")
         assert run(past, "remove", "team").code == 0
         said = self.errors(past)
-        assert "warning: pool team is gone since HEAD, and its queues: osmo-pool-default-team, " in said
-        assert said.endswith("1 warning in 2 files.\n")
+        assert "info: pool team is gone since HEAD, and its queues: osmo-pool-default-team, " in said
+        assert said.endswith("1 note in 2 files.\n")
 
     def test_a_rename_is_no_way_around_the_life_of_a_subpool(self, past: Path) -> None:
         write(past, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})
