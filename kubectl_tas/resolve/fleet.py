@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.quantities import NOTHING
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
@@ -86,9 +87,11 @@ class Fleet:
         """The ARCHIVED subpools of which the pool is gone: they have neither a queue nor a quota."""
         declared = names_of(self.repository.pools)
         own = (item for item in self.repository.subpools if item.spec.spec.parent not in declared)
-        gone = (FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, 0, "") for item in own)
-        archived = (item for item in gone if item.state == "ARCHIVED")
-        return tuple(sorted(archived, key=lambda item: (item.canonical, item.declared.origin.path)))
+        gone = [item for item in own if item.spec.spec.state == "ARCHIVED"]
+        return tuple(
+            FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, NOTHING, NOTHING, NOTHING, queue="")
+            for item in sorted(gone, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
+        )
 
     def target_names(self) -> list[str]:
         """Every pool, followed by its pool--subpool."""
