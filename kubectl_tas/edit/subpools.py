@@ -243,21 +243,19 @@ def _written(pool: FleetPool, quota: Quota) -> Value:
 def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
     """A quota with all resources that it means: a share of GPUs holds for the others that the pool can divide too."""
     gpu = quota.get("gpu")
-    shared = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
-    wanted = {**shared, **quota}
+    wanted: dict[str, int | str] = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
+    wanted.update(quota)
     return {name: value for name in RESOURCES if (value := wanted.get(name)) is not None}
 
 
 def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
     """What stands at a path, 0 for what is added."""
-    found = subpool.declared.origin.value(path)
+    found: Value | None = subpool.declared.origin.value(path)
     return 0 if found is None else found
 
 
 def _said(value: Value) -> str:
-    if not isinstance(value, Mapping):
-        return str(value)
-    return ", ".join(f"{name}: {amount}" for name, amount in value.items())
+    return flow(value) if isinstance(value, Mapping) else str(value)
 
 
 def _transition(subpool: FleetSubpool, state: SubpoolState, values: Values = ()) -> SetValues:
