@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from kubectl_tas import quantities
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
@@ -18,16 +18,6 @@ from kubectl_tas.live.kubectl import Access, shown, text_of
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
-
-_DIGITS = 30
-"""Digits of a number before its point, and behind it: more than any API server takes."""
-_NUMBER = rf"[0-9]{{1,{_DIGITS}}}\.?[0-9]{{0,{_DIGITS}}}|\.[0-9]{{1,{_DIGITS}}}"
-_QUANTITY = re.compile(rf"([-+]?(?:{_NUMBER})(?:[eE][-+]?[0-9]{{1,2}})?)([numkMGTPE]|[KMGTPE]i)?")
-_SUFFIXES = {
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", "k", *"MGTPE"), -3)},
-    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
-}
-"""What a quantity is multiplied by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +196,7 @@ def _gpus(status: dict[str, Any], field: str) -> int:
 
 def _quantity(value: object) -> Decimal:
     """A Kubernetes quantity as a number. Raises ValueError for anything else."""
-    is_short = isinstance(value, int | float) and abs(value) < 10**_DIGITS
-    found = _QUANTITY.fullmatch(str(value)) if is_short or isinstance(value, str) else None
+    found = quantities.parse(value)
     if found is None:
         raise ValueError(f"{shown(value)} is no quantity")
-    return Decimal(found[1]) * _SUFFIXES[found[2] or ""]
+    return found
