@@ -50,12 +50,15 @@ def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
         refused = [*_there(origin, _REFUSED), *(_of_job(origin) if declared.spec.kind == "Job" else ())]
         found = [*refused, *_there(origin, _WRITTEN)]
         if found:
-            names = ", ".join(written(path) for path in found)
-            what = f"this {declared.spec.kind} is an export of an object in a cluster"
             rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
-            why = "which cannot be applied" if refused else "which the API server writes itself"
-            message = f"{what}: it has {names}, {why}"
-            yield Diagnostic(rule, message, origin.locate(found[0], key=True), hint=f"Delete {names}.")
+            why = "cannot be applied" if refused else "the API server writes itself"
+            what = f"this {declared.spec.kind} is an export of an object in a cluster"
+            message = f"{what}: it has {_listed(refused or found)}, which {why}"
+            yield Diagnostic(rule, message, origin.locate(found[0], key=True), hint=f"Delete {_listed(found)}.")
+
+
+def _listed(paths: list[KeyPath]) -> str:
+    return ", ".join(written(path) for path in paths)
 
 
 def _there(origin: Origin, paths: tuple[KeyPath, ...]) -> Iterator[KeyPath]:
