@@ -69,7 +69,7 @@ _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
-_PROBE = {
+_PROBE: dict[str, Bound] = {
     "failureThreshold": _COUNT,
     "initialDelaySeconds": _COUNT,
     "periodSeconds": _COUNT,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 SUFFIXES = {
     "n": Decimal("1e-9"),
@@ -29,7 +30,12 @@ _CORES = ("core", "cores", "cpu", "cpus", "vcpu", "vcpus", "c")
 def parse(value: object) -> Decimal | None:
     """An amount as a number; None where an API server takes it for none."""
     is_short = isinstance(value, (int, float)) and abs(value) < 10**_DIGITS
-    found = _QUANTITY.fullmatch(str(value)) if is_short or isinstance(value, str) else None
+    return _number(str(value)) if is_short or isinstance(value, str) else None
+
+
+@lru_cache(maxsize=1024)
+def _number(text: str) -> Decimal | None:
+    found = _QUANTITY.fullmatch(text)
     if found is None:
         return None
     number, suffix, exponent = found.groups()

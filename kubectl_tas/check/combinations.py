@@ -300,7 +300,9 @@ def _ray_group(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
         yield from _span(origin, path, value)
     elif type(replicas) is int and type(most) is int and replicas > most:
         message = f"{written((*path, 'replicas'))} is {replicas}, and KubeRay makes no more than maxReplicas, {most}"
-        hint = f"Write {most} replicas, or raise maxReplicas: the GPUs of the others are counted, and nothing uses them."
+        hint = (
+            f"Write {most} replicas, or raise maxReplicas: the GPUs of the others are counted, and nothing uses them."
+        )
         yield _operator(origin, (*path, "replicas"), message, hint)
 
 

@@ -45,14 +45,15 @@ _POD_LABELS: KeyPath = ("spec", "template", "metadata", "labels")
 
 def check_exported(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload and PodCliqueSet: one finding that says all that is to be deleted."""
-    for declared in (*fleet.repository.workloads, *fleet.repository.pod_clique_sets):
-        origin = declared.origin
-        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if declared.spec.kind == "Job" else ())]
+    workloads = [(item.spec.kind, item.origin) for item in fleet.repository.workloads]
+    sets = [(item.spec.kind, item.origin) for item in fleet.repository.pod_clique_sets]
+    for kind, origin in (*workloads, *sets):
+        refused = [*_there(origin, _REFUSED), *(_of_job(origin) if kind == "Job" else ())]
         found = [*refused, *_there(origin, _WRITTEN)]
         if found:
             rule = OBJECT_EXPORTED if refused else SERVER_FIELDS
             why = "cannot be applied" if refused else "the API server writes itself"
-            what = f"this {declared.spec.kind} is an export of an object in a cluster"
+            what = f"this {kind} is an export of an object in a cluster"
             message = f"{what}: it has {_listed(refused or found)}, which {why}"
             yield Diagnostic(rule, message, origin.locate(found[0], key=True), hint=f"Delete {_listed(found)}.")
 

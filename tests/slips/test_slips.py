@@ -298,6 +298,18 @@ GROVE_AND_PODGROUPS: tuple[Row, ...] = (
     ("workflows/podcliqueset", "        minAvailable: 1", "        minAvailable: 5", "5 2"),
     ("workflows/podcliqueset", "          containers:", "          container:", "container containers"),
     ("workflows/podcliqueset", "            image: server:1", "            imgae: server:1", "imgae image"),
+    (
+        "workflows/podcliqueset",
+        "        roleName: main",
+        "        startsAfter: [mian]\n        roleName: main",
+        "mian main",
+    ),
+    (
+        "workflows/podcliqueset",
+        "        roleName: main",
+        "        startsAfter: [main]\n        roleName: main",
+        "after itself",
+    ),
     ("workflows/podgroup", "kind: PodGroup", "kind: Podgroup", "Podgroup PodGroup"),
     ("workflows/podgroup", "  queue: ", "  queu: ", "queu queue"),
     ("workflows/podgroup", "osmo-pool-ml-team--speech", "osmo-pool-ml-team--speach", "osmo-pool-ml-team--speach"),
