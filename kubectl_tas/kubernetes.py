@@ -61,6 +61,10 @@ def _port_refused(name: str) -> tuple[str, str] | None:
     return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", "Shorten it."
 
 
+def _image_refused(image: str) -> tuple[str, str] | None:
+    return None if image else ("must not be empty", "Write an image such as busybox:1.37.")
+
+
 _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
 _PORT = range(1, 2**16)
@@ -85,6 +89,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "protocol": _PROTOCOLS,
     },
     "Container": {
+        "image": _image_refused,
         "imagePullPolicy": _PULLS,
         "restartPolicy": _RESTARTS,
         "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),

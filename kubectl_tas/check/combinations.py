@@ -13,7 +13,7 @@ from kubectl_tas.load.schema import missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import closest, did_you_mean
 
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
@@ -70,7 +70,6 @@ OPERATOR_REFUSES = Rule(
 Found = Iterator[Diagnostic]
 Check = Callable[[Origin, KeyPath, Mapping[str, Any]], Found]
 _HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
-_LIFECYCLE = ("exec", "httpGet", "sleep", "tcpSocket")
 _BYTES = ("memory", "ephemeral-storage")
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
@@ -88,21 +87,6 @@ def _conflict(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnos
 def _has(value: Mapping[str, Any], name: str) -> bool:
     """Whether a field is there and says something."""
     return value.get(name) not in (None, "", [])
-
-
-def _one_of(origin: Origin, path: KeyPath, value: Mapping[str, Any], names: tuple[str, ...], what: str) -> Found:
-    """Exactly one of these fields is there."""
-    found = [name for name in names if value.get(name) is not None]
-    if not found:
-        empty = [name for name in names if name in value]
-        if not empty and any(key not in (*names, "name") for key in value):
-            return  # a field that is unknown, or of a newer release
-        hint = f"Write {empty[0]}: {{}}." if empty else f"Write one of {', '.join(names[:6])}."
-        message = f"{written(path)} has no {what}" + (f": {empty[0]} has no value" if empty else "")
-        yield _conflict(origin, (*path, empty[0]) if empty else path, message, hint)
-    elif len(found) > 1:
-        message = f"{written(path)} has more than one {what}: {' and '.join(found)}"
-        yield _conflict(origin, (*path, found[1]), message, "Keep one of them.")
 
 
 def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -134,6 +118,8 @@ def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Foun
 def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """A condition on labels."""
     operator, values = value.get("operator"), value.get("values") or []
+    if not isinstance(values, list):
+        return
     if operator in ("In", "NotIn") and not values:
         yield _conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
     elif operator in ("Exists", "DoesNotExist") and values:
@@ -212,6 +198,8 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
+    if "volumes" not in value and closest("volumes", value):
+        return  # check.fields says that it is a slip
     lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
     policies = origin.value(_POLICIES)
     lists += [item.get("templates") for item in _mappings(policies)]
@@ -240,8 +228,18 @@ def _name(item: Mapping[str, Any]) -> str:
 
 
 def _volume(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    sources = tuple(key for key in value if key != "name") or ("emptyDir", "configMap", "persistentVolumeClaim")
-    yield from _one_of(origin, path, value, sources, "type of volume")
+    """A volume is of one type; one that is written without a value is none to an API server."""
+    types = [key for key in value if key != "name"]
+    found = [key for key in types if value[key] is not None]
+    if len(found) > 1:
+        message = f"{written(path)} has more than one type of volume: {' and '.join(found)}"
+        yield _conflict(origin, (*path, found[1]), message, "Keep one of them.")
+    elif types and not found:
+        message = f"{written(path)} has no type of volume: {types[0]} has no value"
+        yield _conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
+    elif not types:
+        message = f"{written(path)} has no type of volume"
+        yield _conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
 
 
 def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:

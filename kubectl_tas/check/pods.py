@@ -135,7 +135,8 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     for path in dict.fromkeys(item.path for item in workload.pod_sets):
         where = (*path, "spec", "restartPolicy")
         written = declared.origin.value(where)
-        if written not in allowed and (written is not None or demanded):
+        is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
+        if is_known and written not in allowed and (written is not None or demanded):
             shown = f'not "{written}"' if written is not None else "and there is none"
             message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             place = declared.origin.locate(where, key=written is None)

@@ -179,6 +179,21 @@ PODS: tuple[Row, ...] = (
         "        - name: main",
         "image missing",
     ),
+    (JOB, IMAGE, '        image: ""', "image empty"),
+    (JOB, NEVER, "      restartPolicy: never", "mean Never"),
+    (
+        JOB,
+        f"{NEVER}\n      containers:\n      - name: main\n",
+        f"      volume: [{{name: d, emptyDir: {{}}}}]\n{NEVER}\n      containers:\n      - name: main\n"
+        "        volumeMounts: [{name: d, mountPath: /d}]\n",
+        "volume volumes",
+    ),
+    (
+        JOB,
+        NEVER,
+        AFFINITY.replace("ONE", "{key: a, operator: Gt, values: 5}"),
+        "values list",
+    ),
     (JOB, "memory: 1Gi}", "memory: 16GB}", "write 16G or 16Gi"),
     (JOB, "memory: 1Gi}", "memory: 16 Gi}", "write 16Gi"),
     (JOB, "memory: 1Gi}", "memory: 16gi}", "write 16Gi"),
