@@ -13,7 +13,7 @@ from kubectl_tas.load.schema import missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import did_you_mean
 
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
@@ -198,8 +198,6 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
-    if "volumes" not in value and closest("volumes", value):
-        return  # check.fields says that it is a slip
     lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
     policies = origin.value(_POLICIES)
     lists += [item.get("templates") for item in _mappings(policies)]

@@ -227,6 +227,7 @@ PODS: tuple[Row, ...] = (
         f"        env: [{{name: A, value: b, valueFrom: {{fieldRef: {{fieldPath: x}}}}}}]\n{COMMAND}",
         "both",
     ),
+    (JOB, COMMAND, f"        readinessProbe: {{httpget: {{port: 80}}}}\n{COMMAND}", "httpget httpGet"),
     (JOB, NEVER, f"      dnsPolicy: clusterFirst\n{NEVER}", "mean ClusterFirst"),
     (JOB, NEVER, f"      tolerations: [{{key: a, operator: exists}}]\n{NEVER}", "mean Exists"),
     (JOB, NEVER, f"      tolerations: [{{key: a, operator: Exists, value: b}}]\n{NEVER}", "Exists value"),
