@@ -67,12 +67,19 @@ def test_cpu_and_memory_of_a_pod(spec: dict[str, Any], cpu: int, memory: int) ->
     assert PodTemplate.model_validate({"spec": spec}).asks == Amounts(0, cpu, memory)
 
 
-@pytest.mark.parametrize("amount", ["4 cores", "-1", "1ki", "\u0664"])
-def test_what_is_no_quantity_is_said(repository: Path, amount: str) -> None:
+@pytest.mark.parametrize(
+    ("amount", "message"),
+    [
+        ("4 cores", "must be a quantity such as 500m or 64Gi"),
+        ("-1", "must not be negative"),
+        ("\u0664", "must be a quantity such as 500m or 64Gi"),
+    ],
+)
+def test_what_is_no_quantity_is_said(repository: Path, amount: str, message: str) -> None:
     write(repository, {"pools/team.yaml": POOL, "workflows/job.yaml": JOB.format("j", 1, json.dumps(amount))})
     result = kubectl_tas("validate", "-C", repository)
     assert result.code == 1
-    assert "must be a quantity such as 500m or 64Gi" in result.out
+    assert message in result.out
 
 
 def test_every_answer_counts_them(repository: Path) -> None:
