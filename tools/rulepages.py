@@ -33,6 +33,8 @@ SUBJECTS = {
         "check.workload",
         "check.fields",
         "check.pods",
+        "check.combinations",
+        "check.exported",
         "check.keys",
         "check.replicas",
         "check.owned",

@@ -9,6 +9,7 @@ from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.documents import check_documents
 from kubectl_tas.check.draining import check_draining
+from kubectl_tas.check.exported import check_exported
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
@@ -44,6 +45,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_workflows,
     check_placement,
     check_fields,
+    check_exported,
     check_pods,
     check_workloads,
     check_documents,

@@ -31,7 +31,7 @@ CLIQUE_DUPLICATE = Rule(
 CLIQUE_UNKNOWN = Rule(
     "clique-unknown",
     Severity.ERROR,
-    "A scaling group names a clique that its PodCliqueSet does not have.",
+    "A scaling group names a clique that its PodCliqueSet does not have, or a clique starts after one.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
 CLIQUE_MINIMUM = Rule(
@@ -154,6 +154,17 @@ def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             earlier = first.setdefault(name, path)
             if earlier != path:
                 yield _duplicate(item, f'the clique "{name}" is scaled twice', place, item.declared.at(*earlier))
+    for clique in item.cliques:
+        path = (*clique.path, "spec", "startsAfter")
+        after = item.declared.origin.value(path)
+        for index, name in enumerate(after if isinstance(after, list) else ()):
+            if name not in known:
+                hint = did_you_mean(str(name), known, f"Cliques here: {', '.join(known)}.")
+                message = f'the clique "{clique.name}" starts after the clique "{name}", which the set does not have'
+                yield Diagnostic(CLIQUE_UNKNOWN, message, item.declared.at(*path, index), hint=hint)
+            elif name == clique.name:
+                message = f'the clique "{clique.name}" starts after itself'
+                yield Diagnostic(CLIQUE_UNKNOWN, message, item.declared.at(*path, index), hint="Remove it.")
 
 
 def _minimums(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -39,12 +39,16 @@ _SUB_GROUP_FIELDS = {
 
 
 def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Topologies, gangs, placements and hand-written PodGroups against the release of their backend."""
+    """Pools, topologies, gangs, placements and hand-written PodGroups against the release of their backend."""
     for pool in fleet.pools:
         if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
             place = pool.declared.origin.locate(("spec", field), key=True)
             yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+        for field in ("preemptMinRuntime", "reclaimMinRuntime"):
+            if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
+                place = pool.declared.origin.locate(("spec", field), key=True)
+                yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,8 @@ from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
-from kubectl_tas.edit.subpools import Usage
-from kubectl_tas.model.pool import SHARE
+from kubectl_tas.edit.subpools import Quota, Usage
+from kubectl_tas.model.pool import CPU, MEMORY, SHARE
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -25,17 +26,18 @@ from kubectl_tas.words import nothing_called
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
-    """Whole GPUs, or a share of the parent."""
+    """An amount of a resource, or a share of the parent."""
 
-    name = "gpus"
+    def __init__(self, name: str, pattern: str, what: str) -> None:
+        self.name = name
+        self._pattern = pattern
+        self._what = what
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         text = str(value).strip()
-        if re.fullmatch(r"[0-9]{1,9}", text):
-            return int(text)
-        if not re.fullmatch(SHARE, text):
-            self.fail(f'{text!r} is neither whole GPUs such as 30 nor a share of the parent such as "33%"', param, ctx)
-        return text
+        if not re.fullmatch(self._pattern, text) and not re.fullmatch(SHARE, text):
+            self.fail(f'{text!r} is neither {self._what} nor a share of the parent such as "33%"', param, ctx)
+        return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else text
 
 
 def _parents(fleet: Fleet) -> list[str]:
@@ -58,9 +60,26 @@ def _addressed(parent: str, name: str | None) -> tuple[str, str]:
 
 _parent = click.argument("parent", metavar="PARENT", shell_complete=from_fleet(Fleet.target_names))
 _name = click.argument("name", metavar="[NAME]", required=False, shell_complete=from_fleet(_subpools))
-_quota = click.option(
-    "--quota", type=_Quota(), required=True, help='Whole GPUs, or a share of the parent such as "33%".'
-)
+_GPUS = _Quota("gpus", r"[0-9]{1,9}", "whole GPUs such as 30")
+_CPU = _Quota("cores", CPU, "cores such as 600")
+_MEMORY = _Quota("memory", MEMORY, "a quantity with a unit such as 2Ti")
+_SHARE = 'or a share of the parent such as "33%".'
+
+
+def _quota_options(*, required: bool, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The amounts of a quota."""
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        command = click.option("--memory", type=_MEMORY, help=f"Memory, such as 2Ti, {_SHARE}")(command)
+        command = click.option("--cpu", type=_CPU, help=f"Cores, such as 600, {_SHARE}")(command)
+        return click.option("--quota", type=_GPUS, required=required, help=text)(command)
+
+    return add
+
+
+def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | None) -> Quota:
+    amounts = {"gpu": quota, "cpu": cpu, "memory": memory}
+    return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 @click.group(cls=Group)
@@ -72,48 +91,51 @@ def subpool() -> None:
     """
 
 
-@subpool.command(epilog="Example: kubectl tas subpool create team research --quota 30")
+@subpool.command(epilog="Example: kubectl tas subpool create team research --quota 30 --cpu 600")
 @_parent
 @click.argument("name", metavar="[NAME]", required=False)
-@_quota
+@_quota_options(required=True, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
 def create(
-    parent: str, name: str | None, quota: int | str, dry_run: bool, render_after: bool, directory: str | None
+    parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
     """Create the subpool NAME of the pool PARENT, in a file of its own."""
     parent, name = _addressed(parent, name)
-    plan = partial(subpools.create, parent=parent, name=name, quota=quota)
+    plan = partial(subpools.create, parent=parent, name=name, quota=_asked(**quota))
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command(epilog="Example: kubectl tas subpool update team--research --quota 33%")
 @_parent
 @_name
-@_quota
+@_quota_options(required=False, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
 def update(
-    parent: str, name: str | None, quota: int | str, dry_run: bool, render_after: bool, directory: str | None
+    parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota.
+    """Give the ACTIVE subpool NAME of PARENT another quota; what is not named stays as it is.
 
     A lower quota ends nothing that runs: what is available is negative until enough has ended.
     """
     parent, name = _addressed(parent, name)
-    plan = partial(subpools.update, parent=parent, name=names.fold(name), quota=quota)
+    wanted = _asked(**quota)
+    if not wanted:
+        raise click.UsageError("name at least one of --quota, --cpu and --memory")
+    plan = partial(subpools.update, parent=parent, name=names.fold(name), quota=wanted)
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command(epilog="Example: kubectl tas subpool recreate team--research --quota 20")
 @_parent
 @_name
-@click.option("--quota", type=_Quota(), help="Another quota than it had.")
+@_quota_options(required=False, text="Another quota than it had.")
 @edit_options
 def recreate(
-    parent: str, name: str | None, quota: int | str | None, dry_run: bool, render_after: bool, directory: str | None
+    parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
     """Make the ARCHIVED subpool NAME of PARENT ACTIVE again."""
     parent, name = _addressed(parent, name)
-    plan = partial(subpools.recreate, parent=parent, name=names.fold(name), quota=quota)
+    plan = partial(subpools.recreate, parent=parent, name=names.fold(name), quota=_asked(**quota) or None)
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
@@ -134,8 +156,9 @@ def delete(
 ) -> int:
     """Delete the ACTIVE subpool NAME of PARENT.
 
-    It becomes ARCHIVED where nothing runs in it, else DELETING: it takes no new work, and `subpool drain`
-    archives it when it is empty. Whether anything runs is asked of the cluster, unless --used says it.
+    It becomes ARCHIVED where nothing is declared for it and nothing runs in it, else DELETING: what is
+    declared is listed and may finish, no other work is taken, and `subpool drain` archives it when it is
+    empty. Whether anything runs is asked of the cluster where it matters, unless --used says it.
     """
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
@@ -154,7 +177,7 @@ def delete(
 def drain(
     used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: str | None
 ) -> int:
-    """Archive every DELETING subpool in which nothing runs any more.
+    """Archive every DELETING subpool for which nothing is declared, and in which nothing runs, any more.
 
     Those whose queue the cluster does not have are left as they are: they may live in another cluster.
     """

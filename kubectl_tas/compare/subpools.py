@@ -79,11 +79,11 @@ def _changed_subpool(
         return
     if "ACTIVE" not in (old.state, new.state) and new.quota != old.quota:
         message = (
-            f"the quota of subpool {name} changes since {change.revision} from {old.quota} to {new.quota}; "
+            f"the quota of subpool {name} changes since {change.revision} from {old.quota_text} to {new.quota_text}; "
             f"a subpool that is {old.state} {BEHAVIOUR[old.state]}"
         )
         quota = after.at("spec", "quota")
-        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, quota, hint=f"Write quota: {old.quota} again.")
+        yield Diagnostic(SUBPOOL_STATE_CHANGED, message, quota, hint=f"Write quota: {old.quota_text} again.")
     if new.state == "ARCHIVED" != old.state and change.queues.get(_queue(change.before, name), False):
         message = f"subpool {name} goes from {old.state} to ARCHIVED, but workloads still run in it"
         yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint="Write state: DELETING until it is empty.")

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 from kubectl_tas import quantities
 from kubectl_tas.model.base import MAX_COUNT, NAME_PART, AnyText, Count, LabelKey, Many, Model, Named, Text, said
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
+from kubectl_tas.yaml import flow
 
 SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
 """How a share of the parent's guarantee is written: "33%"."""
@@ -264,6 +265,13 @@ class SubpoolSpec(Model):
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
     draining: Many[WorkName] = ()
     """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool delete` has listed it."""
+
+    @property
+    def quota_text(self) -> str:
+        """Its quota as it was written, on one line."""
+        if not isinstance(self.quota, QuotaAmounts):
+            return str(self.quota)
+        return flow(self.quota.model_dump(exclude_unset=True))
 
 
 class Subpool(Model):

@@ -1,0 +1,106 @@
+"""Amounts and schedules are read as Kubernetes reads them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from kubectl_tas import quantities, schedules
+
+
+@pytest.mark.parametrize(
+    ("written", "amount"),
+    [
+        ("64Gi", Decimal(64 * 1024**3)),
+        ("500m", Decimal("0.5")),
+        ("1.5", Decimal("1.5")),
+        ("1E", Decimal(10**18)),
+        ("1e3", Decimal(1000)),
+        (".5k", Decimal(500)),
+        ("100n", Decimal("0.0000001")),
+        (2, Decimal(2)),
+        (0.5, Decimal("0.5")),
+        ("-1", Decimal(-1)),
+        ("64GB", None),
+        ("64 Gi", None),
+        ("64gi", None),
+        ("1Ki2", None),
+        ("1e3Gi", None),
+        ("", None),
+        ("1" * 5000, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (None, None),
+    ],
+)
+def test_amounts(written: object, amount: Decimal | None) -> None:
+    assert quantities.parse(written) == amount
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("64GB", "Write 64G or 64Gi."),
+        ("64gib", "Write 64Gi."),
+        ("64KB", "Write 64k or 64Ki."),
+        ("64 Gi", "Write 64Gi."),
+        ("1.5 cores", "Write 1.5."),
+        ("many", "Write a number and a unit without a blank between them, such as 64Gi."),
+        ("5 bananas", "Units are m, k, M, G, T and Ki, Mi, Gi, Ti."),
+    ],
+)
+def test_what_was_meant_by_an_amount(written: str, hint: str) -> None:
+    assert quantities.refused(written) == ("must be a quantity such as 500m or 64Gi", hint)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* * * * *",
+        "*/5 0-6,12-18/2 1 jan-MAR mon",
+        "5/15 ? ? * 0",
+        "@daily",
+        "@every 1h30m",
+        "0 0 1,15 * 1-5",
+    ],
+)
+def test_schedules_that_kubernetes_takes(text: str) -> None:
+    assert schedules.refused(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "* * * *",
+        "* * * * * *",
+        "60 * * * *",
+        "* 24 * * *",
+        "* * 0 * *",
+        "* * * 13 *",
+        "* * * * 7",
+        "*/0 * * * *",
+        "5-1 * * * *",
+        "1-2-3 * * * *",
+        "1/2/3 * * * *",
+        "-1 * * * *",
+        "* * * * monday",
+        "@dayly",
+        "@every day",
+        "CRON_TZ=UTC * * * * *",
+        f"{'9' * 5000} * * * *",
+        f"*/{'9' * 5000} * * * *",
+        "٣ * * * *",
+    ],
+)
+def test_schedules_that_kubernetes_refuses(text: str) -> None:
+    assert schedules.refused(text) is not None
+
+
+@pytest.mark.parametrize(
+    ("zone", "is_one"),
+    [("Etc/UTC", True), ("America/Argentina/La_Rioja", True), ("Etc/GMT+5", True), ("Local", False), ("CET 1", False)],
+)
+def test_time_zones(zone: str, is_one: bool) -> None:
+    assert (schedules.zone_refused(zone) is None) is is_one
