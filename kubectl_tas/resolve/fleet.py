@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.quantities import NOTHING
+from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
@@ -87,9 +87,10 @@ class Fleet:
         """The ARCHIVED subpools of which the pool is gone: they have neither a queue nor a quota."""
         declared = names_of(self.repository.pools)
         own = (item for item in self.repository.subpools if item.spec.spec.parent not in declared)
+        nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
         gone = [item for item in own if item.spec.spec.state == "ARCHIVED"]
         return tuple(
-            FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, NOTHING, NOTHING, NOTHING, queue="")
+            FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, nothing, nothing, nothing, queue="")
             for item in sorted(gone, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
         )
 
