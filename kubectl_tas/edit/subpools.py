@@ -250,8 +250,8 @@ def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
 
 def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
     """What stands at a path, 0 for what is added."""
-    found: Value | None = subpool.declared.origin.value(path)
-    return 0 if found is None else found
+    found = subpool.declared.origin.value(path)
+    return found if isinstance(found, int | str | Mapping) else 0
 
 
 def _said(value: Value) -> str:
