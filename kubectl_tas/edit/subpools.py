@@ -286,7 +286,7 @@ def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
 def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
     """What stands at a path, 0 for what is added."""
     found = subpool.declared.origin.value(path)
-    return found if isinstance(found, int | str | dict) else 0
+    return found if isinstance(found, int | str | Mapping) else 0
 
 
 def _said(value: Value) -> str:
