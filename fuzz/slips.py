@@ -2,9 +2,9 @@
 
 ``python -m fuzz.slips`` takes every valid repository of ``examples/`` and ``golden/``, and the documents of
 ``golden/documents/``, and deletes, misspells or moves one key at a time, once for each key of each kind. A slip is
-accepted in silence where the findings are as before, and what is rendered is not. Those that are legitimate have their
-reason in ``REASONS``; the others are listed, and make the exit code 1. What is found in another file than the one that
-was changed is listed with ``--elsewhere``.
+accepted in silence where the findings are as before, and what is rendered is not. Each needs its reason in
+``reasons.txt``: those without one are listed, and make the exit code 1, and reasons that explain nothing are listed too.
+What is found in another file than the one that was changed is listed with ``--elsewhere``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import yaml
 
 from fuzz import corpus
 from fuzz.oracle import ROOT, MemorySource
-from fuzz.reasons import REASONS
+from fuzz.reasons import REASONS, Row, reason
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors
@@ -70,13 +70,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Tries all slips, and prints the counts."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.slips", description=__doc__)
     parser.add_argument("--only", default="*", metavar="PATTERN", help="slips to try, such as 'misspell Job spec.*'")
+    parser.add_argument("--repository", default="*", metavar="PATTERN", help="repositories to try, such as quickstart")
     parser.add_argument("--elsewhere", action="store_true", help="list what is found in files that were not changed")
     options = parser.parse_args(arguments)
     tried: Counter[str] = Counter()
     silent: list[Slip] = []
-    explained: Counter[str] = Counter()
+    explained: Counter[Row] = Counter()
     elsewhere: dict[str, int] = {}
-    for slip, before, after in outcomes(options.only):
+    for slip, before, after in outcomes(options.only, options.repository):
         tried[slip.what] += 1
         for file, count in after.files.items():
             if file != slip.file and count > before.files.get(file, 0):
@@ -84,15 +85,19 @@ def main(arguments: list[str] | None = None) -> int:
         is_same = slip.what != "misspell" and before.rendered is not None and after.rendered == before.rendered
         if after.findings != before.findings or is_same:
             continue
-        reason = next((why for pattern, why in REASONS if fnmatchcase(slip.name, pattern)), None)
-        if reason is None:
+        row = reason(slip.what, slip.kind, shape(slip.path))
+        if row is None:
             silent.append(slip)
-        explained[f"{slip.what}: {reason}" if reason else slip.what] += 1
+        else:
+            explained[row] += 1
     print(f"{tried.total():,} slips: " + ", ".join(f"{tried[what]:,} {what}" for what in WHATS))
-    print(f"{explained.total():,} accepted in silence, {explained.total() - len(silent):,} of them for a reason")
-    for why, count in sorted(explained.items()):
-        if why not in WHATS:
-            print(f"  {count:>6,}  {why}")
+    total = explained.total() + len(silent)
+    print(f"{total:,} accepted in silence, {explained.total():,} of them for one of {len(explained)} reasons")
+    for row in REASONS:
+        if explained[row]:
+            print(f"{explained[row]:>6,}  {row[0]} {row[2]}: {row[3]}")
+        elif options.only == options.repository == "*":
+            print(f"explains nothing: {row[0]} {row[2]}: {row[3]}")
     for item in sorted(silent, key=lambda item: item.name):
         print(f"not explained: {item.name}  ({item.repository}: {item.file})")
     if options.elsewhere:
@@ -101,10 +106,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if silent else 0
 
 
-def outcomes(pattern: str) -> Iterator[tuple[Slip, Outcome, Outcome]]:
+def outcomes(pattern: str, repositories: str) -> Iterator[tuple[Slip, Outcome, Outcome]]:
     """Every slip of a name that ``pattern`` matches, once, with what was before and what is after it."""
     seen: set[str] = set()
     for repository in (*corpus.clean(), documents()):
+        if not fnmatchcase(repository.name, repositories):
+            continue
         read = {path: load(path, content) for path, content in sorted(repository.files.items())}
         written = {path: dump(path, found) if found else repository.files[path] for path, found in read.items()}
         before = judge(written)
