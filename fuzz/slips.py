@@ -1,9 +1,9 @@
 """Slips of one key: what is accepted without a word, though it means something else.
 
 ``python -m fuzz.slips`` takes every valid repository of ``examples/`` and ``golden/``, and the documents of
-``golden/documents/``, and deletes, misspells or moves one key at a time, once for each key of each kind. A slip is
-accepted in silence where the findings are as before, and what is rendered is not. Each needs its reason in
-``reasons.txt``: those without one are listed, and make the exit code 1, and reasons that explain nothing are listed too.
+``golden/documents/``, and deletes, misspells or moves one key at a time, each key of each kind in up to three of them.
+A slip is accepted in silence where the findings are as before, and what is rendered is not. Each needs its reason in
+``reasons.txt``: those without one are listed, and make the exit code 1; reasons that explain nothing are listed too.
 What is found in another file than the one that was changed is listed with ``--elsewhere``.
 """
 
@@ -14,7 +14,7 @@ import copy
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -33,6 +33,8 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 
 WHATS = ("delete", "misspell", "move")
+MOST = 3
+"""Repositories in which a slip is tried until it is accepted in silence: what it means depends on the others."""
 Path = tuple[str | int, ...]
 
 
@@ -74,23 +76,26 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--elsewhere", action="store_true", help="list what is found in files that were not changed")
     options = parser.parse_args(arguments)
     tried: Counter[str] = Counter()
+    accepted: dict[str, Slip] = {}
     silent: list[Slip] = []
     explained: Counter[Row] = Counter()
     elsewhere: dict[str, int] = {}
-    for slip, before, after in outcomes(options.only, options.repository):
-        tried[slip.what] += 1
+    for slip, before, after in outcomes(options.only, options.repository, accepted):
+        tried[slip.name] += 1
         for file, count in after.files.items():
             if file != slip.file and count > before.files.get(file, 0):
                 elsewhere[slip.name] = elsewhere.get(slip.name, 0) + count - before.files.get(file, 0)
         is_same = slip.what != "misspell" and before.rendered is not None and after.rendered == before.rendered
         if after.findings != before.findings or is_same:
             continue
+        accepted[slip.name] = slip
         row = reason(slip.what, slip.kind, shape(slip.path))
         if row is None:
             silent.append(slip)
         else:
             explained[row] += 1
-    print(f"{tried.total():,} slips: " + ", ".join(f"{tried[what]:,} {what}" for what in WHATS))
+    kinds = Counter(name.split()[0] for name in tried)
+    print(f"{len(tried):,} slips: " + ", ".join(f"{kinds[what]:,} {what}" for what in WHATS))
     total = explained.total() + len(silent)
     print(f"{total:,} accepted in silence, {explained.total():,} of them for one of {len(explained)} reasons")
     for row in REASONS:
@@ -106,9 +111,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if silent else 0
 
 
-def outcomes(pattern: str, repositories: str) -> Iterator[tuple[Slip, Outcome, Outcome]]:
-    """Every slip of a name that ``pattern`` matches, once, with what was before and what is after it."""
-    seen: set[str] = set()
+def outcomes(pattern: str, repositories: str, settled: Container[str]) -> Iterator[tuple[Slip, Outcome, Outcome]]:
+    """Every slip of a name that ``pattern`` matches and that is not ``settled``, with what was before and after it."""
+    tried: Counter[str] = Counter()
     for repository in (*corpus.clean(), documents()):
         if not fnmatchcase(repository.name, repositories):
             continue
@@ -117,9 +122,9 @@ def outcomes(pattern: str, repositories: str) -> Iterator[tuple[Slip, Outcome, O
         before = judge(written)
         for file in sorted(before.read & read.keys()):
             for slip, changed in slips(repository.name, file, read[file]):
-                if slip.name in seen or not fnmatchcase(slip.name, pattern):
+                if tried[slip.name] == MOST or slip.name in settled or not fnmatchcase(slip.name, pattern):
                     continue
-                seen.add(slip.name)
+                tried[slip.name] += 1
                 yield slip, before, judge({**written, file: dump(file, changed)})
 
 
