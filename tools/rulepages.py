@@ -44,7 +44,7 @@ SUBJECTS = {
     "Behind the pool's back": ("check.backdoors", "check.growth"),
     "Placement and segments": ("check.levels", "check.placement", "check.segments", "check.segmentsize"),
     "PodGroups written by hand": ("check.podgroup",),
-    "PodCliqueSets": ("check.cliques", "check.cliquesets"),
+    "PodCliqueSets": ("check.cliques", "check.cliquesets", "check.grovefields"),
     "KAI and Grove releases": ("check.versions", "check.grove"),
     "Changes, and what a cluster has": ("compare",),
 }

@@ -13,6 +13,7 @@ from kubectl_tas.check.exported import check_exported
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
+from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.owned import check_gangs
@@ -62,6 +63,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_grove_versions,
     check_default_topology,
     check_cliques,
+    check_grove_fields,
     check_versions,
     check_admission,
 )
