@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.gangs.admission import QUOTA_SHARED, Admission
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.gangs.admission import QUOTA_SHARED, SUBPOOL_CLOSED, Admission
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool, Submission
@@ -78,9 +78,19 @@ def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
         if verdict.outcome == "pending":
             waiting.setdefault(item.queue, []).append(item)
         elif verdict.rule is not None:
-            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint)
+            cause = _cause(item, verdict.rule)
+            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
     for queue, items in waiting.items():
         yield _crowded(items, admission.declared[queue])
+
+
+def _cause(item: Submission, rule: Rule) -> Location:
+    """What a submission that can never run contradicts: its subpool's state, its quota, or its pool's maximum."""
+    if item.is_preemptible and rule is not SUBPOOL_CLOSED:
+        return item.pool.declared.at("spec", "resources", "gpu", "maximum")
+    if item.subpool is None:
+        return item.pool.declared.at(*_GUARANTEE)
+    return item.subpool.declared.at("spec", "state" if rule is SUBPOOL_CLOSED else "quota")
 
 
 def _crowded(items: list[Submission], asked: Gpus) -> Diagnostic:

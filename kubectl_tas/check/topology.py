@@ -102,7 +102,7 @@ def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
             message = needs_kai(pool.backend, field)
             place = declared.origin.locate(("spec", field), key=True)
             hint = f"Remove {field}, or set scheduler.type of the backend to kai."
-            yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)
+            yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=pool.backend.type_place)
     for topology in fleet.topologies:
         yield from _check_levels(topology)
         if any(topology.is_created_on(backend) for backend in _backends(fleet, topology)):

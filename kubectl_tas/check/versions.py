@@ -122,7 +122,7 @@ def needs_kai(backend: FleetBackend, what: str) -> str:
 def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
     message = needs_kai(backend, what)
     hint = "Remove it, or set scheduler.type of the backend to kai."
-    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint, cause=backend.type_place)
 
 
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
