@@ -176,6 +176,10 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             message = f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
             return message, f"Name a queue that is declared here, or the namespace of one backend ({known})."
         case "topology key":
+            topology = _topology(item, fleet)
+            level = topology.level(item.name) if topology else None
+            if level is not None:
+                hint = f"That is the node label of the key {level.key}: write {level.key}."
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback

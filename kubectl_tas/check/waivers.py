@@ -67,9 +67,11 @@ def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) ->
         yield diagnostic
         return
     own = rules.get(rule.code)
-    if base is not None and rule.waiving is Waiving.CONFIG and own != base.rules.get(rule.code):
-        hint = f"{diagnostic.hint} What spec.rules says of {rule.code} counts as it is at {base.revision}.".lstrip()
-        diagnostic, own = replace(diagnostic, hint=hint), base.rules.get(rule.code)
+    if base is not None and rule.waiving is Waiving.CONFIG:
+        default, asked, own = rule.severity.value, own, base.rules.get(rule.code)
+        if (asked or default) != (own or default):
+            hint = f"{diagnostic.hint} What spec.rules says of {rule.code} counts as it is at {base.revision}."
+            diagnostic = replace(diagnostic, hint=hint.lstrip())
     if own != OFF:
         yield replace(diagnostic, level=Severity(own)) if own else diagnostic
 

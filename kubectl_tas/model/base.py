@@ -90,13 +90,20 @@ LabelKey = Annotated[
 LabelValue = Annotated[
     str,
     StringConstraints(max_length=63, pattern=rf"^({NAME_PART})?$"),
-    said("must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"),
+    said(
+        "must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends",
+        hint="Write '-' or '_' in place of other characters, such as blanks, '/', ':' and '@'.",
+    ),
 ]
 """The value of a Kubernetes label."""
 Quantity = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"),
-    said("must be a quantity such as 500m or 64Gi", "64Gi"),
+    said(
+        "must be a quantity such as 500m or 64Gi",
+        "64Gi",
+        hint="Behind the number, without a blank, stands a unit of Kubernetes, such as Mi or Gi; GB is none.",
+    ),
 ]
 """A Kubernetes quantity, such as 500m or 64Gi."""
 

@@ -84,7 +84,10 @@ class SubpoolSpec(Model):
         | Annotated[
             str,
             StringConstraints(pattern=SHARE),
-            said('must be whole GPUs such as 30, or a share of the parent such as "33%"'),
+            said(
+                'must be whole GPUs such as 30, or a share of the parent such as "33%"',
+                hint="Write a number, or a share of at most 100% without a blank.",
+            ),
         ]
     )
     """Guaranteed GPUs: a whole number, or a share of the parent such as "33%", rounded down."""
