@@ -16,11 +16,11 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "restart-policy": _FIELDS,
     "workload-minimum": _FIELDS,
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
+    "domain-order": ("hostname-not-last",),
     "podgroup-queue": ("podgroup-namespace",),
     "podgroup-topology": ("podgroup-namespace",),
     "topology-levels-changed": ("topology-key-unknown",),
-    "topology-unknown": ("topology-removed",),
-    "set-topology-unknown": ("topology-removed",),
+    "topology-removed": ("topology-unknown", "set-topology-unknown"),
 }
 """Rules whose findings most likely follow from others that touch the same file, which are said alone."""
 _NAMES = ("parent-unknown", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")

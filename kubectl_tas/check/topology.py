@@ -186,7 +186,7 @@ def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
     for (_, coarse), (index, fine) in pairwise(known):
         if DOMAINS.index(fine) < DOMAINS.index(coarse):
             message = f"{fine} stands below {coarse}, but a {fine} is usually larger than a {coarse}"
-            place = _at(topology, index, _fields(topology).key)
+            place = _at(topology, index, _says(topology, topology.levels[index]))
             order = f"The order is {', '.join(DOMAINS)}"
             hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
             yield Diagnostic(DOMAIN_ORDER, message, place, hint=hint)
@@ -194,9 +194,14 @@ def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
 
 def _domain(topology: FleetTopology, level: Level) -> str | None:
     """Which of Grove's domains a level is; None where nothing says so."""
-    if topology.pool and level.label in WELL_KNOWN:
+    if _says(topology, level) == "label":
         return WELL_KNOWN[level.label]
     return level.key if level.key in DOMAINS else None
+
+
+def _says(topology: FleetTopology, level: Level) -> str:
+    """The field that says which domain a level is."""
+    return "label" if topology.pool and level.label in WELL_KNOWN else _fields(topology).key
 
 
 def _at(topology: FleetTopology, index: int, field: str) -> Location:

@@ -144,7 +144,7 @@ def recognise(document: Document) -> Kind | Diagnostic:
         where = "apiVersion" if "apiVersion" in data else "kind"
         return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
     near = did_you_mean(kind, related) or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
-    hint = f"{_ADVICE.get(kind, near)} {_known_kinds()}".strip()
+    hint = _ADVICE.get(kind) or f"{near} {_known_kinds()}".strip()
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
 

@@ -156,7 +156,7 @@ def _no_choice(
     hint = _closest(value, choices)
     if "true" in choices and isinstance(value, str) and value.lower() in YAML_1_1:
         hint = _as_text(value)
-    meaning = str(schema.get("description", "")) if len(choices) > 1 else ""
+    meaning = " ".join(str(schema.get("description", "")).split()) if len(choices) > 1 else ""
     return invalid_value(document, path, f"must be {_choices(choices)}", value, hint or meaning)
 
 

@@ -115,7 +115,7 @@ CHANGES = {
     "a level is removed": ("pools/team", "key: rack", "key: row", "pools/team.yaml:13", "this change removes it"),
     "another scheduler": ("tas", "type: kai", "type: default", "tas.yaml:8", 'has scheduler type "default"'),
     "a pool is removed": ("pools/team", None, "", "subpools/speech.yaml:6", "this change removes it"),
-    "a topology is removed": ("topologies/fabric", None, "", "pools/serving.yaml:9", "is removed since HEAD"),
+    "a topology is removed": ("topologies/fabric", None, "", "pools/serving.yaml:9", "this change removes it"),
 }
 
 
