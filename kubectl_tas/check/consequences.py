@@ -16,7 +16,8 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "restart-policy": _FIELDS,
     "workload-minimum": _FIELDS,
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
-    "domain-order": ("hostname-not-last",),
+    "domain-order": ("hostname-not-last", "level-duplicate"),
+    "hostname-not-last": ("level-duplicate",),
     "podgroup-queue": ("podgroup-namespace",),
     "podgroup-topology": ("podgroup-namespace",),
     "topology-levels-changed": ("topology-key-unknown",),
@@ -32,7 +33,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "placement-without-level": ("level-duplicate",),
     "topology-key-unknown": ("level-duplicate",),
     "pack-domain-unknown": ("level-duplicate",),
-    "over-quota": ("quota-exceeds-pool", "quota-unlimited-pool"),
+    "over-quota": ("maximum-below-quota", "quota-exceeds-pool", "quota-unlimited-pool"),
     "over-shared-quota": ("quota-exceeds-pool", "quota-unlimited-pool"),
 }
 """The same, wherever the others are found."""

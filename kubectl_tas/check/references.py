@@ -163,7 +163,7 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
 def _is_meant(name: str, declared: list[str]) -> bool:
     """Whether ``name`` most likely means one of the declared names that cannot be names."""
     impossible = [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
-    return closest(name, impossible) is not None
+    return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
 
 
 def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:

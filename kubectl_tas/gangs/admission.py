@@ -344,6 +344,8 @@ def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus
     if rule is SUBPOOL_CLOSED:
         return _instead(workflow, request, elsewhere)
     maximum = workflow.pool.maximum
+    if maximum == 0:
+        return f"Raise the maximum of pool {workflow.pool.name}."
     if request.largest > maximum != UNLIMITED:
         return f"{_sentence(_less(workflow, maximum))}."
     return _ask_less(workflow, request, elsewhere)

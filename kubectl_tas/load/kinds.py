@@ -102,6 +102,7 @@ KINDS: tuple[Kind, ...] = (
 _ADVICE = {
     "ConfigMap": "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
     "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
+    "Workflow": "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
     "ReplicaSet": "Write a Deployment, which makes ReplicaSets.",
     "Pod": "A Pod alone is no workload; write a Job of one pod, or a workflow with one task.",
     "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",

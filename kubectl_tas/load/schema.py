@@ -57,6 +57,13 @@ YAML_1_1 = ("yes", "no", "on", "off")
 """What earlier YAML took for true and false."""
 CALLED_OTHERWISE = {"clusterTopologyName": "topologyName"}
 """Fields by names that documents about them use, and no release: Grove's v1alpha1 has topologyName alone."""
+_NO_KIND = "An OSMO workflow is told by its root key workflow, and has neither apiVersion nor kind; remove it."
+MEANT = {
+    ("workflow", "apiVersion"): _NO_KIND,
+    ("workflow", "kind"): _NO_KIND,
+    ("topology_keys", "subpools"): "A subpool is a document of its own: kind Subpool, with spec.parent.",
+}
+"""What to do about a field that people expect beside another."""
 _TYPES = {
     "integer": "a whole number",
     "number": "a number",
@@ -167,7 +174,8 @@ def unknown_field(
     them is near.
     """
     other = CALLED_OTHERWISE.get(key)
-    close = f"It is called {other} here." if other in known else _closest(key, known)
+    meant = next((MEANT[beside, key] for beside in known if (beside, key) in MEANT), "")
+    close = f"It is called {other} here." if other in known else meant or _closest(key, known)
     where = written(path)
     hint = close or otherwise or (f"Fields here: {', '.join(known)}." if 0 < len(known) <= MAX_LISTED else "")
     message = f'unknown field "{key}"' + (f" in {where}" if where else "")
@@ -221,8 +229,12 @@ def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> s
     """How to mend a value of a wrong type that lacks more than quotes."""
     if "boolean" in types and isinstance(value, str) and value.lower() in YAML_1_1:
         return _as_text(value)
+    if "patternErrorHint" in schema and not isinstance(value, (dict, list)):
+        return str(schema["patternErrorHint"])
     if "integer" in types and isinstance(value, float):
         return f"Write {int(value)}." if value.is_integer() else "Write it without a fraction."
+    if "integer" in types and isinstance(value, str) and value.endswith("%"):
+        return "Write a number; only the quota of a subpool can be a share."
     if {"integer", "number"} & set(types) and isinstance(value, str) and (number := re.match(r"\s*(\d+)", value)):
         small = len(number[1]) <= MAX_DIGITS
         return (
@@ -233,7 +245,7 @@ def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> s
     if "object" in types:
         fields = ", ".join(schema.get("properties", ()))
         return f"Write a mapping with {fields}." if fields else "Write a mapping: 'key: value' lines."
-    return "Write one value, not a list." if isinstance(value, list) else str(schema.get("patternErrorHint", ""))
+    return "Write one value, not a list." if isinstance(value, list) else ""
 
 
 def _as_text(value: str) -> str:

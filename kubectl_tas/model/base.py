@@ -83,7 +83,10 @@ def _with_short_prefix(key: str) -> str:
 LabelKey = Annotated[
     str,
     StringConstraints(max_length=MAX_PREFIX + 64, pattern=QUALIFIED_NAME),
-    said("must be a label such as topology.kubernetes.io/zone"),
+    said(
+        "must be a label such as topology.kubernetes.io/zone",
+        hint="Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'.",
+    ),
     AfterValidator(_with_short_prefix),
 ]
 """The key of a Kubernetes label."""

@@ -183,3 +183,25 @@ def test_explaining_what_cannot_be_read(tmp_path: Path, text: str, path: str, na
     result = kubectl_tas("workflow", "explain", name, "-C", root)
     assert result.code == 1
     assert result.err.startswith(f"{path}:3:") or f"\n{path}:3:" in result.err
+
+
+@pytest.mark.parametrize("command", ["admit", "validate"])
+def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path, command: str) -> None:
+    result = kubectl_tas(command, "absent.yaml", "-C", write(tmp_path, FILES))
+    assert result.code == 2
+    assert "absent.yaml" in result.err
+
+
+def test_settings_in_a_file_of_another_name(tmp_path: Path) -> None:
+    files = {path: text for path, text in FILES.items() if path != "tas.yaml"} | {"tas.yml": FILES["tas.yaml"]}
+    (found,) = (item for item in findings(tmp_path, files) if item["rule"] == "config-misplaced")
+    assert found["location"] == {"path": "tas.yml", "line": None, "column": None}
+
+
+def test_cliques_start_after_others(tmp_path: Path) -> None:
+    path = "workflows/podcliqueset.yaml"
+    text = FILES[path].replace("    cliques:", "    cliqueStartupType: CliqueStartupTypeExplicit\n    cliques:")
+    files = {**FILES, path: text.replace("minAvailable: 1", "minAvailable: 1\n        startsAfter: [router, main]")}
+    found = findings(tmp_path, files)
+    assert [item["rule"] for item in found] == ["clique-unknown"] * 2
+    assert 'starts after "router", which is no other clique' in str(found[0]["message"])

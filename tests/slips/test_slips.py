@@ -62,6 +62,10 @@ POOLS: tuple[Row, ...] = (
     ("pools/serving", "  topology: fabric", "  topology: farbic", "farbic fabric topology"),
     ("pools/serving", "  topology: fabric", "  toplogy: fabric", "toplogy topology"),
     ("pools/team", "  name: team", "  name: Team", "Team lower-case"),
+    ("pools/team", "      guarantee: 200", "      guarantee: 50%", "50% number share subpool"),
+    ("pools/team", "  description: Training", "  subpools: []", "subpools document of its own kind Subpool"),
+    ("pools/team", "    label: topology.kubernetes.io/rack", "    label: rack=a", "rack=a key alone value"),
+    ("pools/team", "      maximum: -1", "      maximum: 0", "maximum 200 or more"),
     ("pools/team", "    label: topology.kubernetes.io/rack", "    label: topology.kubernetes.io/region", "region zone"),
 )
 SUBPOOLS: tuple[Row, ...] = (
@@ -76,6 +80,8 @@ SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "  quota: 100", "  quota: 33 %", "33 %"),
     ("subpools/speech", "  quota: 100", "  quota: -1", "-1"),
     ("subpools/speech", "  quota: 100", '  quota: "101%"', "101% at most 100%"),
+    ("subpools/speech", "  quota: 100", "  quota: 0.33", "0.33 whole share"),
+    ("subpools/speech", "  name: speech", "  name: team--speech", "spec.parent write speech."),
     ("subpools/speech", "  state: ACTIVE", "  stat: ACTIVE", "stat state"),
     ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
 )
@@ -85,9 +91,12 @@ TOPOLOGIES: tuple[Row, ...] = (
     ("topologies/fabric", "  - domain: zone", "  - domian: zone", "domian domain"),
     ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: topology.kubernetes.io/zone", "zone"),
     ("topologies/fabric", "  - domain: rack", "  - domain: zone", "zone"),
+    ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: rack label", "rack label key alone"),
 )
 WORKFLOWS: tuple[Row, ...] = (
     ("workflows/train", "workflow:", "worklfow:", "workflow"),
+    ("workflows/train", "workflow:", "apiVersion: tas/v1alpha1\nworkflow:", "apiVersion OSMO workflow remove"),
+    ("workflows/train", "workflow:", "kind: Workflow\nspec:", "root key is workflow"),
     ("workflows/train", "  name: train", "  nmae: train", "nmae name"),
     ("workflows/train", "  pool: team--speech", "  pol: team--speech", "pol pool"),
     ("workflows/train", "  pool: team--speech", "  pool: team-speech", "team-speech team--speech"),
@@ -185,6 +194,18 @@ GROVE_AND_PODGROUPS: tuple[Row, ...] = (
     ("workflows/podcliqueset", "        required: rack", "        required: rak", "rak rack"),
     ("workflows/podcliqueset", "    cliques:", "    clique:", "clique cliques"),
     ("workflows/podcliqueset", "    cliques:", "    podCliques:", "podCliques cliques"),
+    (
+        "workflows/podcliqueset",
+        "    cliques:",
+        "    cliqueStartupType: InOrder\n    cliques:",
+        "InOrder CliqueStartupTypeInOrder",
+    ),
+    (
+        "workflows/podcliqueset",
+        "        minAvailable: 1",
+        "        startsAfter: [main]",
+        "startsAfter Explicit nothing",
+    ),
     ("workflows/podcliqueset", "      topologyName:", "      clusterTopologyName:", "called topologyName"),
     ("workflows/podcliqueset", "        minAvailable: 1", "        minAvailable: 5", "5 2"),
     ("workflows/podcliqueset", "          containers:", "          container:", "container containers"),
