@@ -86,7 +86,7 @@ class SubpoolSpec(Model):
             StringConstraints(pattern=SHARE),
             said(
                 'must be whole GPUs such as 30, or a share of the parent such as "33%"',
-                hint="Write a number, or a share of at most 100% without a blank.",
+                hint="Write a whole number, or a share of at most 100% without a blank.",
             ),
         ]
     )

@@ -240,7 +240,8 @@ class TestCheckedFirst:
         write(team, {"workflows/w.yaml": WORKFLOW.format("team--b", "LOW", 1)})
         write(team, {"workflows/v.yaml": WORKFLOW.format("team--a", "LOW", 1).replace("name: w", "name: v")})
         said = refused(team, "delete team a --used 0")
-        assert "workflows/v.yaml:1:27: error: subpool team--a is ARCHIVED" in said
+        assert "subpools/a.yaml:8:10: error: subpool team--a is ARCHIVED" in said
+        assert "asked for here (workflows/v.yaml:1:27)" in said
         assert "workflows/w.yaml" not in said
 
     def test_a_repository_is_mended_by_an_edit(self, team: Path) -> None:

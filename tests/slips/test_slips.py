@@ -64,7 +64,7 @@ POOLS: tuple[Row, ...] = (
     ("pools/team", "  name: team", "  name: Team", "Team lower-case"),
     ("pools/team", "      guarantee: 200", "      guarantee: 50%", "50% number share subpool"),
     ("pools/team", "  description: Training", "  subpools: []", "subpools document of its own kind Subpool"),
-    ("pools/team", "    label: topology.kubernetes.io/rack", "    label: rack=a", "rack=a key alone value"),
+    ("pools/team", "    label: topology.kubernetes.io/rack", "    label: rack=a", "rack=a key alone"),
     ("pools/team", "      maximum: -1", "      maximum: 0", "maximum 200 or more"),
     ("pools/team", "    label: topology.kubernetes.io/rack", "    label: topology.kubernetes.io/region", "region zone"),
 )
