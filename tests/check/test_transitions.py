@@ -82,13 +82,13 @@ class TestRemovedTopologies:
         root = declare(repository, clique_set("rack", named="racks"), topology())
         commit(root)
         declare(root, clique_set("rack", named="racks"))
-        assert set(rules(root, "--base", "HEAD")) == {"set-topology-unknown", "topology-removed"}
+        assert set(rules(root, "--base", "HEAD")) == {"set-topology-unknown"}
 
     def test_used_by_a_pool(self, repository: Path) -> None:
         root = declare(repository, topology())
         commit(root)
         write(declare(root), {"pools/team.yaml": pool(spec="  topology: racks\n")})
-        assert set(rules(root, "--base", "HEAD")) == {"topology-unknown", "topology-removed"}
+        assert set(rules(root, "--base", "HEAD")) == {"topology-unknown"}
 
     @pytest.mark.parametrize(("work", "user"), [(JOB, "Job sweep"), (POD_GROUP, "PodGroup by-hand")])
     def test_used_by_other_work(self, repository: Path, work: str, user: str) -> None:
