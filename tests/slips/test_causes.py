@@ -129,7 +129,8 @@ def test_the_blame_is_on_what_has_changed(tmp_path: Path, change: str) -> None:
         path.write_text(path.read_text().replace(old, new, 1))
     result = kubectl_tas("validate", "--base", "HEAD", "-C", tmp_path)
     assert result.code == 1
-    assert result.out.startswith(f"{place}:"), result.out
+    shown = [line for line in result.out.splitlines() if line[:1] not in ("", " ") and not line.startswith("info: ")]
+    assert shown[0].startswith(f"{place}:"), result.out
     assert words in result.out.splitlines()[0]
     assert result.out.count(" error: ") == 1, result.out
     assert result.out.count("more\n") == 1

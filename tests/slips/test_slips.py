@@ -356,7 +356,7 @@ GROVE_AND_PODGROUPS: tuple[Row, ...] = (
         "workflows/podcliqueset",
         "        minAvailable: 1",
         "        startsAfter: [main]",
-        "startsAfter Explicit nothing",
+        "main starts after itself",
     ),
     ("workflows/podcliqueset", "      topologyName:", "      clusterTopologyName:", "called topologyName"),
     ("workflows/podcliqueset", "        minAvailable: 1", "        minAvailable: 5", "5 2"),
