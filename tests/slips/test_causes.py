@@ -131,7 +131,7 @@ def test_the_blame_is_on_what_has_changed(tmp_path: Path, change: str) -> None:
     assert result.code == 1
     shown = [line for line in result.out.splitlines() if line[:1] not in ("", " ") and not line.startswith("info: ")]
     assert shown[0].startswith(f"{place}:"), result.out
-    assert words in result.out.splitlines()[0]
+    assert words in shown[0]
     assert result.out.count(" error: ") == 1, result.out
     assert result.out.count("more\n") == 1
 
