@@ -66,7 +66,9 @@ def entry(key: str, value: object, indent: str = "") -> list[str]:
 
 
 def flow(value: object, style: str = "") -> str:
-    """A scalar, or a mapping of such in braces, on one line."""
+    """A scalar, or a mapping of such in braces, or a list of such in brackets, on one line."""
+    if isinstance(value, list):
+        return f"[{', '.join(flow(item, style) for item in value)}]"
     if not isinstance(value, Mapping):
         return scalar(value, style, flow=True)
     return "{" + ", ".join(f"{scalar(key, style, flow=True)}: {flow(item, style)}" for key, item in value.items()) + "}"

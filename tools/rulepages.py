@@ -19,7 +19,14 @@ SUBJECTS = {
     "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
     "The Config, and rules that are made milder": ("check.config", "check.waivers"),
     "Names": ("check.names", "check.unique", "check.references"),
-    "Pools, quotas and admission": ("check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
+    "Pools, quotas and admission": (
+        "check.quota",
+        "check.draining",
+        "gangs.admission",
+        "edit.subpools",
+        "edit.pools",
+        "edit.apply",
+    ),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow",),
     "Workloads": (
@@ -37,7 +44,7 @@ SUBJECTS = {
     "Behind the pool's back": ("check.backdoors", "check.growth"),
     "Placement and segments": ("check.levels", "check.placement", "check.segments", "check.segmentsize"),
     "PodGroups written by hand": ("check.podgroup",),
-    "PodCliqueSets": ("check.cliques", "check.cliquesets"),
+    "PodCliqueSets": ("check.cliques", "check.cliquesets", "check.grovefields"),
     "KAI and Grove releases": ("check.versions", "check.grove"),
     "Changes, and what a cluster has": ("compare",),
 }

@@ -20,6 +20,11 @@ MEMORY = (
 )
 """How memory is written: 8Ti, 64Gi, 1.5Gi; with a unit, since a bare number would be bytes."""
 SubpoolState = Literal["ACTIVE", "DELETING", "ARCHIVED"]
+WorkName = Annotated[
+    str,
+    StringConstraints(max_length=512, pattern=r"^[A-Za-z]+/[^\s/]+$"),
+    said("must be a kind and a name such as Job/train or Workflow/pretrain"),
+]
 GpuLimit = Annotated[int, Field(ge=-1)]
 """Whole GPUs; -1 means no limit."""
 UNLIMITED = -1
@@ -258,6 +263,8 @@ class SubpoolSpec(Model):
     """Of its queue among the pool's; the pool's where it is left out."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
+    draining: Many[WorkName] = ()
+    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool delete` has listed it."""
 
     @property
     def quota_text(self) -> str:

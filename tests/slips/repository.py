@@ -181,6 +181,35 @@ resources:
     - key: rack
       group: model
 """,
+    "workflows/fetch.yaml": """\
+workflow:
+  name: fetch
+  pool: serving
+  timeout:
+    exec_timeout: 8h
+  tasks:
+  - name: copy
+    image: server:1
+    command: [run]
+    inputs:
+    - url: s3://data
+    outputs:
+    - url: s3://out
+    files:
+    - path: /a
+      contents: x
+    - path: /b
+      localpath: y
+    checkpoint:
+    - path: /c
+      url: s3://c
+      frequency: 10m
+    exitActions:
+      RESCHEDULE: 1
+    kpis:
+    - index: loss
+      path: k.json
+""",
     "workflows/job.yaml": head("batch/v1", "Job", "job")
     + """\
   annotations:

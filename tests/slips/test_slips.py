@@ -104,6 +104,15 @@ WORKFLOWS: tuple[Row, ...] = (
     ("workflows/train", "requirementType: required", "requirmentType: required", "requirmentType requirementType"),
     ("workflows/train", "requirementType: required", "requirementType: require", "require required"),
     ("workflows/serve", "  default:", "  defualt:", "defualt default"),
+    ("workflows/fetch", "exec_timeout: 8h", "exec-timeout: 8h", "exec-timeout exec_timeout"),
+    ("workflows/fetch", "- url: s3://data", "- ulr: s3://data", "ulr url"),
+    ("workflows/fetch", "contents: x", "content: x", "content contents"),
+    ("workflows/fetch", "localpath: y", "localPath: y", "localPath localpath"),
+    ("workflows/fetch", "url: s3://out", "regex: .*", "outputs url"),
+    ("workflows/fetch", "frequency: 10m", "frequency: 10 minutes", "frequency 30m"),
+    ("workflows/fetch", "frequency: 10m", "freqency: 10m", "freqency frequency"),
+    ("workflows/fetch", "RESCHEDULE: 1", "RESTART: 1", "RESTART RESCHEDULE"),
+    ("workflows/fetch", "index: loss", "name: loss", "name index"),
 )
 WORKLOADS: tuple[Row, ...] = (
     ("workflows/job", "kind: Job", "kind: Jbo", "Jbo Job"),
