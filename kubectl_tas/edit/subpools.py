@@ -261,7 +261,9 @@ def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
     """What is to be set for another quota: where the file names each resource those that change, else all of it."""
     if subpool.written is not None:
         named = {name: value for name in RESOURCES if (value := _full(pool, quota).get(name)) is not None}
-        return tuple((("spec", "quota", name), value, None) for name, value in named.items())
+        before = subpool.written.model_dump(exclude_unset=True)  # "600" stays in its quotes where it stays
+        kept = {name: old for name, old in before.items() if name in named and str(old) == str(named[name])}
+        return tuple((("spec", "quota", name), value, None) for name, value in {**named, **kept}.items())
     old = subpool.declared.spec.spec.quota
     before = {"gpu": old} if isinstance(old, int | str) else {}
     return ((("spec", "quota"), _written(pool, {**_full(pool, before), **_full(pool, quota)}), "parent"),)

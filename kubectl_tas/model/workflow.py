@@ -84,7 +84,7 @@ class TopologyRequirement(Model):
 class Resource(Model):
     """What one task asks for."""
 
-    cpu: Annotated[int, Field(ge=0, le=10**12)] | Annotated[float, Field(ge=0, le=10**12)] | Quantity | None = None
+    cpu: Annotated[int, Field(ge=0, le=10**27)] | Annotated[float, Field(ge=0, le=10**27)] | Quantity | None = None
     """CPU cores."""
     memory: Quantity | None = None
     """Memory, such as 64Gi."""

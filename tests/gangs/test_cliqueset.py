@@ -398,7 +398,7 @@ class TestGpus:
         group = scaling_group("g", "a, b", replicas=7, minimum=2)
         submitted, request = _submitted(declare(repository, clique_set(None, cliques, group, replicas=2)))
         assert submitted.gpus == 2 * (7 * (2 * 3 + 5) + 4)
-        assert request.largest == 2 * (2 * 3 + 5) + 4
+        assert request.largest.gpu == 2 * (2 * 3 + 5) + 4
 
     def test_they_count_in_admission_and_in_the_table(self, repository: Path) -> None:
         declared = clique_set(None, clique(replicas=3, gpus=8), replicas=2)
@@ -427,9 +427,11 @@ class TestGpus:
         gangs = list(gangs_of_set(submitted.set))
         leaves = [leaf for gang in gangs for leaf in gang.leaves]
         assert len({leaf.name for leaf in leaves}) == len(leaves)
-        assert submitted.gpus == request.gpus == sum(leaf.gpus for leaf in leaves) == sum(gang.gpus for gang in gangs)
+        assert (
+            submitted.gpus == request.asks.gpu == sum(leaf.gpus for leaf in leaves) == sum(gang.gpus for gang in gangs)
+        )
         sizes = [sum(leaf.gpus // leaf.pods * (leaf.minimum or 0) for leaf in gang.leaves) for gang in gangs]
-        assert request.largest == max(sizes, default=0)
+        assert request.largest.gpu == max(sizes, default=0)
 
 
 def _submitted(root: Path) -> tuple[SubmittedSet, Request]:
