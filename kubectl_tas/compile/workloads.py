@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
 from kubectl_tas.load.alike import reads_alike
@@ -35,11 +36,12 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
         manifest = PassThrough(
             apiVersion=spec.apiVersion,
             kind=spec.kind,
-            metadata=Metadata(name=workload.name, namespace=backend.namespace),
+            metadata=Metadata(name=workload.name, namespace=workload.namespace),
             text=with_demands(workload.declared.origin, demands(fleet, workload)),
         )
         source = workload.declared.origin.path
-        yield Artifact(backend.name, Phase.POD, WORKLOADS, names.file(workload.file_name), manifest, source)
+        where = folder(WORKLOADS, backend, workload.namespace)
+        yield Artifact(backend.name, Phase.POD, where, names.file(workload.file_name), manifest, source)
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:

@@ -71,7 +71,7 @@ def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
     """
     backend = sent.pool.backend
     found = {
-        Decides.NAMESPACE: (backend.namespace, f"the namespace of backend {backend.name}"),
+        Decides.NAMESPACE: (sent.namespace, _why_there(sent)),
         Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
         Decides.PRIORITY: (
             str(getattr(fleet.config.priorityClasses, sent.priority)),
@@ -84,7 +84,21 @@ def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
     }
     if backend.is_kai:
         found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
+    for shard in sent.pool.shard_labels.values():
+        found[Decides.SHARD] = shard, f"the nodePool of pool {sent.pool.name}"
     return found
+
+
+def _why_there(sent: Submission) -> str:
+    """What the namespace of ``sent`` follows from."""
+    allowed = sent.namespaces
+    if sent.own_namespace in allowed:
+        return f"the namespace of the {sent.kind}"
+    if allowed == (sent.pool.backend.namespace,):
+        return f"the namespace of backend {sent.pool.backend.name}"
+    if len(allowed) == 1:
+        return f"the namespace of {sent.target}"
+    return f"work of {sent.target} runs in {' or '.join(allowed)}, and the default"
 
 
 class _Demands:
@@ -147,8 +161,11 @@ class _Demands:
             yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(Phase.POD)), why, Mode.KEEP)
 
     def _queue(self, place: KeyPath) -> Iterator[Demand]:
+        """The labels by which KAI finds the queue and, where it has several, the shard of the scheduler."""
         for label in self._backend.queue_labels:
             yield Demand((*place, label), *self._agreed[Decides.QUEUE])
+        if Decides.SHARD in self._agreed:
+            yield Demand((*place, labels.NODE_POOL), *self._agreed[Decides.SHARD])
 
     def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
         if self._backend.is_kai:

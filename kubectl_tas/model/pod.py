@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from kubectl_tas.model.base import AnyText, Image, LabelKey, Many, Model, Text, VariableName
+from kubectl_tas.model.base import AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
 from kubectl_tas.model.manifest import Metadata, SubGroupName
 
 
@@ -120,6 +120,32 @@ class Affinity(Model):
     """Nodes."""
 
 
+class Toleration(Model):
+    """A taint of nodes that a pod may run on all the same, as Kubernetes has it."""
+
+    key: LabelKey | None = None
+    """Key of the taint; none, with operator Exists: every taint."""
+    operator: Literal["Exists", "Equal"] | None = None
+    """Equal, which is the default, compares the value; Exists does not, and has none."""
+    value: LabelValue | None = None
+    """Value of the taint."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint; none: every effect."""
+    tolerationSeconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
+    """With effect NoExecute: seconds for which a pod that runs is left alone; none: for ever."""
+
+    @model_validator(mode="after")
+    def _must_be_taken_by_an_api_server(self) -> Toleration:
+        """ValidateTolerations of Kubernetes 1.35, pkg/apis/core/validation/validation.go."""
+        if self.key is None and self.operator != "Exists":
+            raise ValueError("a toleration without a key has operator: Exists")
+        if self.operator == "Exists" and self.value:
+            raise ValueError("with operator: Exists there is no value")
+        if self.tolerationSeconds is not None and self.effect != "NoExecute":
+            raise ValueError("tolerationSeconds is for effect: NoExecute")
+        return self
+
+
 class PodSpec(Model):
     """How a pod runs."""
 
@@ -133,8 +159,12 @@ class PodSpec(Model):
     """Whether it shares the node's network."""
     dnsPolicy: Text | None = None
     """Set where hostNetwork would change it."""
+    nodeSelector: dict[LabelKey, LabelValue] = {}
+    """Labels of the nodes that it may run on."""
     affinity: Affinity | None = None
     """Which nodes it keeps away from."""
+    tolerations: Many[Toleration] = ()
+    """Taints of nodes that it may run on all the same."""
     containers: Annotated[Many[Container], Field(min_length=1)]
     """Its container."""
     volumes: Many[Volume] = ()
