@@ -10,14 +10,17 @@ from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.model.pool import Nodes
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str) -> dict[str, Any]:
-    """What the pod of ``task`` runs, asks for and keeps away from: the data of a ``PodSpec``."""
+def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str, nodes: Nodes) -> dict[str, Any]:
+    """What the pod of ``task`` runs, asks for and keeps away from: the data of a ``PodSpec``. ``nodes`` is what its
+    pool says of them.
+    """
     spec: dict[str, Any] = {
         "schedulerName": scheduler,
         "priorityClassName": priority_class,
@@ -26,6 +29,10 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
     }
     if task.hostNetwork:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if nodes.selector:
+        spec["nodeSelector"] = nodes.selector
+    if nodes.tolerations:
+        spec["tolerations"] = [item.data for item in nodes.tolerations]
     if resource.nodesExcluded:
         spec["affinity"] = _away_from(list(dict.fromkeys(resource.nodesExcluded)))
     if task.volumeMounts:

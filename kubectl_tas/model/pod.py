@@ -145,6 +145,12 @@ class Toleration(Model):
             raise ValueError("tolerationSeconds is for effect: NoExecute")
         return self
 
+    @property
+    def data(self) -> dict[str, str | int]:
+        """Its fields as an API server keeps them."""
+        fields: dict[str, str | int | None] = self.model_dump()
+        return {name: value for name, value in fields.items() if value is not None and value != ""}
+
 
 class PodSpec(Model):
     """How a pod runs."""
