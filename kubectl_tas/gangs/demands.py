@@ -18,7 +18,7 @@ from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
 
@@ -89,9 +89,13 @@ def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
     }
     if backend.is_kai:
         found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
-    for shard in sent.pool.shard_labels.values():
-        found[Decides.SHARD] = shard, f"the nodePool of pool {sent.pool.name}"
-    return found
+    return {**found, **agreed_shard(sent.pool)}
+
+
+def agreed_shard(pool: FleetPool) -> Mapping[Decides, tuple[str, str]]:
+    """The shard of the scheduler that places work of ``pool``, where it says one."""
+    shard = pool.shard_labels.get(labels.NODE_POOL)
+    return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
 
 
 def _why_there(sent: Submission) -> str:

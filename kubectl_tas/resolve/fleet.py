@@ -116,7 +116,7 @@ class Fleet:
                 yield PlacedWork(f"PodGroup {item.name}", item.declared.spec.spec.queue, place)
 
     def namespaces(self, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
-        """The leaf queues of ``backend``, of subpools of all states, each with the namespaces of its work."""
+        """The leaf queues of ``backend``, those of ARCHIVED subpools too, each with the namespaces of its work."""
         found: dict[str, tuple[str, ...]] = {}
         for pool in self.pools:
             if pool.backend == backend:
