@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from kubectl_tas.model.base import AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
 from kubectl_tas.model.manifest import Metadata, SubGroupName
@@ -133,17 +133,6 @@ class Toleration(Model):
     """Effect of the taint; none: every effect."""
     tolerationSeconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
     """With effect NoExecute: seconds for which a pod that runs is left alone; none: for ever."""
-
-    @model_validator(mode="after")
-    def _must_be_taken_by_an_api_server(self) -> Toleration:
-        """ValidateTolerations of Kubernetes 1.35, pkg/apis/core/validation/validation.go."""
-        if self.key is None and self.operator != "Exists":
-            raise ValueError("a toleration without a key has operator: Exists")
-        if self.operator == "Exists" and self.value:
-            raise ValueError("with operator: Exists there is no value")
-        if self.tolerationSeconds is not None and self.effect != "NoExecute":
-            raise ValueError("tolerationSeconds is for effect: NoExecute")
-        return self
 
     @property
     def data(self) -> dict[str, str | int]:
