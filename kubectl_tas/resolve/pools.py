@@ -50,7 +50,7 @@ class FleetSubpool:
     """GPUs that its quota comes to, whatever its state."""
     queue: str
     namespaces: tuple[str, ...]
-    """Where its work may run, the first by default."""
+    """Where its work may run, the first by default: those that it lists of its pool's, else all of them."""
 
     @property
     def state(self) -> SubpoolState:
@@ -281,7 +281,8 @@ def resolve_pools(
         for item in by_parent.get(name, ()):
             short = item.spec.metadata.name
             quota = asked_quota(item.spec.spec.quota, spec.resources.gpu.guarantee)
-            within = item.spec.spec.namespaces or spec.namespaces or (backend.namespace,)
+            of_pool = spec.namespaces or (backend.namespace,)
+            within = tuple(there for there in item.spec.spec.namespaces if there in of_pool) or of_pool
             subpools.setdefault(short, FleetSubpool(item, name, short, quota, names.leaf_queue(*where, short), within))
         pools[name] = FleetPool(
             declared=declared,
