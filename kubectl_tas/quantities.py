@@ -19,6 +19,8 @@ from kubectl_tas.gpus import Gpus
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")
 """In the order in which they are shown."""
+OTHERS: tuple[ResourceName, ...] = ("cpu", "memory")
+"""Those beside GPUs."""
 Amount = Gpus
 """GPUs, whole millicores, or whole bytes; or NO_LIMIT."""
 NO_LIMIT = Decimal("Infinity")
@@ -149,14 +151,14 @@ def share(percent: str, whole: Amounts) -> Amounts:
 
 
 def show(resource: ResourceName, amount: Amount) -> str:
-    """An amount as people write it: 30, 2500m, 600, 64Gi, 8T; "unlimited" without a limit."""
+    """An amount as people write it: 30 GPUs, 500m or 2.5 cores, 64Gi, 8T; "unlimited" without a limit."""
     if amount == NO_LIMIT:
         return "unlimited"
     if resource == "gpu":
         return str(amount)
     number = int(amount)
     if resource == "cpu":
-        return f"{number}m" if number % 1000 else str(number // 1000)
+        return f"{number}m" if 0 < abs(number) < 1000 else f"{Decimal(number) / 1000:f}"
     units = {suffix: int(_SUFFIXES[suffix]) for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", *"EPTGMk", "")}
     return min((f"{number // unit}{suffix}" for suffix, unit in units.items() if number % unit == 0), key=len)
 

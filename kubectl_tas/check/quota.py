@@ -1,4 +1,4 @@
-"""Quotas add up: shared + ACTIVE subpools = pool, in whole GPUs."""
+"""Quotas add up: shared + ACTIVE subpools = pool, of each resource that the pool is guaranteed a number of."""
 
 from __future__ import annotations
 
@@ -7,35 +7,46 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.admission import QUOTA_SHARED, Admission
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.pool import MaximumAmounts, amount
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
     Severity.ERROR,
     "The quotas of a pool's ACTIVE subpools add up to more than the pool is guaranteed.",
-    "KAI does not check this: it would promise the same GPUs twice, and who gets them is decided at night. "
+    "KAI does not check this: it would promise the same resources twice, and who gets them is decided at night. "
     "Lower one of the quotas, or raise the guarantee of the pool.",
 )
 QUOTA_UNLIMITED_POOL = Rule(
     "quota-unlimited-pool",
     Severity.ERROR,
-    "A pool with subpools has no finite guarantee.",
+    "A pool with subpools has no finite guarantee of what they divide.",
     "What is left for the pool itself is its guarantee less the quotas of its subpools; without a number "
-    "there is nothing to divide. Set spec.resources.gpu.guarantee.",
+    "there is nothing to divide. Set spec.resources.gpu.guarantee, and that of cpu and memory where a subpool has a "
+    "quota of them.",
 )
 MAXIMUM_BELOW_QUOTA = Rule(
     "maximum-below-quota",
     Severity.ERROR,
-    "A pool's maximum is lower than its guarantee.",
-    "The limit would keep the pool from ever holding what it is guaranteed. Raise the maximum, or use -1.",
+    "The maximum of a pool or subpool is lower than what it is guaranteed.",
+    "The limit would keep it from ever holding what it is guaranteed. Raise the maximum, or use -1.",
+)
+QUOTA_RESOURCE_MISSING = Rule(
+    "quota-resource-missing",
+    Severity.WARNING,
+    "A subpool says nothing of cpu or memory, of which its pool is guaranteed a number.",
+    "A bare number is GPUs only, and of what a quota does not name the subpool is guaranteed nothing: HIGH and NORMAL "
+    "pods that ask for any of it never run there, and most pods ask for both. Name each resource, with 0 where none is "
+    "meant, or give the subpool a share of all that the pool is guaranteed.",
+    protects=Waiving.CONFIG,
 )
 
 
-_GUARANTEE = ("spec", "resources", "gpu", "guarantee")
 MAX_NAMED = 5
 """Workloads of a queue that a finding names."""
 
@@ -43,9 +54,13 @@ MAX_NAMED = 5
 def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
     """The arithmetic of every pool."""
     for pool in fleet.pools:
-        yield from _maximum(pool)
-        if pool.guarantee == UNLIMITED:
-            yield from _unlimited(pool)
+        for name in RESOURCES:
+            yield from _maximum(pool, name)
+            if pool.guarantee.of(name) == NO_LIMIT:
+                yield from _unlimited(pool, name)
+        for subpool in pool.active:
+            yield from _own_maximum(subpool)
+            yield from _missing(pool, subpool)
     yield from _exceeded(fleet, frozenset())
 
 
@@ -65,8 +80,8 @@ def _specs(fleet: Fleet) -> dict[str, BaseModel]:
 
 def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
     for pool in fleet.pools:
-        if pool.taken > pool.guarantee != UNLIMITED:
-            yield _exceeds(pool, changed)
+        for name in pool.taken.exceeding(pool.guarantee):
+            yield _exceeds(pool, name, changed)
 
 
 def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -83,71 +98,125 @@ def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
         yield _crowded(items, admission.declared[queue])
 
 
-def _crowded(items: list[Submission], asked: Gpus) -> Diagnostic:
+def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:
     """One finding for a queue, where its quota stands, with the first of those that share it."""
-    pool, subpool, target = items[0].pool, items[0].subpool, items[0].target
-    place = subpool.declared.at("spec", "quota") if subpool else pool.declared.at(*_GUARANTEE)
+    pool, subpool, target, whole = items[0].pool, items[0].subpool, items[0].target, items[0].quota
+    over = asked.exceeding(whole)
+    place = subpool.declared.at(*subpool.quota_path(over[0])) if subpool else pool.declared.at(*_guarantee(over[0]))
     named = sorted(items, key=lambda item: (item.place.path, item.place.line))[:MAX_NAMED]
-    related = tuple(Related(f"{item.kind} {item.name} asks {item.gpus}", item.place) for item in named)
+    related = tuple(Related(f"{item.kind} {item.name} asks {_amounts(item.asks, over)}", item.place) for item in named)
     left = len(items) - len(named)
     who = ", ".join(item.name for item in named) + (f" and {left} more" if left else "")
     verb = "asks" if len(items) == 1 else "ask"
+    sums = " and ".join(f"{show(name, asked.of(name))} > {said(name, whole.of(name))}" for name in over)
     quota = f"the quota of {target}"
-    message = f"{who} {verb} {asked} > {items[0].quota} GPUs, {quota}: not all at once, the rest stays Pending"
+    message = f"{who} {verb} {sums}, {quota}: not all at once, the rest stays Pending"
     hint = f"Nothing to do where some may wait until others have ended; else raise {quota}, or use LOW."
     return Diagnostic(QUOTA_SHARED, message, place, related, hint=hint)
 
 
-def _maximum(pool: FleetPool) -> Iterator[Diagnostic]:
-    if pool.maximum == UNLIMITED or (pool.guarantee <= pool.maximum != UNLIMITED and pool.guarantee >= 0):
+def _amounts(amounts: Amounts, names: Iterable[ResourceName]) -> str:
+    return ", ".join(show(name, amounts.of(name)) for name in names)
+
+
+def _guarantee(resource: ResourceName) -> KeyPath:
+    """Where the guarantee of a pool stands."""
+    return ("spec", "resources", resource, "guarantee")
+
+
+def _maximum(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
+    maximum, guarantee = pool.maximum.of(resource), pool.guarantee.of(resource)
+    if guarantee <= maximum:
         return
-    guarantee = "unlimited" if pool.guarantee == UNLIMITED else str(pool.guarantee)
-    message = f"the maximum of pool {pool.name} is {pool.maximum} GPUs, below its guarantee ({guarantee})"
-    place = pool.declared.at("spec", "resources", "gpu", "maximum")
-    hint = (
-        "Use -1 for no limit." if pool.guarantee == UNLIMITED else f"Use {pool.guarantee} or more, or -1 for no limit."
-    )
-    yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, place, hint=hint)
+    message = f"the maximum of pool {pool.name} is {said(resource, maximum)}, below its guarantee "
+    place = pool.declared.at("spec", "resources", resource, "maximum")
+    least = "" if guarantee == NO_LIMIT else f"{show(resource, guarantee)} or more, or "
+    hint = f"Use {least}-1 for no limit."
+    yield Diagnostic(MAXIMUM_BELOW_QUOTA, f"{message}({show(resource, guarantee)})", place, hint=hint)
 
 
-def _unlimited(pool: FleetPool) -> Iterator[Diagnostic]:
-    """One finding for the pool, at its first subpool that is not ARCHIVED."""
+def _own_maximum(subpool: FleetSubpool) -> Iterator[Diagnostic]:
+    """A subpool's own maximum; that of its pool is compared with the pool's guarantee."""
+    written = subpool.declared.spec.spec.maximum
+    for name in RESOURCES:
+        is_named = isinstance(written, MaximumAmounts)
+        own: int | str | None = getattr(written, name) if is_named else None
+        own = written if isinstance(written, int) and name == "gpu" else own
+        quota = subpool.quota.of(name)
+        if own is not None and quota > (maximum := amount(name, own)):
+            least = show(name, quota)
+            message = f"the maximum of subpool {subpool.canonical} is {said(name, maximum)}, below its quota ({least})"
+            place = subpool.declared.at(*(("spec", "maximum", name) if is_named else ("spec", "maximum")))
+            hint = f"Use {least} or more, or -1 for no limit."
+            yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, place, hint=hint)
+
+
+def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
+    """One finding for the pool, at its first subpool that is not ARCHIVED; of cpu and memory at the first that has a
+    quota of them.
+    """
     live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
+    if resource != "gpu":
+        live = [item for item in live if item.written is not None and resource in item.written.model_fields_set]
     if live:
-        place = live[0].declared.at("spec", "quota")
-        message = f"pool {pool.name} has subpools but no finite guarantee"
-        related = (Related(f"pool {pool.name}", pool.declared.at(*_GUARANTEE)),)
-        hint = f"Set spec.resources.gpu.guarantee of pool {pool.name} to a number of GPUs."
+        place = live[0].declared.at(*live[0].quota_path(resource))
+        of = "" if resource == "gpu" else f" of {resource}"
+        message = f"pool {pool.name} has subpools but no finite guarantee{of}"
+        related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(resource))),)
+        number = "a number of GPUs" if resource == "gpu" else "an amount"
+        hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to {number}."
         yield Diagnostic(QUOTA_UNLIMITED_POOL, message, place, related, hint=hint)
 
 
-def _exceeds(pool: FleetPool, changed: Container[str]) -> Diagnostic:
-    """One finding for the pool, with all that adds up beside it: at its guarantee where that has changed and is below
-    what has not, else at the subpool that is read last, those that have changed behind the others.
+def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
+    """Cpu and memory that a subpool's quota does not name: nearly every pod asks for them, and not for GPUs."""
+    quota = subpool.declared.spec.spec.quota
+    named = RESOURCES if isinstance(quota, str) else subpool.written.model_fields_set if subpool.written else ("gpu",)
+    missing = [name for name in pool.finite if name != "gpu" and name not in named and pool.guarantee.of(name) > 0]
+    if missing:
+        of = " and no ".join(missing)
+        message = f"subpool {subpool.canonical} is guaranteed no {of}: HIGH and NORMAL pods that ask for any never run"
+        there = " and ".join(said(name, pool.guarantee.of(name)) for name in missing)
+        asked = ", ".join(("gpu: ...", *(f"{name}: ..." for name in missing)))
+        hint = f"Pool {pool.name} is guaranteed {there}: write quota: {{{asked}}}, with 0 where none is meant."
+        yield Diagnostic(QUOTA_RESOURCE_MISSING, message, subpool.declared.at("spec", "quota"), hint=hint)
+
+
+def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -> Diagnostic:
+    """One finding for a resource of the pool, with all that adds up beside it: at its guarantee where that has changed
+    and is below what has not, else at the subpool that is read last, those that have changed behind the others.
     """
-    active = [subpool for subpool in pool.subpools if subpool.state == "ACTIVE"]
-    in_order = sorted(active, key=lambda subpool: (subpool.canonical in changed, _place(subpool)))
-    sums = list(accumulate(subpool.quota for subpool in in_order))
-    culprit = next(subpool for subpool, total in zip(in_order, sums, strict=True) if total > pool.guarantee)
-    total = f"the subpools of pool {pool.name} add up to {pool.taken} > {pool.guarantee} GPUs"
-    raise_it = f"aise the guarantee of pool {pool.name} to {pool.taken}"
+    whole, taken = pool.guarantee.of(resource), pool.taken.of(resource)
+    holding = [subpool for subpool in pool.active if resource == "gpu" or subpool.quota.of(resource)]
+    in_order = sorted(holding, key=lambda subpool: (subpool.canonical in changed, _place(subpool, resource)))
+    sums = list(accumulate(subpool.quota.of(resource) for subpool in in_order))
+    culprit = next(subpool for subpool, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
+    more = show(resource, taken)
+    total = f"the subpools of pool {pool.name} add up to {more} > {said(resource, whole)}"
+    raise_it = f"aise the guarantee of pool {pool.name} to {more}"
     if pool.name in changed and culprit.canonical not in changed:
         hint = f"R{raise_it} or more, or lower quotas."
-        return Diagnostic(QUOTA_EXCEEDS_POOL, total, pool.declared.at(*_GUARANTEE), _quotas(in_order), hint=hint)
+        place = pool.declared.at(*_guarantee(resource))
+        return Diagnostic(QUOTA_EXCEEDS_POOL, total, place, _quotas(in_order, resource), hint=hint)
     others = [subpool for subpool in in_order if subpool is not culprit]
-    room = pool.guarantee - sum(other.quota for other in others)
-    lower = f"Lower this quota to {room} or less, or r{raise_it}."
+    room = whole - sum(other.quota.of(resource) for other in others)
+    lower = f"Lower this quota to {show(resource, room)} or less, or r{raise_it}."
     hint = lower if room >= 0 else f"R{raise_it}, or lower quotas."
-    message = f"{total}; {culprit.name} has {culprit.quota}"
-    return Diagnostic(QUOTA_EXCEEDS_POOL, message, culprit.declared.at("spec", "quota"), _quotas(others), hint=hint)
+    message = f"{total}; {culprit.name} has {show(resource, culprit.quota.of(resource))}"
+    place = culprit.declared.at(*culprit.quota_path(resource))
+    return Diagnostic(QUOTA_EXCEEDS_POOL, message, place, _quotas(others, resource), hint=hint)
 
 
-def _quotas(subpools: Iterable[FleetSubpool]) -> tuple[Related, ...]:
+def _quotas(subpools: Iterable[FleetSubpool], resource: ResourceName) -> tuple[Related, ...]:
     return tuple(
-        Related(f"subpool {item.name} has {item.quota}", item.declared.at("spec", "quota")) for item in subpools
+        Related(
+            f"subpool {item.name} has {show(resource, item.quota.of(resource))}",
+            item.declared.at(*item.quota_path(resource)),
+        )
+        for item in subpools
     )
 
 
-def _place(subpool: FleetSubpool) -> tuple[str, int]:
-    place = subpool.declared.at("spec", "quota")
+def _place(subpool: FleetSubpool, resource: ResourceName) -> tuple[str, int]:
+    place = subpool.declared.at(*subpool.quota_path(resource))
     return place.path, place.line

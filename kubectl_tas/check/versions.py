@@ -39,7 +39,7 @@ _SUB_GROUP_FIELDS = {
 
 
 def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Topologies, gangs, placements and hand-written PodGroups against the release of their backend."""
+    """Pools, topologies, gangs, placements and hand-written PodGroups against the release of their backend."""
     for pool in fleet.pools:
         if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
@@ -47,6 +47,10 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
         if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
             yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
+        for field in ("preemptMinRuntime", "reclaimMinRuntime"):
+            if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
+                place = pool.declared.origin.locate(("spec", field), key=True)
+                yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):

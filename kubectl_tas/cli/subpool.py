@@ -19,9 +19,9 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
 from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
-from kubectl_tas.edit.subpools import Edit, Usage
+from kubectl_tas.edit.subpools import Edit, Quota, Usage
 from kubectl_tas.gangs.admission import OVER_QUOTA
-from kubectl_tas.model.pool import SHARE
+from kubectl_tas.model.pool import CPU, MEMORY, SHARE
 from kubectl_tas.report import json
 from kubectl_tas.report.diff import unified
 from kubectl_tas.resolve.fleet import Fleet
@@ -32,17 +32,18 @@ Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
-    """Whole GPUs, or a share of the parent."""
+    """An amount of a resource, or a share of the parent."""
 
-    name = "gpus"
+    def __init__(self, name: str, pattern: str, what: str) -> None:
+        self.name = name
+        self._pattern = pattern
+        self._what = what
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         text = str(value).strip()
-        if re.fullmatch(r"[0-9]{1,9}", text):
-            return int(text)
-        if not re.fullmatch(SHARE, text):
-            self.fail(f'{text!r} is neither whole GPUs such as 30 nor a share of the parent such as "33%"', param, ctx)
-        return text
+        if not re.fullmatch(self._pattern, text) and not re.fullmatch(SHARE, text):
+            self.fail(f'{text!r} is neither {self._what} nor a share of the parent such as "33%"', param, ctx)
+        return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else text
 
 
 def _parents(fleet: Fleet) -> list[str]:
@@ -55,9 +56,26 @@ def _subpools(fleet: Fleet) -> list[str]:
 
 _parent = click.argument("parent", shell_complete=from_fleet(_parents))
 _name = click.argument("name", shell_complete=from_fleet(_subpools))
-_quota = click.option(
-    "--quota", type=_Quota(), required=True, help='Whole GPUs, or a share of the parent such as "33%".'
-)
+_GPUS = _Quota("gpus", r"[0-9]{1,9}", "whole GPUs such as 30")
+_CPU = _Quota("cores", CPU, "cores such as 600")
+_MEMORY = _Quota("memory", MEMORY, "a quantity with a unit such as 2Ti")
+_SHARE = 'or a share of the parent such as "33%".'
+
+
+def _quota_options(*, required: bool, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The amounts of a quota."""
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        command = click.option("--memory", type=_MEMORY, help=f"Memory, such as 2Ti, {_SHARE}")(command)
+        command = click.option("--cpu", type=_CPU, help=f"Cores, such as 600, {_SHARE}")(command)
+        return click.option("--quota", type=_GPUS, required=required, help=text)(command)
+
+    return add
+
+
+def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | None) -> Quota:
+    amounts = {"gpu": quota, "cpu": cpu, "memory": memory}
+    return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 @click.group(cls=Group)
@@ -72,38 +90,47 @@ def subpool() -> None:
 @subpool.command()
 @_parent
 @click.argument("name")
-@_quota
+@_quota_options(required=True, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
-def create(parent: str, name: str, quota: int | str, dry_run: bool, render_after: bool, directory: str | None) -> int:
-    """Create the subpool NAME of the pool PARENT, in a file of its own."""
-    plan = partial(subpools.create, parent=parent, name=name, quota=quota)
+def create(parent: str, name: str, dry_run: bool, render_after: bool, directory: str | None, **quota: Any) -> int:
+    """Create the subpool NAME of the pool PARENT, in a file of its own.
+
+    Example: kubectl tas subpool create team research --quota 30 --cpu 600 --memory 2Ti
+    """
+    plan = partial(subpools.create, parent=parent, name=name, quota=_asked(**quota))
     return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
 @_parent
 @_name
-@_quota
+@_quota_options(required=False, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
-def update(parent: str, name: str, quota: int | str, dry_run: bool, render_after: bool, directory: str | None) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota.
+def update(parent: str, name: str, dry_run: bool, render_after: bool, directory: str | None, **quota: Any) -> int:
+    """Give the ACTIVE subpool NAME of PARENT another quota; what is not named stays as it is.
 
     A lower quota ends nothing that runs: what is available is negative until enough has ended.
+
+    Example: kubectl tas subpool update team research --quota 40
     """
-    plan = partial(subpools.update, parent=parent, name=name, quota=quota)
+    wanted = _asked(**quota)
+    if not wanted:
+        raise click.UsageError("name at least one of --quota, --cpu and --memory")
+    plan = partial(subpools.update, parent=parent, name=name, quota=wanted)
     return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
 @subpool.command()
 @_parent
 @_name
-@click.option("--quota", type=_Quota(), help="Another quota than it had.")
+@_quota_options(required=False, text="Another quota than it had.")
 @edit_options
-def recreate(
-    parent: str, name: str, quota: int | str | None, dry_run: bool, render_after: bool, directory: str | None
-) -> int:
-    """Make the ARCHIVED subpool NAME of PARENT ACTIVE again."""
-    plan = partial(subpools.recreate, parent=parent, name=name, quota=quota)
+def recreate(parent: str, name: str, dry_run: bool, render_after: bool, directory: str | None, **quota: Any) -> int:
+    """Make the ARCHIVED subpool NAME of PARENT ACTIVE again.
+
+    Example: kubectl tas subpool recreate team research --quota 16
+    """
+    plan = partial(subpools.recreate, parent=parent, name=name, quota=_asked(**quota) or None)
     return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 

@@ -34,6 +34,7 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
+from kubectl_tas.quantities import kai_number
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -331,8 +332,8 @@ def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
     quotas: dict[str, int] = {}
     for pool in fleet.pools:
         if pool.backend == backend:
-            quotas[pool.shared_queue] = pool.shared_quota
-            quotas.update((s.queue, s.quota) for s in pool.subpools if s.state == "ACTIVE")
+            leaves = {pool.shared_queue: pool.shared_quota, **{item.queue: item.quota for item in pool.active}}
+            quotas |= {queue: int(kai_number("gpu", quota.gpu)) for queue, quota in leaves.items()}
     return _tables("leaves", [f"{_text(queue)}: {quota}" for queue, quota in sorted(quotas.items())], "{}")
 
 

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
+from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import UNLIMITED, FleetPool
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
-_NO_LIMIT = Share(quota=UNLIMITED, limit=UNLIMITED, overQuotaWeight=1)
 _FOLDER = "queues"
+_EVEN = Amounts(1, 1, 1)
+"""Weights of what competes with nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What a queue is to hold, and its place among others."""
+
+    display: str
+    quota: Amounts = UNLIMITED
+    maximum: Amounts = UNLIMITED
+    weight: Amounts = _EVEN
+    priority: int | None = None
+    preempt: str | None = None
+    """How long its work runs before it may be preempted."""
+    reclaim: str | None = None
+    """How long its work runs before it may be reclaimed."""
+    sums: Mapping[str, str] = field(default_factory=dict)
+    """How its quota comes about."""
 
 
 def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
@@ -28,7 +49,7 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         root = None
         if backend.has(Feature.DEEP_QUEUES) and not all(pool.shard_labels for pool in pools):
             root = names.root_queue(fleet.config.queuePrefix, backend.namespace)
-            yield _queue(fleet, backend, Phase.ROOT_QUEUE, root, None, root, _NO_LIMIT, {}, fleet.settings)
+            yield _queue(fleet, backend, Phase.ROOT_QUEUE, (root, None), _Shape(root), {}, fleet.settings)
         for pool in pools:
             # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
             # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
@@ -36,47 +57,84 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
 
 
 def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | None) -> Iterator[Artifact]:
-    """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED."""
-    source, labels = pool.declared.origin.path, {POOL: pool.name, **pool.shard_labels}
-    share = _share(pool, pool.guarantee)
-    yield _queue(fleet, backend, Phase.POOL_QUEUE, pool.queue, parent, pool.name, share, labels, source)
+    """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED.
+
+    The least runtimes stand on the container alone: KAI looks for them from the leaf up (``resolver.go`` of its
+    minruntime plugin, 0.6 to 0.17).
+    """
+    source, spec = pool.declared.origin.path, pool.declared.spec.spec
+    labels = {POOL: pool.name, **pool.shard_labels}
+    whole = _Shape(
+        pool.name,
+        pool.guarantee,
+        pool.maximum,
+        pool.weight,
+        spec.priority,
+        spec.preemptMinRuntime,
+        spec.reclaimMinRuntime,
+    )
+    yield _queue(fleet, backend, Phase.POOL_QUEUE, (pool.queue, parent), whole, labels, source)
     display = f"{pool.name}{names.SEPARATOR}_{names.SHARED}"
-    share = _share(pool, pool.shared_quota)
-    leaf = Phase.LEAF_QUEUE
-    yield _queue(fleet, backend, leaf, pool.shared_queue, pool.queue, display, share, labels, source)
+    shared = _Shape(display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool))
+    yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":
             source, labels = subpool.declared.origin.path, {POOL: subpool.canonical, **pool.shard_labels}
-            share = _share(pool, subpool.quota)
-            display = subpool.canonical
-            yield _queue(fleet, backend, leaf, subpool.queue, pool.queue, display, share, labels, source)
+            place = subpool.queue, pool.queue
+            yield _queue(fleet, backend, Phase.LEAF_QUEUE, place, _leaf(pool, subpool), labels, source)
 
 
-def _share(pool: FleetPool, quota: int) -> Share:
-    """Every queue of a pool has the pool's limit and weight."""
-    return Share(quota=quota, limit=pool.maximum, overQuotaWeight=pool.weight)
+def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
+    own = subpool.declared.spec.spec.priority
+    priority = pool.declared.spec.spec.priority if own is None else own
+    return _Shape(subpool.canonical, subpool.quota, subpool.maximum, subpool.weight, priority)
+
+
+def _sums(pool: FleetPool) -> dict[str, str]:
+    """What the ACTIVE subpools leave to a pool, as a sum: 64 - research 16 - serving 24 = 24.
+
+    It stands behind the quota, so that two branches which spend the same rest cannot be merged without a conflict.
+    """
+    return {
+        name: f"{quantities.show(name, pool.guarantee.of(name))}"
+        + "".join(f" - {item.name} {quantities.show(name, item.quota.of(name))}" for item in pool.active)
+        + f" = {quantities.show(name, pool.shared_quota.of(name))}"
+        for name in (pool.finite if pool.active else ())
+    }
 
 
 def _queue(
     fleet: Fleet,
     backend: FleetBackend,
     phase: Phase,
-    name: str,
-    parent: str | None,
-    display: str,
-    gpu: Share,
+    place: tuple[str, str | None],
+    shape: _Shape,
     labels: dict[str, str],
     source: str,
 ) -> Artifact:
+    """The queue at ``place``: its name, and that of its parent."""
+    name, parent = place
+    gpu, cpu, memory = (_share(shape, resource) for resource in quantities.RESOURCES)
     manifest = Queue(
         metadata=metadata(fleet, name, phase, labels=labels),
         spec=QueueSpec(
-            displayName=display,
+            displayName=shape.display,
             parentQueue=parent,
-            resources=QueueResources(gpu=gpu, cpu=_NO_LIMIT, memory=_NO_LIMIT),
+            priority=shape.priority,
+            preemptMinRuntime=shape.preempt,
+            reclaimMinRuntime=shape.reclaim,
+            resources=QueueResources(gpu=gpu, cpu=cpu, memory=memory),
         ),
     )
-    return Artifact(backend.name, phase, _FOLDER, f"{name}.yaml", manifest, source)
+    return Artifact(backend.name, phase, _FOLDER, f"{name}.yaml", manifest, source, comments=shape.sums)
+
+
+def _share(shape: _Shape, resource: ResourceName) -> Share:
+    return Share(
+        quota=quantities.kai_number(resource, shape.quota.of(resource)),
+        limit=quantities.kai_number(resource, shape.maximum.of(resource)),
+        overQuotaWeight=int(shape.weight.of(resource)),
+    )
 
 
 _DESCRIPTIONS = {

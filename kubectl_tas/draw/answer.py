@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.gangs.admission import Answer
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, ResourceName, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
@@ -16,20 +17,28 @@ def render(answers: Sequence[Answer]) -> str:
 
 
 def _facts(answer: Answer) -> str:
-    item, verdict, quota = answer.item, answer.verdict, answer.quota
+    item, verdict, quota = answer.item, answer.verdict, answer.item.quota
+    others = [name for name in item.asks.asked if name != "gpu" and quota.of(name) != NO_LIMIT]
+    used = f"{plural(quota.gpu, 'GPU')}, {answer.used.gpu} used by others" if quota.gpu != NO_LIMIT else "no limit"
     facts = [
         (item.kind, item.name),
         ("Pool", item.target),
         ("Queue", item.queue),
         ("Priority", item.priority),
-        ("Asks", plural(item.gpus, "GPU")),
-        ("Quota", "no limit" if quota is None else f"{plural(quota, 'GPU')}, {answer.used} used by others"),
+        ("Asks", ", ".join((plural(item.gpus, "GPU"), *(said(name, item.asks.of(name)) for name in others)))),
+        ("Quota", "; ".join((used, *(_of(answer, name) for name in others)))),
         ("Verdict", verdict.outcome.upper()),
         ("Why", verdict.text),
     ]
     if verdict.hint:
         facts.append(("Help", verdict.hint))
     return table.pairs(facts)
+
+
+def _of(answer: Answer, resource: ResourceName) -> str:
+    return (
+        f"{said(resource, answer.item.quota.of(resource))}, {show(resource, answer.used.of(resource))} used by others"
+    )
 
 
 def data(answers: Sequence[Answer]) -> dict[str, Any]:
@@ -45,12 +54,26 @@ def _record(answer: Answer) -> dict[str, Any]:
         "queue": item.queue,
         "priority": item.priority,
         "asks": item.gpus,
-        "quota": answer.quota,
-        "used": answer.used,
+        "quota": None if item.quota.gpu == NO_LIMIT else item.quota.gpu,
+        "used": answer.used.gpu,
         "verdict": verdict.outcome,
         "rule": verdict.rule.code if verdict.rule else None,
-        "inQuota": verdict.in_quota,
-        "overQuota": verdict.over_quota,
+        "inQuota": verdict.in_quota.gpu,
+        "overQuota": verdict.over_quota.gpu,
         "message": verdict.text,
         "hint": verdict.hint,
+        **{name: _record_of(answer, name) for name in OTHERS},
     }
+
+
+def _record_of(answer: Answer, resource: ResourceName) -> dict[str, str | None]:
+    """Kubernetes quantities; None: no limit."""
+    parts = {
+        "asks": answer.item.asks,
+        "quota": answer.item.quota,
+        "used": answer.used,
+        "inQuota": answer.verdict.in_quota,
+        "overQuota": answer.verdict.over_quota,
+    }
+    amounts = {key: part.of(resource) for key, part in parts.items()}
+    return {key: None if amount == NO_LIMIT else show(resource, amount) for key, amount in amounts.items()}

@@ -8,20 +8,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.gangs.accounts import Account
-from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.pool import QuotaAmounts
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
 """The least width of each column, as in OSMO's table."""
-WIDE = ("Limit", "Weight", "Running", "Backend", "Queue", "File")
+WIDE = (
+    "Limit",
+    "Weight",
+    "CPU Quota",
+    "CPU Used",
+    "Memory Quota",
+    "Memory Used",
+    "Running",
+    "Backend",
+    "Queue",
+    "File",
+)
+AMOUNTS = ("quota", "total", "used", "available", "limit", "weight")
+"""What is said of each."""
 FIELDS = (
     "name", "kind", "state", "quota", "total", "used", "available",
     "limit", "weight", "running", "backend", "queue", "file",
+    *(f"{name}{field.capitalize()}" for name in OTHERS for field in AMOUNTS),
 )  # fmt: skip
 _LAST, _INNER = "└─ ", "├─ "
 
@@ -37,15 +52,25 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
-    quota = _limit(row.quota) + (f" (Total: {row.total})" if row.total is not None else "")
-    used = "unknown" if row.used is None else str(row.used)
-    available = "unknown" if row.used is None else _limit(row.available)
-    return (f"{branch}{row.name}", "ONLINE", row.state or "-", quota, used, available)
+    available = _shown("gpu", row.available)
+    return (f"{branch}{row.name}", "ONLINE", row.state or "-", _quota("gpu", row), _shown("gpu", row.used), available)
+
+
+def _quota(resource: ResourceName, row: Account) -> str:
+    quota = show(resource, row.quota.of(resource))
+    whole = NO_LIMIT if row.total is None else row.total.of(resource)
+    return quota if whole == NO_LIMIT else f"{quota} (Total: {show(resource, whole)})"
+
+
+def _shown(resource: ResourceName, amounts: Amounts | None) -> str:
+    return "unknown" if amounts is None else show(resource, amounts.of(resource))
 
 
 def _wide_cells(row: Account) -> tuple[str, ...]:
     running = "-" if row.running is None else str(row.running)
-    return (_limit(row.limit), str(row.pool.weight), running, row.pool.backend.name, row.queue or "-", row.file)
+    others = (cell for name in OTHERS for cell in (_quota(name, row), _shown(name, row.used)))
+    mine = (_shown("gpu", row.limit), str(row.weight.gpu))
+    return (*mine, *others, running, row.pool.backend.name, row.queue or "-", row.file)
 
 
 def data(rows: Sequence[Account], source: str) -> dict[str, Any]:
@@ -59,8 +84,11 @@ def comma_separated(rows: Sequence[Account]) -> str:
     writer = csv.DictWriter(out, FIELDS, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        values = _record(row).items()
-        writer.writerow({name: printable(value) if isinstance(value, str) else value for name, value in values})
+        record = _record(row)
+        for resource in OTHERS:
+            record |= {f"{resource}{field.capitalize()}": value for field, value in record.pop(resource).items()}
+        cells = {name: printable(value) if isinstance(value, str) else value for name, value in record.items()}
+        writer.writerow(cells)
     return out.getvalue()
 
 
@@ -69,29 +97,44 @@ def _record(row: Account) -> dict[str, Any]:
         "name": row.name,
         "kind": "pool" if row.state is None else "subpool",
         "state": row.state,
-        "quota": row.quota,
-        "total": row.total,
-        "used": row.used,
-        "available": row.available,
-        "limit": row.limit,
-        "weight": row.pool.weight,
+        **_gpus_of(row),
         "running": row.running,
         "backend": row.pool.backend.name,
         "queue": row.queue,
         "file": row.file,
+        **{name: _others_of(row, name) for name in OTHERS},
     }
 
 
-def _limit(number: Gpus | None) -> str:
-    return "unlimited" if number is None else str(number)
+def _parts(row: Account) -> dict[str, Amounts | None]:
+    parts = (row.quota, row.total, row.used, row.available, row.limit, row.weight)
+    return dict(zip(AMOUNTS, parts, strict=True))
+
+
+def _gpus_of(row: Account) -> dict[str, Amount | None]:
+    """Numbers; None: no limit, or not known."""
+    return {field: None if part is None else _finite(part.gpu) for field, part in _parts(row).items()}
+
+
+def _finite(amount: Amount) -> Amount | None:
+    return None if amount == NO_LIMIT else amount
+
+
+def _others_of(row: Account, resource: ResourceName) -> dict[str, str | int | None]:
+    """Kubernetes quantities."""
+    found: dict[str, str | int | None] = {
+        field: None if part is None else _text(resource, part) for field, part in _parts(row).items()
+    }
+    return found | {"weight": int(row.weight.of(resource))}
+
+
+def _text(resource: ResourceName, amounts: Amounts) -> str | None:
+    return None if amounts.of(resource) == NO_LIMIT else show(resource, amounts.of(resource))
 
 
 def subpools(items: Sequence[FleetSubpool]) -> str:
     """Subpools as a table."""
-    rows = [
-        (item.pool, item.name, item.state, str(item.declared.spec.spec.quota), str(item.quota), _file(item))
-        for item in items
-    ]
+    rows = [(item.pool, item.name, item.state, _declared(item), _all(item.quota), _file(item)) for item in items]
     return table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows)
 
 
@@ -102,14 +145,34 @@ def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
             "pool": item.pool,
             "name": item.name,
             "state": item.state,
-            "declaredQuota": item.declared.spec.spec.quota,
-            "quota": item.quota,
+            "declaredQuota": _as_data(item),
+            "quota": item.quota.gpu,
+            **{name: _text(name, item.quota) for name in OTHERS},
             "queue": item.queue if item.state != "ARCHIVED" else None,
             "file": _file(item),
         }
         for item in items
     ]
     return {"version": 1, "subpools": found}
+
+
+def _as_data(item: FleetSubpool) -> int | str | dict[str, int | str]:
+    quota = item.declared.spec.spec.quota
+    return quota.model_dump(exclude_unset=True) if isinstance(quota, QuotaAmounts) else quota
+
+
+def _declared(item: FleetSubpool) -> str:
+    """Its quota as it was written."""
+    written = item.written
+    if written is None:
+        return str(item.declared.spec.spec.quota)
+    return ", ".join(f"{name}: {amount}" for name, amount in written.model_dump(exclude_unset=True).items())
+
+
+def _all(amounts: Amounts) -> str:
+    """GPUs, and what else is limited."""
+    others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
+    return ", ".join((show("gpu", amounts.gpu), *others))
 
 
 def keys(pool: FleetPool) -> str:
@@ -148,9 +211,12 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         ("Description", spec.description or "none"),
         ("File", pool.declared.origin.path),
         ("Backend", f"{backend.name} (namespace {backend.namespace}, {scheduler})"),
-        ("Guarantee", _gpus(pool.guarantee)),
-        ("Maximum", _gpus(pool.maximum)),
-        ("Weight", str(pool.weight)),
+        ("Guarantee", _sentence(pool.guarantee)),
+        ("Maximum", _sentence(pool.maximum)),
+        ("Weight", _weight(pool.weight)),
+        *_order(pool.declared.spec.spec.priority),
+        *(("Runs before preempted", text) for text in (spec.preemptMinRuntime,) if text is not None),
+        *(("Runs before reclaimed", text) for text in (spec.reclaimMinRuntime,) if text is not None),
         ("Topology", pool.topology.name if pool.topology else "none"),
         *_places(pool),
     ]
@@ -184,20 +250,27 @@ def _subpool_facts(subpool: FleetSubpool) -> list[tuple[str, str]]:
         ("Name", subpool.canonical),
         ("File", subpool.declared.origin.path),
         ("State", subpool.state),
-        ("Quota", f"{_gpus(subpool.quota)} (declared: {subpool.declared.spec.spec.quota})"),
+        ("Quota", f"{_sentence(subpool.quota)} (declared: {_declared(subpool)})"),
+        *((("Maximum", _sentence(subpool.maximum)),) if subpool.declared.spec.spec.maximum is not None else ()),
+        *((("Weight", _weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
+        *_order(subpool.declared.spec.spec.priority),
         ("Queue", subpool.queue if subpool.state != "ARCHIVED" else "none"),
         *([("Namespaces", ", ".join(written))] if written else []),
     ]
 
 
+def _order(priority: int | None) -> list[tuple[str, str]]:
+    return [] if priority is None else [("Priority", str(priority))]
+
+
 def _queues(pool: FleetPool) -> list[tuple[str, ...]]:
-    rest = (_number(pool.maximum), str(pool.weight))
+    rest = (_all(pool.maximum), _weight(pool.weight))
     rows: list[tuple[str, ...]] = [
-        (pool.queue, "-", _number(pool.guarantee), *rest),
-        (pool.shared_queue, "-", _number(pool.shared_quota), *rest),
+        (pool.queue, "-", _all(pool.guarantee), *rest),
+        (pool.shared_queue, "-", _all(pool.shared_quota), *rest),
     ]
-    live = (subpool for subpool in pool.subpools if subpool.state != "ARCHIVED")
-    return rows + [(subpool.queue, subpool.state, _number(subpool.quota), *rest) for subpool in live]
+    live = (item for item in pool.subpools if item.state != "ARCHIVED")
+    return rows + [(x.queue, x.state, _all(x.quota), _all(x.maximum), _weight(x.weight)) for x in live]
 
 
 def _workflows(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, ...]]:
@@ -216,9 +289,14 @@ def _workloads(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> l
     ]
 
 
-def _gpus(number: int) -> str:
-    return "no limit" if number == UNLIMITED else f"{number} GPUs"
+def _sentence(amounts: Amounts) -> str:
+    """GPUs, and what else is limited, with their units."""
+    gpus = "no limit" if amounts.gpu == NO_LIMIT else said("gpu", amounts.gpu)
+    others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name) != NO_LIMIT)
+    return ", ".join((gpus, *others))
 
 
-def _number(number: int) -> str:
-    return "unlimited" if number == UNLIMITED else str(number)
+def _weight(weights: Amounts) -> str:
+    """One number, or those of GPUs, cpu and memory where they differ."""
+    parts = [f"{name} {weights.of(name)}" for name in RESOURCES]
+    return str(weights.gpu) if weights.gpu == weights.cpu == weights.memory else ", ".join(parts)

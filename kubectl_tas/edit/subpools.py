@@ -16,11 +16,12 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.quantities import RESOURCES
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool
 from kubectl_tas.words import did_you_mean
-from kubectl_tas.yaml import scalar
+from kubectl_tas.yaml import flow, scalar
 
 if TYPE_CHECKING:  # most edits ask no cluster
     from kubectl_tas.live.cluster import Cluster, QueueUsage
@@ -38,8 +39,14 @@ SUBPOOL_UNKNOWN = Rule(
     "A command names a pool or subpool that does not exist, or creates one that does.",
     "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
 )
-Quota = int | str
-"""Whole GPUs, or a share of the parent such as ``33%``."""
+Quota = Mapping[str, int | str]
+"""What a subpool is to be guaranteed: ``gpu``, ``cpu`` and ``memory``, each an amount, or a share of the parent such as
+``33%``. A share of GPUs holds for what is not named too, as it does in the files.
+"""
+Value = int | str | Quota
+"""What is written."""
+Values = tuple[tuple[KeyPath, Value, str | None], ...]
+"""Key path, new value, and the key behind which a missing one is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +55,7 @@ class SetValues:
 
     origin: Origin
     """The document as it was read."""
-    values: tuple[tuple[KeyPath, Quota, str | None], ...]
-    """Key path, new value, and the key behind which a missing one is added."""
+    values: Values
     summary: str
     """What it does, in one line."""
 
@@ -134,7 +140,9 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
         hint = f"Use: kubectl tas subpool {'recreate' if existing.state == 'ARCHIVED' else 'update'} {parent} {name}"
         return Diagnostic(SUBPOOL_UNKNOWN, message, _state_place(existing), hint=hint)
     path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
-    return NewFile(path, _document(parent, name, quota), f"created {parent}{names.SEPARATOR}{name}, quota {quota}")
+    written = _written(pool, quota)
+    text = _document(parent, name, written)
+    return NewFile(path, text, f"created {parent}{names.SEPARATOR}{name}, quota {_said(written)}")
 
 
 def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnostic:
@@ -144,10 +152,11 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
         return subpool
     if subpool.state != "ACTIVE":
         return _frozen(subpool, "update")
-    old = subpool.declared.spec.spec.quota
-    return _set(
-        subpool, ((("spec", "quota"), quota, "parent"),), f"updated {subpool.canonical}, quota {old} -> {quota}"
-    )
+    values = _quota(fleet.pool_by_name[parent], subpool, quota)
+    new = [value for _, value, _ in values]
+    old = [_old(subpool, path) for path, _, _ in values]
+    moves = ", ".join(f"{_said(before)} -> {_said(after)}" for before, after in zip(old, new, strict=True))
+    return _set(subpool, values, f"updated {subpool.canonical}, quota {moves}")
 
 
 def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
@@ -167,7 +176,8 @@ def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit 
         return subpool
     if subpool.state != "ARCHIVED":
         return _frozen(subpool, "recreate")
-    return _transition(subpool, "ACTIVE", quota)
+    values = () if quota is None else _quota(fleet.pool_by_name[parent], subpool, quota)
+    return _transition(subpool, "ACTIVE", values)
 
 
 def deletable(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
@@ -212,15 +222,51 @@ def _unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
     return Diagnostic(SUBPOOL_UNKNOWN, message, None, hint=hint)
 
 
-def _transition(subpool: FleetSubpool, state: SubpoolState, quota: Quota | None = None) -> SetValues:
+def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
+    """What is to be set for another quota: where the file names each resource those that change, else all of it."""
+    if subpool.written is not None:
+        named = {name: value for name in RESOURCES if (value := _full(pool, quota).get(name)) is not None}
+        return tuple((("spec", "quota", name), value, None) for name, value in named.items())
+    old = subpool.declared.spec.spec.quota
+    before = {"gpu": old} if isinstance(old, int | str) else {}
+    return ((("spec", "quota"), _written(pool, {**_full(pool, before), **_full(pool, quota)}), "parent"),)
+
+
+def _written(pool: FleetPool, quota: Quota) -> Value:
+    """A quota as it is written: of GPUs alone a number, and a share of all that the pool is guaranteed."""
+    full = _full(pool, quota)
+    if full.keys() == {"gpu"} or (isinstance(full.get("gpu"), str) and len(set(full.values())) == 1):
+        return full["gpu"]
+    return full
+
+
+def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
+    """A quota with all resources that it means: a share of GPUs holds for the others that the pool can divide too."""
+    gpu = quota.get("gpu")
+    shared = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
+    wanted = {**shared, **quota}
+    return {name: value for name in RESOURCES if (value := wanted.get(name)) is not None}
+
+
+def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
+    """What stands at a path, 0 for what is added."""
+    found = subpool.declared.origin.value(path)
+    return 0 if found is None else found
+
+
+def _said(value: Value) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{name}: {amount}" for name, amount in value.items())
+
+
+def _transition(subpool: FleetSubpool, state: SubpoolState, values: Values = ()) -> SetValues:
     assert state in TRANSITIONS[subpool.state]
-    values: list[tuple[KeyPath, Quota, str | None]] = [(("spec", "state"), state, "quota")]
-    if quota is not None:
-        values.append((("spec", "quota"), quota, "parent"))
-    return _set(subpool, tuple(values), f"{subpool.canonical}: {subpool.state} -> {state}")
+    first: Values = ((("spec", "state"), state, "quota"),)
+    return _set(subpool, first + values, f"{subpool.canonical}: {subpool.state} -> {state}")
 
 
-def _set(subpool: FleetSubpool, values: tuple[tuple[KeyPath, Quota, str | None], ...], summary: str) -> SetValues:
+def _set(subpool: FleetSubpool, values: Values, summary: str) -> SetValues:
     return SetValues(subpool.declared.origin, values, summary)
 
 
@@ -244,7 +290,7 @@ def _folder(fleet: Fleet) -> PurePosixPath:
     return ([folder for folder in folders if folder.name == "subpools"] or folders)[-1]
 
 
-def _document(parent: str, name: str, quota: Quota) -> str:
+def _document(parent: str, name: str, quota: Value) -> str:
     return (
         "apiVersion: tas/v1alpha1\n"
         "kind: Subpool\n"
@@ -252,6 +298,6 @@ def _document(parent: str, name: str, quota: Quota) -> str:
         f"  name: {scalar(name)}\n"
         "spec:\n"
         f"  parent: {scalar(parent)}\n"
-        f"  quota: {scalar(quota)}\n"
+        f"  quota: {flow(quota) if isinstance(quota, Mapping) else scalar(quota)}\n"
         "  state: ACTIVE\n"
     )

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kubectl_tas.gangs.admission import QueueUsage, asked
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.quantities import NOTHING, Amounts
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import UNLIMITED, FleetPool, FleetSubpool
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Account:
     pool: FleetPool
     subpool: FleetSubpool | None
     """None: the pool itself, by what its subpools leave to it."""
-    used: Gpus | None
-    """GPUs of HIGH and NORMAL work; None: not known."""
+    used: Amounts | None
+    """What HIGH and NORMAL work holds; None: not known."""
     running: int | None = None
     """Workflows that run; None: not known."""
 
@@ -41,25 +41,29 @@ class Account:
         return None if self.subpool.state == "ARCHIVED" else self.subpool.queue
 
     @property
-    def quota(self) -> int | None:
-        """GPUs guaranteed, none to a subpool that is not ACTIVE; None: no limit."""
-        quota = self.subpool.quota if self.subpool else self.pool.shared_quota
-        return None if quota == UNLIMITED else quota
+    def quota(self) -> Amounts:
+        """What is guaranteed, nothing to a subpool that is not ACTIVE."""
+        return self.subpool.quota if self.subpool else self.pool.shared_quota
 
     @property
-    def available(self) -> Gpus | None:
-        """GPUs left, negative while a queue drains; None: no limit, or not known what is used."""
-        return None if self.quota is None or self.used is None else self.quota - self.used
+    def available(self) -> Amounts | None:
+        """What is left, negative while a queue drains; None: not known what is used."""
+        return None if self.used is None else self.quota - self.used
 
     @property
-    def total(self) -> int | None:
-        """GPUs guaranteed to a pool with subpools, theirs included; otherwise None."""
+    def total(self) -> Amounts | None:
+        """What is guaranteed to a pool with subpools, theirs included; otherwise None."""
         return self.pool.guarantee if self.subpool is None and self.pool.is_split else None
 
     @property
-    def limit(self) -> int | None:
-        """The most GPUs; None: no limit."""
-        return None if self.pool.maximum == UNLIMITED else self.pool.maximum
+    def limit(self) -> Amounts:
+        """The most that it may hold."""
+        return self.subpool.maximum if self.subpool else self.pool.maximum
+
+    @property
+    def weight(self) -> Amounts:
+        """Over-quota weights."""
+        return self.subpool.weight if self.subpool else self.pool.weight
 
     @property
     def file(self) -> str:
@@ -76,8 +80,8 @@ def accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived:
         for subpool in (None, *pool.subpools):
             if subpool is None or subpool.state != "ARCHIVED" or archived:
                 queue = subpool.queue if subpool else pool.shared_queue
-                used = declared.get(queue, 0)
-                yield Account(pool, subpool, used) if queues is None else _held(Account(pool, subpool, 0), queues)
+                used = declared.get(queue, NOTHING)
+                yield Account(pool, subpool, used) if queues is None else _held(Account(pool, subpool, NOTHING), queues)
 
 
 def _held(account: Account, queues: Mapping[str, QueueUsage]) -> Account:

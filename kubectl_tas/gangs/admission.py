@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.workflow import Priority
+from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, ResourceName, each, larger, said, show, smaller, total
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
-from kubectl_tas.resolve.pools import UNLIMITED, Submission
+from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -68,10 +68,10 @@ class Verdict:
     rule: Rule | None
     text: str
     """The arithmetic in words."""
-    in_quota: Gpus
-    """GPUs covered by the quota."""
-    over_quota: Gpus
-    """GPUs that only a LOW workflow can have, until somebody else claims them."""
+    in_quota: Amounts
+    """What the quota covers."""
+    over_quota: Amounts
+    """What only a LOW workflow can have, until somebody else claims it."""
     hint: str = ""
 
 
@@ -79,8 +79,8 @@ class QueueUsage(Protocol):
     """What a cluster says of a queue."""
 
     @property
-    def used(self) -> int | None:
-        """GPUs of work that cannot be preempted; None where that is not known."""
+    def used(self) -> Amounts | None:
+        """What work holds that cannot be preempted; None where that is not known."""
 
     @property
     def running(self) -> int | None:
@@ -96,24 +96,19 @@ class Answer:
 
     item: Submission
     verdict: Verdict
-    used: Gpus
-    """GPUs that others of its queue use: as told, as the cluster says, or as declared."""
-
-    @property
-    def quota(self) -> int | None:
-        """GPUs of its queue; None: no limit."""
-        return None if self.item.quota == UNLIMITED else self.item.quota
+    used: Amounts
+    """What others of its queue use: as told, as the cluster says, or as declared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked of a queue by a submission and all that share its gang."""
 
-    gpus: Gpus = 0
-    """GPUs of all pods that run at a time."""
-    largest: Gpus = 0
-    """GPUs of the pods that must start together, in the largest of its gangs."""
-    first: Gpus = 0
+    asks: Amounts = NOTHING
+    """What all pods ask for that run at a time."""
+    largest: Amounts = NOTHING
+    """What the pods ask for that must start together, in the gang that asks for most of each resource."""
+    first: Amounts = NOTHING
     """The same of the gang that starts with the least: with less, nothing of it runs."""
     is_one_gang: bool = True
     """Whether nothing of it runs before all of it can."""
@@ -127,8 +122,8 @@ class Admission:
         self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
 
     @cached_property
-    def declared(self) -> dict[str, Gpus]:
-        """GPUs of the HIGH and NORMAL work of the repository that can run, by leaf queue; 0 for any other queue."""
+    def declared(self) -> dict[str, Amounts]:
+        """What the HIGH and NORMAL work of the repository that can run asks for, by leaf queue."""
         return _by_queue(filter(self._takes, self._fleet.submissions))
 
     def _takes(self, item: Submission) -> bool:
@@ -139,8 +134,8 @@ class Admission:
         """What a submission asks for, together with all that share its gang, queue and priority."""
         match item:
             case FleetWorkflow():
-                gangs = [group.gpus for group in item.groups] or [0]
-                return Request(item.gpus, max(gangs), min(gangs), len(item.groups) <= 1)
+                gangs = [group.asks for group in item.groups] or [NOTHING]
+                return Request(item.asks, reduce(larger, gangs), reduce(smaller, gangs), len(item.groups) <= 1)
             case FleetWorkload() if item.shared_gang is not None:
                 shared = item.shared_gang
                 if id(shared) not in self._shared:
@@ -149,30 +144,31 @@ class Admission:
             case FleetWorkload():
                 return _of_workload(item)
             case SubmittedSet():
-                return _of_set(item.set, item.gpus)
+                return _of_set(item.set, item.asks)
             case _:
                 raise TypeError(item)
 
-    def others(self, item: Submission) -> Gpus:
-        """What others than a submission and its gang declare for its queue, in GPUs."""
-        return self.declared[item.queue] - (self.request(item).gpus if self._takes(item) else 0)
+    def others(self, item: Submission) -> Amounts:
+        """What others than a submission and its gang declare for its queue."""
+        return self.declared[item.queue] - (self.request(item).asks if self._takes(item) else NOTHING)
 
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
-        return admit(item, self.request(item), self.others(item), self.declared)
+        request = self.request(item)
+        return admit(item, request, self.others(item), self.declared, request.asks)
 
 
-def asked(fleet: Fleet) -> dict[str, Gpus]:
-    """GPUs of all HIGH and NORMAL work of the repository, by leaf queue: what a decrease of the quota has made too
-    large may run on.
+def asked(fleet: Fleet) -> dict[str, Amounts]:
+    """What all HIGH and NORMAL work of the repository asks for, by leaf queue: what a decrease of the quota has made
+    too large may run on.
     """
     return _by_queue(item for item in fleet.submissions if not item.is_preemptible)
 
 
-def _by_queue(items: Iterable[Submission]) -> dict[str, Gpus]:
-    used: dict[str, Gpus] = defaultdict(int)
+def _by_queue(items: Iterable[Submission]) -> dict[str, Amounts]:
+    used: dict[str, Amounts] = defaultdict(Amounts)
     for item in items:
-        used[item.queue] += item.gpus
+        used[item.queue] += item.asks
     return used
 
 
@@ -202,8 +198,8 @@ def split_findings(
 def answers(
     fleet: Fleet, items: Sequence[Submission], used: int | None, queues: Mapping[str, QueueUsage] | None
 ) -> list[Answer]:
-    """The answers to what is sent together. ``used`` are GPUs of others in the queue of each, as told; else
-    ``queues`` say it, and where both are None the other work of the repository.
+    """The answers to what is sent together. ``queues`` say what others use in the queue of each; where they are None
+    it is the other work of the repository. ``used`` are the GPUs of others, as told, instead of either.
 
     Raises TasError where the cluster does not have a queue, or does not say what the queue holds.
     """
@@ -223,13 +219,13 @@ def _answer(
     Where usage is told, or read from a cluster, members of its gang that run are in it already. So of the gang only
     the ``items``, which are submitted with it, count as new.
     """
-    held: dict[str, Gpus | None]
+    held: dict[str, Amounts | None]
     if queues is None:
         held = {**admission.declared, item.queue: admission.others(item)}
     else:
         held = {name: usage.used for name, usage in queues.items()}
     if used is not None:
-        held[item.queue] = used
+        held[item.queue] = replace(held.get(item.queue) or admission.others(item), gpu=used)
     elif queues is not None and (item.subpool is None or item.subpool.state == "ACTIVE"):
         if item.queue not in queues:
             hint = "Name the right cluster, or pass --used N."
@@ -237,11 +233,13 @@ def _answer(
         if held[item.queue] is None:
             message = queues[item.queue].unknown(item.queue)
             raise TasError(message, hint="Look at it with kubectl, or pass --used N.")
-    rest, is_told = held.get(item.queue) or 0, used is not None or queues is not None
+    rest, request = held.get(item.queue) or NOTHING, admission.request(item)
     gang = (item.queue, item.priority, item.gang)
-    new = sum(other.gpus for other in items if (other.queue, other.priority, other.gang) == gang)
-    verdict = admit(item, admission.request(item), rest, held, new if is_told and item.gang else None)
-    return Answer(item, verdict, rest)
+    new = request.asks
+    if item.gang and (used is not None or queues is not None):
+        sent_now = total(other.asks for other in items if (other.queue, other.priority, other.gang) == gang)
+        new = sent_now if queues is not None else replace(new, gpu=sent_now.gpu)
+    return Answer(item, admit(item, request, rest, held, new), rest)
 
 
 def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
@@ -251,119 +249,145 @@ def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Prior
         sum_, own = found.get((item.queue, item.priority), Request()), _of_workload(item)
         one = sum_.is_one_gang and own.is_one_gang
         least = sum_.largest + own.largest
-        found[item.queue, item.priority] = Request(sum_.gpus + own.gpus, least, least, one)
+        found[item.queue, item.priority] = Request(sum_.asks + own.asks, least, least, one)
     return found
 
 
 def _of_workload(item: FleetWorkload) -> Request:
     """The pods of a workload itself, without those of others that share its gang."""
     needed = podgrouper.needed(item)
-    largest = sum(pods * part.gpus for pods, part in zip(needed, item.replicas, strict=True))
+    largest = total(pods * part.asks for pods, part in zip(needed, item.replicas, strict=True))
     is_whole = all(pods == part.replicas for pods, part in zip(needed, item.replicas, strict=True))
-    return Request(item.gpus, largest, largest, item.copies == 1 and is_whole)
+    return Request(item.asks, largest, largest, item.copies == 1 and is_whole)
 
 
-def _of_set(item: FleetPodCliqueSet, gpus: Gpus) -> Request:
+def _of_set(item: FleetPodCliqueSet, asks: Amounts) -> Request:
     """Its base gang starts first. It is the largest, or a replica of a scaling group that is a gang of its own."""
-    base = sum(_least(clique) for clique in item.standalone)
-    base += sum(group.spec.minAvailable * sum(map(_least, group.cliques)) for group in item.groups)
-    scaled = [group for group in item.groups if group.spec.replicas > group.spec.minAvailable]
-    largest = max([base, *(sum(map(_least, group.cliques)) for group in scaled)]) if item.replicas else 0
+    base = total(map(_least, item.standalone))
+    base += total(group.spec.minAvailable * total(map(_least, group.cliques)) for group in item.groups)
+    scaled = (group for group in item.groups if group.spec.replicas > group.spec.minAvailable)
+    largest = reduce(larger, (total(map(_least, group.cliques)) for group in scaled), base)
+    base, largest = (base, largest) if item.replicas else (NOTHING, NOTHING)
     is_whole = all(group.spec.minAvailable == group.spec.replicas for group in item.groups)
     is_whole = is_whole and all(clique.minimum == clique.spec.spec.replicas for clique in item.cliques)
-    return Request(gpus, largest, base if item.replicas else 0, item.replicas == 1 and is_whole)
+    return Request(asks, largest, base, item.replicas == 1 and is_whole)
 
 
-def _least(clique: FleetClique) -> Gpus:
-    return clique.minimum * clique.gpus
+def _least(clique: FleetClique) -> Amounts:
+    return clique.minimum * clique.asks
 
 
 def admit(
-    workflow: Submission, request: Request, used: Gpus, elsewhere: Mapping[str, Gpus | None], new: Gpus | None = None
+    workflow: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
 ) -> Verdict:
     """The verdict on a submission.
 
-    ``used`` are the GPUs in quota that its queue already holds, ``elsewhere`` those of the other queues, which are
-    suggested where they have room; None where it is not known. A gang of several workloads is one PodGroup, so each
-    of them is answered for all. ``new`` are the GPUs of the gang that are not among ``used`` yet: of a gang of 8, of
-    which 6 run, 2. Without it the whole gang is new.
+    ``used`` is what its queue already holds in quota, ``elsewhere`` what the other queues do, which are suggested where
+    they have room; None where it is not known. A gang of several workloads is one PodGroup, so each of them is answered
+    for all. ``new`` is what of the request is not in ``used`` yet: of a gang of 8, of which 6 run, 2.
     """
-    quota, target, together = workflow.quota, workflow.target, request.gpus
+    quota, target, together = workflow.quota, workflow.target, request.asks
     by = f' by the gang "{workflow.gang}"' if workflow.gang else ""
-    coming = together if new is None or workflow.is_preemptible else new
-    if coming < together:
+    coming = together if workflow.is_preemptible else new
+    if coming != together:
         by = f' here for the gang "{workflow.gang}", the rest of which counts as used,'
     never = _never(workflow, request)
     if never is not None:
-        rule, text = never
+        rule, resource, text = never
         outcome: Outcome = "unschedulable" if rule is OVER_QUOTA else "rejected"
-        return Verdict(outcome, rule, text, 0, 0, _remedy(workflow, request, elsewhere, rule))
-    if together == 0:
-        return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", 0, 0)
-    if quota == UNLIMITED:
-        text = f"{together} GPUs{by}; the quota of {target} has no limit"
-        return Verdict("admitted", None, text, together, 0)
+        return Verdict(outcome, rule, text, NOTHING, NOTHING, _remedy(workflow, request, elsewhere, rule, resource))
+    counted = [name for name in together.asked if name == "gpu" or quota.of(name) != NO_LIMIT]
+    if not counted:
+        return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", NOTHING, NOTHING)
+    if all(quota.of(name) == NO_LIMIT for name in counted):
+        text = f"{together.gpu} GPUs{by}; the quota of {target} has no limit"
+        return Verdict("admitted", None, text, together, NOTHING)
     if workflow.is_preemptible:
-        inside = max(0, min(together, quota - used))
-        text = f"{inside} GPUs in quota, {together - inside} over quota{by and f', asked{by}'}, preemptible"
-        return Verdict("admitted", None, text, inside, together - inside)
-    if coming + used > quota:
-        sum_ = f"{used} of others + {coming} asked{by} = {used + coming}" if used else f"{coming} asked{by}"
-        is_stuck = request.is_one_gang or (coming == together and used + request.first > quota)
+        left = quota - used
+        inside = each(lambda name: max(0, min(together.of(name), left.of(name))))
+        over = together - inside
+        parts = (f"{said(name, inside.of(name))} in quota, {show(name, over.of(name))} over quota" for name in counted)
+        text = f"{'; '.join(parts)}{by and f', asked{by}'}, preemptible"
+        return Verdict("admitted", None, text, inside, over)
+    sum_ = used + coming
+    exceeded = [name for name in sum_.exceeding(quota) if coming.of(name) > 0]
+    if exceeded:
+        name, first = exceeded[0], used + request.first
+        shown = {key: show(name, amounts.of(name)) for key, amounts in
+                 {"used": used, "coming": coming, "sum": sum_}.items()}  # fmt: skip
+        asks = f"{shown['used']} of others + {shown['coming']} asked{by} = {shown['sum']}"
+        asks = asks if used.of(name) else f"{shown['coming']} asked{by}"
+        is_stuck = coming == together and any(first.of(name) > quota.of(name) for name in request.first.asked)
+        is_stuck = is_stuck or request.is_one_gang
         what = "it stays Pending" if is_stuck else "not all of it runs at once, the rest stays Pending"
-        text = f"{sum_} > {quota} GPUs, the quota of {target}: {what}"
+        text = f"{asks} > {said(name, quota.of(name))}, the quota of {target}: {what}"
         wait = _ways(workflow, request, elsewhere, "wait until others of the queue have ended")
-        hint = wait if together <= quota else _ask_less(workflow, request, elsewhere)
-        return Verdict("pending", QUOTA_SHARED, text, 0, 0, hint)
-    return Verdict("admitted", None, f"{used} used + {coming} asked{by} <= {quota} GPUs of {target}", together, 0)
+        fits = not together.exceeding(quota)
+        hint = wait if fits else _ask_less(workflow, request, elsewhere, together.exceeding(quota)[0])
+        return Verdict("pending", QUOTA_SHARED, text, NOTHING, NOTHING, hint)
+    parts = (
+        f"{show(name, used.of(name))} used + {show(name, coming.of(name))} asked{by} <= {said(name, quota.of(name))}"
+        for name in counted
+        if quota.of(name) != NO_LIMIT
+    )
+    return Verdict("admitted", None, f"{', '.join(parts)} of {target}", together, NOTHING)
 
 
-def _never(workflow: Submission, request: Request) -> tuple[Rule, str] | None:
-    """Why a submission can never run, whatever others do, by rule; None where it can."""
+def _never(workflow: Submission, request: Request) -> tuple[Rule, ResourceName, str] | None:
+    """Why a submission can never run, whatever others do: the rule, the resource, the arithmetic."""
     quota, target, pool = workflow.quota, workflow.target, workflow.pool
     largest, shared = request.largest, workflow.gang and f'the gang "{workflow.gang}"'
     gang = shared or "a gang"
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
-        return SUBPOOL_CLOSED, f"subpool {target} is {workflow.subpool.state} and takes no {work}"
-    if largest > pool.maximum != UNLIMITED:
-        text = f"{gang} of {largest} > {pool.maximum} GPUs, the maximum of pool {pool.name}, can never be scheduled"
-        return OVER_QUOTA, text
-    if workflow.is_preemptible or quota == UNLIMITED:
+        return SUBPOOL_CLOSED, "gpu", f"subpool {target} is {workflow.subpool.state} and takes no {work}"
+    for name in largest.exceeding(workflow.maximum):
+        most = workflow.maximum.of(name)
+        whose = f"pool {pool.name}" if most == pool.maximum.of(name) else f"subpool {target}"
+        sizes = f"{show(name, largest.of(name))} > {said(name, most)}"
+        return OVER_QUOTA, name, f"{gang} of {sizes}, the maximum of {whose}, can never be scheduled"
+    if workflow.is_preemptible:
         return None
-    if workflow.subpool is None and pool.is_split and request.gpus > quota:
+    for name in request.asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
         asks = f"{shared} asks" if shared else "asks"
-        return OVER_SHARED_QUOTA, f"{asks} {request.gpus} > {quota} GPUs that the subpools leave to pool {target}"
-    if largest > quota:
-        return OVER_QUOTA, f"{gang} of {largest} > {quota} GPUs, the quota of {target}, can never be scheduled"
+        sizes = f"{show(name, request.asks.of(name))} > {said(name, quota.of(name))}"
+        return OVER_SHARED_QUOTA, name, f"{asks} {sizes} that the subpools leave to pool {target}"
+    for name in largest.exceeding(quota):
+        sizes = f"{show(name, largest.of(name))} > {said(name, quota.of(name))}"
+        return OVER_QUOTA, name, f"{gang} of {sizes}, the quota of {target}, can never be scheduled"
     return None
 
 
-def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None], rule: Rule) -> str:
-    """What would let a submission run that ``rule`` says never does."""
+def _remedy(
+    workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule, resource: ResourceName
+) -> str:
+    """What would let a submission run that ``rule`` says never does, for what it asks of ``resource``."""
     if rule is SUBPOOL_CLOSED:
         return _instead(workflow, request, elsewhere)
-    maximum = workflow.pool.maximum
-    if request.largest > maximum != UNLIMITED:
-        return f"{_sentence(_less(workflow, maximum))}."
-    return _ask_less(workflow, request, elsewhere)
+    if resource in request.largest.exceeding(workflow.maximum):
+        return f"{_sentence(_less(workflow, resource, workflow.maximum))}."
+    return _ask_less(workflow, request, elsewhere, resource)
 
 
-def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> str:
+def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> str:
     """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
-    open_ = [subpool.canonical for subpool in workflow.pool.subpools if subpool.state == "ACTIVE"]
+    open_ = [subpool.canonical for subpool in workflow.pool.active]
     return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
 
 
-def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> str:
-    return _ways(workflow, request, elsewhere, *([_less(workflow, workflow.quota)] if workflow.quota > 0 else []))
+def _ask_less(
+    workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], resource: ResourceName
+) -> str:
+    less = [_less(workflow, resource, workflow.quota)] if workflow.quota.of(resource) > 0 else []
+    return _ways(workflow, request, elsewhere, *less)
 
 
-def _less(workflow: Submission, most: int) -> str:
-    return f"let the gang ask for {most} or less" if workflow.gang else f"ask for {most} or less"
+def _less(workflow: Submission, resource: ResourceName, most: Amounts) -> str:
+    amount = show(resource, most.of(resource)) if resource == "gpu" else said(resource, most.of(resource))
+    return f"let the gang ask for {amount} or less" if workflow.gang else f"ask for {amount} or less"
 
 
-def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None], *first: str) -> str:
+def _ways(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], *first: str) -> str:
     """What would help: ``first``, LOW priority, or a queue with room; a gang has one priority and one queue."""
     roomy, whole = _roomy(workflow, request, elsewhere), " for all of the gang" if workflow.gang else ""
     ways = [*first, f"use priority LOW{whole}", *([f"use {_either(roomy)}{whole}"] if roomy else [])]
@@ -380,13 +404,16 @@ def _either(names: Sequence[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Gpus | None]) -> list[str]:
-    """The subpools of its pool, and the pool itself, that have as many GPUs left as the workflow and its gang ask for;
-    those with the most come first.
+def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> list[str]:
+    """The subpools of its pool, and the pool itself, that have as much left as the workflow and its gang ask for; those
+    with the most come first.
     """
-    pool, asked = workflow.pool, request.gpus
-    places = [(item.canonical, item.queue, item.quota) for item in pool.subpools if item.state == "ACTIVE"]
+    pool, asked = workflow.pool, request.asks
+    places = [(item.canonical, item.queue, item.quota) for item in pool.active]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))
-    others = [(name, quota, elsewhere.get(queue, 0)) for name, queue, quota in places if queue != workflow.queue]
+    others = [(name, quota, elsewhere.get(queue, NOTHING)) for name, queue, quota in places if queue != workflow.queue]
     free = [(quota - used, name) for name, quota, used in others if used is not None]
-    return [f"{name} ({left} free)" for left, name in sorted(free, key=lambda item: -item[0]) if left >= asked]
+    roomy = [(left, name) for left, name in free if not asked.exceeding(left)]
+    first: ResourceName = (*asked.asked, "gpu")[0]
+    by_room = sorted(roomy, key=lambda item: -item[0].of(first))
+    return [f"{name} ({show(first, left.of(first))} free)" for left, name in by_room]

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, shown, text_of
+from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, parse, said
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 
 _DIGITS = 30
-"""Digits of a number before its point, and behind it: more than any API server takes."""
-_NUMBER = rf"[0-9]{{1,{_DIGITS}}}\.?[0-9]{{0,{_DIGITS}}}|\.[0-9]{{1,{_DIGITS}}}"
-_QUANTITY = re.compile(rf"([-+]?(?:{_NUMBER})(?:[eE][-+]?[0-9]{{1,2}})?)([numkMGTPE]|[KMGTPE]i)?")
-_SUFFIXES = {
-    **{suffix: Decimal(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", "k", *"MGTPE"), -3)},
-    **{f"{suffix}i": Decimal(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
-}
-"""What a quantity is multiplied by."""
+"""Digits of a whole number: more than any API server takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueUsage:
     """What one queue holds."""
 
-    allocated: int
-    """GPUs, rounded up."""
-    non_preemptible: int
-    """Of those, GPUs of work that cannot be preempted."""
+    allocated: Amounts
+    """All that is held; GPUs are rounded up."""
+    non_preemptible: Amounts
+    """Of that, what work holds that cannot be preempted."""
     workflows: int
     """PodGroups with running pods."""
     doubt: str = ""
@@ -46,13 +39,13 @@ class QueueUsage:
     @property
     def in_use(self) -> bool | None:
         """Whether anything runs there; None where that is not known."""
-        if self.workflows > 0 or self.allocated > 0:
+        if self.workflows > 0 or self.allocated.asked:
             return True
         return None if self.doubt else False
 
     @property
-    def used(self) -> int | None:
-        """GPUs of work that cannot be preempted; None where that is not known."""
+    def used(self) -> Amounts | None:
+        """What work holds that cannot be preempted; None where that is not known."""
         return None if self.doubt else self.non_preemptible
 
     @property
@@ -179,15 +172,16 @@ def _held(queue: dict[str, Any], running: int, doubt: str) -> QueueUsage:
     """What a queue holds. KAI leaves out of a status what is empty; without one it may not have looked at the queue."""
     status = queue.get("status")
     if status is None:
-        return QueueUsage(0, 0, running, doubt or "it has no status")
-    allocated, non_preemptible = _gpus(status, "allocated"), _gpus(status, "allocatedNonPreemptible")
-    least = min(allocated, non_preemptible)
-    if least < 0:
-        doubt = doubt or f"it says that {least} GPUs are allocated"
+        return QueueUsage(NOTHING, NOTHING, running, doubt or "it has no status")
+    allocated, non_preemptible = _amounts(status, "allocated"), _amounts(status, "allocatedNonPreemptible")
+    for name in RESOURCES:
+        least = min(allocated.of(name), non_preemptible.of(name))
+        if least < 0:
+            doubt = doubt or f"it says that {said(name, least)} are allocated"
     return QueueUsage(allocated, non_preemptible, running, doubt)
 
 
-def _running(pod_group: dict[str, Any]) -> Decimal:
+def _running(pod_group: dict[str, Any]) -> Fraction:
     """More than 0 where pods of a PodGroup run, less where nobody knows.
 
     Older releases count pods, newer ones report what they hold.
@@ -198,16 +192,21 @@ def _running(pod_group: dict[str, Any]) -> Decimal:
     return max(amounts) if max(amounts) > 0 else min(amounts)
 
 
-def _gpus(status: dict[str, Any], field: str) -> int:
-    """GPUs, rounded away from 0."""
-    amount = _quantity((status.get(field) or {}).get(GPU, 0))
+def _amounts(status: dict[str, Any], field: str) -> Amounts:
+    """What a list of resources holds, in whole GPUs, millicores and bytes, each rounded away from 0."""
+    found = status.get(field) or {}
+    gpu, cpu, memory = (_quantity(found.get(name, 0)) for name in (GPU, "cpu", "memory"))
+    return Amounts(_away_from_0(gpu), _away_from_0(cpu * 1000), _away_from_0(memory))
+
+
+def _away_from_0(amount: Fraction) -> int:
     return math.ceil(amount) if amount > 0 else math.floor(amount)
 
 
-def _quantity(value: object) -> Decimal:
+def _quantity(value: object) -> Fraction:
     """A Kubernetes quantity as a number. Raises ValueError for anything else."""
     is_short = isinstance(value, int | float) and abs(value) < 10**_DIGITS
-    found = _QUANTITY.fullmatch(str(value)) if is_short or isinstance(value, str) else None
+    found = parse(str(value)) if is_short or isinstance(value, str) else None
     if found is None:
         raise ValueError(f"{shown(value)} is no quantity")
-    return Decimal(found[1]) * _SUFFIXES[found[2] or ""]
+    return found

@@ -221,7 +221,9 @@ class _Editor:
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
         is_alias = key is not None and self._is_elsewhere(key, child)
         is_scalar = isinstance(value, (str, int)) or value is None
-        if not is_scalar or (type(child) is not ScalarNode and not is_alias):
+        if type(child) is not ScalarNode and not is_alias:
+            raise _refusal(path)
+        if not is_scalar and (is_alias or child.style in ("|", ">") or child.start_mark == child.end_mark):
             raise _refusal(path)
         if is_alias:
             start = self._text.index("*", key.end_mark.index)
@@ -229,7 +231,7 @@ class _Editor:
             new = yaml.scalar(value, flow=True)
         else:
             start, end = self._scalar_span(child)
-            new = yaml.scalar(value, _QUOTES.get(child.style, ""), flow=True)
+            new = yaml.flow(value, _QUOTES.get(child.style, "") if is_scalar else "")
             if child.style in ("|", ">"):
                 header = _BLOCK_HEADER.match(self._text, start)
                 new += (header[1] or "") if header else ""

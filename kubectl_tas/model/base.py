@@ -95,7 +95,7 @@ LabelValue = Annotated[
 """The value of a Kubernetes label."""
 Quantity = Annotated[
     str,
-    StringConstraints(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"),
+    StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"),
     said("must be a quantity such as 500m or 64Gi", "64Gi"),
 ]
 """A Kubernetes quantity, such as 500m or 64Gi."""

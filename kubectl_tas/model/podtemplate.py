@@ -6,13 +6,14 @@ else a workload may have. All of it stays with the document and passes untouched
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from kubectl_tas.gpus import WHOLE, Asked, Gpus, is_counted, is_uncounted, of_pod
+from kubectl_tas import gpus, quantities
+from kubectl_tas.gpus import WHOLE, Asked, Gpus, is_counted, is_uncounted
 from kubectl_tas.model.base import (
     MAX_COUNT,
     AnyText,
@@ -38,6 +39,18 @@ WholeGpus = (
 """GPUs of a container; Kubernetes takes the number with or without quotes."""
 
 
+QuantityText = (
+    Annotated[int, Field(ge=0)]
+    | Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    | Annotated[
+        str,
+        StringConstraints(pattern=quantities.PATTERN.replace("[-+]?", "[+]?", 1)),
+        said("must be a quantity such as 500m or 64Gi"),
+    ]
+)
+"""A quantity of cpu or memory; Kubernetes takes a number with or without quotes."""
+
+
 class Open(Model):
     """A mapping of which a part is read."""
 
@@ -53,6 +66,10 @@ class Amounts(Open):
     """Whole GPUs."""
     amd: Annotated[WholeGpus | None, Field(alias="amd.com/gpu")] = None
     """Whole GPUs of AMD."""
+    cpu: QuantityText | None = None
+    """Cores."""
+    memory: QuantityText | None = None
+    """Bytes."""
 
     @property
     def counted(self) -> dict[str, int]:
@@ -61,6 +78,16 @@ class Amounts(Open):
         found = {name: int(amount) for name, amount in named if amount is not None}
         others = {name: str(amount) for name, amount in (self.model_extra or {}).items() if is_counted(name)}
         return found | {name: int(amount) for name, amount in others.items() if amount.isdecimal()}
+
+    @property
+    def millicores(self) -> int:
+        """Cpu in thousandths of a core."""
+        return quantities.millicores(self.cpu or 0)
+
+    @property
+    def in_bytes(self) -> int:
+        """Memory in bytes."""
+        return quantities.in_bytes(self.memory or 0)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
@@ -86,6 +113,21 @@ class Resources(Open):
         """Its GPUs."""
         return Asked(self.limits.counted, self.requests.counted)
 
+    @property
+    def cpu(self) -> int:
+        """Its cpu in millicores: what it requests, or its limit where it requests none: an API server fills that in."""
+        return self.limits.millicores if self.requests.cpu is None else self.requests.millicores
+
+    @property
+    def memory(self) -> int:
+        """Its memory in bytes, likewise."""
+        return self.limits.in_bytes if self.requests.memory is None else self.requests.in_bytes
+
+    @property
+    def amounts(self) -> quantities.Amounts:
+        """All that it asks for."""
+        return quantities.Amounts(self.asked.gpus, self.cpu, self.memory)
+
 
 class Container(Open):
     """A container of a pod template."""
@@ -94,6 +136,11 @@ class Container(Open):
     """What it asks for."""
     restartPolicy: AnyText | None = None
     """Always on an init container: a sidecar, which runs beside the containers."""
+
+    @property
+    def is_sidecar(self) -> bool:
+        """Of an init container: whether it keeps running beside the containers."""
+        return self.restartPolicy == "Always"
 
 
 class ResourceClaim(Open):
@@ -115,14 +162,28 @@ class PodSpec(Open):
     """What the pod as a whole asks for."""
     resourceClaims: Many[ResourceClaim] = ()
     """Devices that it asks for by Dynamic Resource Allocation."""
+    overhead: Amounts = Amounts()
+    """What the pod takes beside its containers, by its RuntimeClass."""
+
+    def asks_with(self, annotations: Mapping[str, str]) -> quantities.Amounts:
+        """What one pod asks for, which has ``annotations``.
+
+        Cpu and memory follow ``getPodResourceRequest`` of KAI 0.17 (``pod_info.go``): the requests of containers, of
+        sidecars and of other init containers as for GPUs, and the overhead; not what the pod as a whole asks for.
+        """
+        cpu = self._at_most(lambda asked: asked.cpu) + self.overhead.millicores
+        memory = self._at_most(lambda asked: asked.memory) + self.overhead.in_bytes
+        return quantities.Amounts(self.gpus_with(annotations), cpu, memory)
+
+    def _at_most(self, of: Callable[[Resources], int]) -> int:
+        starting = ((item.is_sidecar, of(item.resources)) for item in self.initContainers)
+        return gpus.at_most(starting, (of(item.resources) for item in self.containers))
 
     def gpus_with(self, annotations: Mapping[str, str]) -> Gpus:
         """GPUs of one pod, which has ``annotations``."""
-        init = (
-            replace(item.resources.asked, is_sidecar=item.restartPolicy == "Always") for item in self.initContainers
-        )
+        init = (replace(item.resources.asked, is_sidecar=item.is_sidecar) for item in self.initContainers)
         containers = (item.resources.asked for item in self.containers)
-        return of_pod(init, containers, self.resources.asked, annotations)
+        return gpus.of_pod(init, containers, self.resources.asked, annotations)
 
 
 class Meta(Open):
@@ -150,6 +211,11 @@ class PodTemplate(Open):
     """Their labels and annotations; segments are asked for here."""
     spec: PodSpec = PodSpec()
     """How they run."""
+
+    @property
+    def asks(self) -> quantities.Amounts:
+        """What one pod asks for."""
+        return self.spec.asks_with(self.metadata.annotations)
 
 
 class ReplicatedSpec(Open):
@@ -188,8 +254,8 @@ class PodSet:
     """Where what they are made from stands."""
     template: PodTemplate | None
     """None where another object has it."""
-    gpus: Gpus
-    """GPUs of one pod."""
+    asks: quantities.Amounts
+    """What one pod asks for."""
     indices: int
     """Pods that have an index of their own: ``replicas``, but for an Indexed Job its completions."""
     index_label: str | None = None
@@ -261,4 +327,4 @@ class Workload(Open):
 
 def pod_set(name: str, replicas: int, path: KeyPath, template: PodTemplate) -> PodSet:
     """Equal pods without anything special."""
-    return PodSet(name, replicas, path, template, template.spec.gpus_with(template.metadata.annotations), replicas)
+    return PodSet(name, replicas, path, template, template.asks, replicas)

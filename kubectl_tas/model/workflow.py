@@ -20,6 +20,7 @@ from kubectl_tas.model.base import (
     VariableName,
     said,
 )
+from kubectl_tas.quantities import Amounts, in_bytes, millicores
 
 Priority = Literal["HIGH", "NORMAL", "LOW"]
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
@@ -55,7 +56,7 @@ class TopologyRequirement(Model):
 class Resource(Model):
     """What one task asks for."""
 
-    cpu: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)] | Quantity | None = None
+    cpu: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, allow_inf_nan=False)] | Quantity | None = None
     """CPU cores."""
     memory: Quantity | None = None
     """Memory, such as 64Gi."""
@@ -69,6 +70,11 @@ class Resource(Model):
     """Host names that the task must not run on."""
     topology: Many[TopologyRequirement] = ()
     """How close the tasks with this resource must run."""
+
+    @property
+    def asks(self) -> Amounts:
+        """What a task with it asks for."""
+        return Amounts(self.gpu, millicores(self.cpu or 0), in_bytes(self.memory or 0))
 
 
 class Task(Model):

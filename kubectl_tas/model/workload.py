@@ -241,7 +241,7 @@ class TrainJob(Workload):
         """Its nodes."""
         trainer = self.spec.trainer
         nodes = trainer.numNodes or 1
-        yield PodSet("node", nodes, ("spec", "trainer"), None, trainer.resourcesPerNode.asked.gpus, nodes)
+        yield PodSet("node", nodes, ("spec", "trainer"), None, trainer.resourcesPerNode.amounts, nodes)
 
 
 LEADER, WORKERS = "leader", "workers"

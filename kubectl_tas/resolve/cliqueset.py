@@ -20,6 +20,7 @@ from kubectl_tas.model.grove import (
 )
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
+from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, priority_of
@@ -37,8 +38,13 @@ class FleetClique:
 
     spec: Clique
     path: KeyPath
-    gpus: Gpus
-    """GPUs of one of its pods."""
+    asks: Amounts
+    """What one of its pods asks for."""
+
+    @property
+    def gpus(self) -> Gpus:
+        """GPUs of one of its pods."""
+        return self.asks.gpu
 
     @property
     def name(self) -> str:
@@ -236,10 +242,10 @@ class SubmittedSet(Submission):
         return self.set.declared.at("metadata", "labels", labels.POOL)
 
     @cached_property
-    def gpus(self) -> Gpus:
-        """GPUs of all pods: cliques by replicas, scaling groups and replicas of the set included."""
-        alone = sum(_gpus(clique) for clique in self.set.standalone)
-        grouped = sum(group.spec.replicas * sum(map(_gpus, group.cliques)) for group in self.set.groups)
+    def asks(self) -> Amounts:
+        """What all pods ask for: cliques by replicas, scaling groups and replicas of the set included."""
+        alone = total(map(_asks, self.set.standalone))
+        grouped = total(group.spec.replicas * total(map(_asks, group.cliques)) for group in self.set.groups)
         return self.set.replicas * (alone + grouped)
 
 
@@ -252,7 +258,7 @@ def resolve_set(
     backend = target[0].backend if target else (known.backends[0] if len(known.backends) == 1 else None)
     template = declared.spec.spec.template
     cliques = tuple(
-        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.gpus_with(clique.annotations))
+        FleetClique(clique, (*TEMPLATE, "cliques", index), clique.spec.podSpec.asks_with(clique.annotations))
         for index, clique in enumerate(template.cliques)
     )
     by_name: dict[str, list[int]] = {}
@@ -280,5 +286,5 @@ def _parts(group: FleetScalingGroup) -> int:
     return max(1, len(group.cliques))
 
 
-def _gpus(clique: FleetClique) -> Gpus:
-    return clique.spec.spec.replicas * clique.gpus
+def _asks(clique: FleetClique) -> Amounts:
+    return clique.spec.spec.replicas * clique.asks

@@ -9,6 +9,7 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.podtemplate import Meta, PodTemplate
+from kubectl_tas.quantities import Amounts
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 
@@ -74,8 +75,8 @@ class ReplicaType:
     """An RFC 1123 label, such as worker."""
     replicas: int
     """Pods at a time."""
-    gpus: Gpus
-    """GPUs of one pod."""
+    asks: Amounts
+    """What one pod asks for."""
     path: KeyPath
     """Where what they are made from stands."""
     template: PodTemplate | None
@@ -102,6 +103,11 @@ class ReplicaType:
     """None where it asks for none, or where they are ignored."""
     ignored: Ignored | None = None
     """Why the segments it asks for are ignored; of those that KAI makes all the same, their levels."""
+
+    @property
+    def gpus(self) -> Gpus:
+        """GPUs of one pod."""
+        return self.asks.gpu
 
     @property
     def segment_count(self) -> int:

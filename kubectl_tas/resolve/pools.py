@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +13,24 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.pool import Nodes, Pool, Subpool, SubpoolState
+from kubectl_tas.model.pool import (
+    MaximumAmounts,
+    Nodes,
+    Pool,
+    QuotaAmounts,
+    Subpool,
+    SubpoolSpec,
+    SubpoolState,
+    Weights,
+    amount,
+)
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workflow import PRIORITIES, Priority
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, each, share, smaller, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
 from kubectl_tas.resolve.topologies import FleetTopology, Level, pool_topology
 
-UNLIMITED = -1
 TRANSITIONS: dict[SubpoolState, tuple[SubpoolState, ...]] = {
     "ACTIVE": ("DELETING", "ARCHIVED"),
     "DELETING": ("ARCHIVED",),
@@ -46,8 +55,12 @@ class FleetSubpool:
     pool: str
     name: str
     """Within the pool."""
-    asked: int
-    """GPUs that its quota comes to, whatever its state."""
+    asked: Amounts
+    """What its quota comes to, whatever its state; of what its pool has no limit of, none is set."""
+    maximum: Amounts
+    """The most that it may hold, its pool's maximum included."""
+    weight: Amounts
+    """Over-quota weights."""
     queue: str
     namespaces: tuple[str, ...]
     """Where its work may run, the first by default: those that it lists of its pool's, else all of them."""
@@ -58,9 +71,20 @@ class FleetSubpool:
         return self.declared.spec.spec.state
 
     @property
-    def quota(self) -> int:
-        """GPUs it is guaranteed now: none unless it is ACTIVE."""
-        return self.asked if self.state == "ACTIVE" else 0
+    def quota(self) -> Amounts:
+        """What it is guaranteed now: nothing unless it is ACTIVE, but for what its pool has no limit of."""
+        return self.asked if self.state == "ACTIVE" else each(lambda name: _nothing(self.asked.of(name)))
+
+    @property
+    def written(self) -> QuotaAmounts | None:
+        """Its quota where it names resources; None where it is a bare number or a share."""
+        quota = self.declared.spec.spec.quota
+        return quota if isinstance(quota, QuotaAmounts) else None
+
+    def quota_path(self, resource: ResourceName) -> KeyPath:
+        """Where its quota of a resource stands."""
+        named = self.written is not None and resource in self.written.model_fields_set
+        return ("spec", "quota", resource) if named else ("spec", "quota")
 
     @property
     def canonical(self) -> str:
@@ -102,30 +126,41 @@ class FleetPool:
         shard = self.declared.spec.spec.nodePool
         return {labels.NODE_POOL: shard} if shard is not None and self.backend.is_kai else {}
 
-    @property
-    def guarantee(self) -> int:
-        """Guaranteed GPUs; -1: no limit."""
-        return self.declared.spec.spec.resources.gpu.guarantee
-
-    @property
-    def maximum(self) -> int:
-        """The most GPUs; -1: no limit."""
-        return self.declared.spec.spec.resources.gpu.maximum
-
-    @property
-    def weight(self) -> int:
-        """Over-quota weight."""
-        return self.declared.spec.spec.resources.gpu.weight
+    @cached_property
+    def guarantee(self) -> Amounts:
+        """What it is guaranteed."""
+        return self.declared.spec.spec.resources.guarantee
 
     @cached_property
-    def taken(self) -> int:
-        """GPUs that the ACTIVE subpools hold."""
-        return sum(subpool.quota for subpool in self.subpools)
+    def maximum(self) -> Amounts:
+        """The most that it may hold."""
+        return self.declared.spec.spec.resources.maximum
+
+    @cached_property
+    def weight(self) -> Amounts:
+        """Over-quota weights."""
+        return self.declared.spec.spec.resources.weight
 
     @property
-    def shared_quota(self) -> int:
-        """GPUs that are left to the pool itself, none where its subpools hold too much; -1: no limit."""
-        return UNLIMITED if self.guarantee == UNLIMITED else max(0, self.guarantee - self.taken)
+    def finite(self) -> tuple[ResourceName, ...]:
+        """The resources of which it is guaranteed a number: what its subpools divide."""
+        return tuple(name for name in RESOURCES if self.guarantee.of(name) != NO_LIMIT)
+
+    @cached_property
+    def active(self) -> tuple[FleetSubpool, ...]:
+        """Its ACTIVE subpools."""
+        return tuple(subpool for subpool in self.subpools if subpool.state == "ACTIVE")
+
+    @cached_property
+    def taken(self) -> Amounts:
+        """What the ACTIVE subpools hold."""
+        return total(subpool.quota for subpool in self.active)
+
+    @cached_property
+    def shared_quota(self) -> Amounts:
+        """What is left to the pool itself; nothing where its subpools hold too much."""
+        left = self.guarantee - self.taken
+        return each(lambda name: max(0, left.of(name)))
 
     @property
     def is_split(self) -> bool:
@@ -168,8 +203,13 @@ class Submission(ABC):
 
     @property
     @abstractmethod
+    def asks(self) -> Amounts:
+        """What all its pods ask for."""
+
+    @property
     def gpus(self) -> Gpus:
         """GPUs that all its pods ask for."""
+        return self.asks.gpu
 
     @property
     @abstractmethod
@@ -214,9 +254,14 @@ class Submission(ABC):
         return self.subpool.queue if self.subpool else self.pool.shared_queue
 
     @property
-    def quota(self) -> int:
-        """GPUs guaranteed to that queue; -1: no limit."""
+    def quota(self) -> Amounts:
+        """What is guaranteed to that queue."""
         return self.subpool.quota if self.subpool else self.pool.shared_quota
+
+    @property
+    def maximum(self) -> Amounts:
+        """The most that queue may hold."""
+        return self.subpool.maximum if self.subpool else self.pool.maximum
 
     @property
     def target(self) -> str:
@@ -280,10 +325,7 @@ def resolve_pools(
         subpools: dict[str, FleetSubpool] = {}
         for item in by_parent.get(name, ()):
             short = item.spec.metadata.name
-            quota = asked_quota(item.spec.spec.quota, spec.resources.gpu.guarantee)
-            of_pool = spec.namespaces or (backend.namespace,)
-            within = tuple(there for there in item.spec.spec.namespaces if there in of_pool) or of_pool
-            subpools.setdefault(short, FleetSubpool(item, name, short, quota, names.leaf_queue(*where, short), within))
+            subpools.setdefault(short, _subpool(item, declared.spec, where))
         pools[name] = FleetPool(
             declared=declared,
             name=name,
@@ -296,11 +338,66 @@ def resolve_pools(
     return pools
 
 
-def asked_quota(quota: int | str, guarantee: int) -> int:
-    """GPUs that a subpool's ``quota`` comes to: a number, or a share of the parent's ``guarantee`` such as
-    "33%", rounded down. A share of an unlimited parent is 0; check.quota refuses it.
+def _subpool(declared: Declared[Subpool], pool: Pool, where: tuple[str, str, str]) -> FleetSubpool:
+    """``where``: the prefix of queues, the namespace of the backend and the name of the pool."""
+    spec, whole = declared.spec.spec, pool.spec.resources
+    namespaces = pool.spec.namespaces or (where[1],)
+    return FleetSubpool(
+        declared=declared,
+        pool=pool.metadata.name,
+        name=declared.spec.metadata.name,
+        asked=asked_quota(spec.quota, whole.guarantee),
+        maximum=smaller(_maximum(spec, whole.maximum), whole.maximum),
+        weight=_weight(spec, whole.weight),
+        queue=names.leaf_queue(*where, declared.spec.metadata.name),
+        namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,
+    )
+
+
+def asked_quota(quota: int | str | QuotaAmounts, guarantee: Amounts) -> Amounts:
+    """What a subpool's ``quota`` comes to: GPUs, a share of all of the parent's ``guarantee`` such as "33%", or each
+    resource by its name. Of cpu and memory that the parent has no limit of, a subpool has no limit either. Of GPUs it
+    holds what it says, and of a share nothing; check.quota refuses that.
     """
-    if isinstance(quota, int):
-        return quota
-    share = Decimal(quota.removesuffix("%"))
-    return int(share * max(guarantee, 0) / 100)
+    match quota:
+        case int():
+            asked = Amounts(quota)
+        case str():
+            asked = share(quota, guarantee)
+        case QuotaAmounts():
+            asked = Amounts(*(_part(name, getattr(quota, name), guarantee) for name in RESOURCES))
+    free = each(lambda name: NO_LIMIT if guarantee.of(name) == NO_LIMIT else asked.of(name))
+    return replace(free, gpu=asked.gpu)
+
+
+def _part(resource: ResourceName, written: int | str, guarantee: Amounts) -> Amount:
+    if isinstance(written, str) and written.endswith("%"):
+        return share(written, guarantee).of(resource)
+    return amount(resource, written)
+
+
+def _maximum(spec: SubpoolSpec, pool: Amounts) -> Amounts:
+    """The subpool's own maximum, and the pool's of what it says nothing about."""
+    match spec.maximum:
+        case None:
+            return pool
+        case int():
+            return replace(pool, gpu=amount("gpu", spec.maximum))
+        case MaximumAmounts():
+            written = spec.maximum
+            return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else amount(name, own))
+
+
+def _weight(spec: SubpoolSpec, pool: Amounts) -> Amounts:
+    match spec.weight:
+        case None:
+            return pool
+        case int():
+            return Amounts(spec.weight, spec.weight, spec.weight)
+        case Weights():
+            written = spec.weight
+            return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else own)
+
+
+def _nothing(amount: Amount) -> Amount:
+    return amount if amount == NO_LIMIT else 0

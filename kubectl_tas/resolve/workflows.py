@@ -10,6 +10,7 @@ from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Group, Priority, Resource, Task, Workflow
+from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
@@ -52,7 +53,7 @@ class FleetTask:
     path: KeyPath
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FleetGroup:
     """A group of a workflow, which is a gang."""
 
@@ -61,10 +62,10 @@ class FleetGroup:
     tasks: tuple[FleetTask, ...]
     path: KeyPath
 
-    @property
-    def gpus(self) -> int:
-        """GPUs that all its tasks ask for."""
-        return sum(task.resource.spec.gpu for task in self.tasks)
+    @cached_property
+    def asks(self) -> Amounts:
+        """What all its tasks ask for."""
+        return total(task.resource.spec.asks for task in self.tasks)
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,9 @@ class FleetWorkflow(Submission):
         return self.declared.at("workflow", "pool")
 
     @cached_property
-    def gpus(self) -> int:
-        """GPUs that all its groups ask for."""
-        return sum(group.gpus for group in self.groups)
+    def asks(self) -> Amounts:
+        """What all its groups ask for."""
+        return total(group.asks for group in self.groups)
 
 
 def resolve_workflow(declared: Declared[Workflow], known: Known) -> FleetWorkflow | None:

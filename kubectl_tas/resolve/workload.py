@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
-from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import OF_PODS, ROOT, AnnotationReader
 from kubectl_tas.resolve.placement import (
@@ -111,9 +111,9 @@ class FleetWorkload(Submission):
         return self.copies * sum(item.replicas for item in self.replicas)
 
     @cached_property
-    def gpus(self) -> Gpus:
-        """GPUs of all its pods that run at a time."""
-        return self.copies * sum(item.replicas * item.gpus for item in self.templates)
+    def asks(self) -> Amounts:
+        """What all its pods that run at a time ask for."""
+        return self.copies * total(item.replicas * item.asks for item in self.templates)
 
     @property
     def templates(self) -> tuple[ReplicaType, ...]:
@@ -189,7 +189,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
             ReplicaType(
                 name=name,
                 replicas=item.replicas,
-                gpus=item.gpus,
+                asks=item.asks,
                 path=item.path,
                 template=item.template,
                 indices=item.indices,

@@ -470,7 +470,8 @@ class TestList:
     def item(name: str, state: str, declared: int | str, quota: int, queue: str | None) -> dict[str, Any]:
         file = f"subpools/{name}.yaml"
         values = ("team", name, state, declared, quota, queue, file)
-        return dict(zip(("pool", "name", "state", "declaredQuota", "quota", "queue", "file"), values, strict=True))
+        known = dict(zip(("pool", "name", "state", "declaredQuota", "quota", "queue", "file"), values, strict=True))
+        return known | {"cpu": None, "memory": None}
 
     def test_none(self, repository: Path) -> None:
         write(repository, {"pools/team.yaml": pool()})

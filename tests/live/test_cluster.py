@@ -10,6 +10,7 @@ import pytest
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cluster import QueueUsage, from_file
+from kubectl_tas.quantities import NOTHING, Amounts
 from tests.support.kubectl import pod_group, queue
 
 
@@ -28,7 +29,7 @@ def usage(tmp_path: Path, *objects: Any) -> QueueUsage:
     ],
 )  # fmt: skip
 def test_quantities(tmp_path: Path, amount: object, gpus: int) -> None:
-    assert usage(tmp_path, queue("q", amount)) == QueueUsage(gpus, gpus, 0)
+    assert usage(tmp_path, queue("q", amount)) == QueueUsage(Amounts(gpus), Amounts(gpus), 0)
 
 
 @pytest.mark.parametrize("amount", ["", "x", "8 GPUs", "NaN", "1ee3", "--1", True, [8], {"a": 8}, "1e999999", "8٣"])
@@ -38,14 +39,14 @@ def test_what_is_no_quantity(tmp_path: Path, amount: object) -> None:
 
 
 def test_preemptible_and_not(tmp_path: Path) -> None:
-    assert usage(tmp_path, queue("q", "12", "8")) == QueueUsage(12, 8, 0)
+    assert usage(tmp_path, queue("q", "12", "8")) == QueueUsage(Amounts(12), Amounts(8), 0)
 
 
 def test_a_status_without_what_is_empty(tmp_path: Path) -> None:
     """KAI leaves out what is empty: that is the status of a queue whose work has ended."""
-    for status in ({"status": {}}, {"status": {"allocated": None}}, {"status": {"allocated": {"cpu": "1"}}}):
+    for status in ({"status": {}}, {"status": {"allocated": None}}, {"status": {"allocated": {"cpu": "0"}}}):
         found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, **status})
-        assert (found, found.in_use, found.used) == (QueueUsage(0, 0, 0), False, 0)
+        assert (found, found.in_use, found.used) == (QueueUsage(NOTHING, NOTHING, 0), False, NOTHING)
 
 
 def test_a_queue_without_status(tmp_path: Path) -> None:
@@ -78,16 +79,33 @@ def test_running(tmp_path: Path, name: str) -> None:
     assert (found.workflows, found.in_use) == (int(runs), runs)
 
 
+def test_cpu_and_memory(tmp_path: Path) -> None:
+    held = {"cpu": "1500m", "memory": "64Gi", "nvidia.com/gpu": "2"}
+    fixed = {"cpu": "0.5", "memory": "1G"}
+    status = {"allocated": held, "allocatedNonPreemptible": fixed}
+    found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, "status": status})
+    assert (found.allocated, found.used) == (Amounts(2, 1500, 64 * 2**30), Amounts(0, 500, 10**9))
+    assert found.in_use
+
+
+def test_less_memory_than_nothing(tmp_path: Path) -> None:
+    status = {"allocated": {"memory": "-1Gi"}}
+    found = usage(tmp_path, {"kind": "Queue", "metadata": {"name": "q"}, "status": status})
+    assert (found.used, found.doubt) == (None, "it says that -1Gi memory are allocated")
+
+
 def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:
     assert usage(tmp_path, queue("q", "500m")).in_use
 
 
 def test_what_is_neither_queue_nor_podgroup_is_left_out(tmp_path: Path) -> None:
-    assert usage(tmp_path, {"kind": "Pod"}, {}, {"kind": 7}, queue("q", 1)) == QueueUsage(1, 1, 0)
+    assert usage(tmp_path, {"kind": "Pod"}, {}, {"kind": 7}, queue("q", 1)) == QueueUsage(Amounts(1), Amounts(1), 0)
 
 
 def test_a_podgroup_without_a_queue(tmp_path: Path) -> None:
-    assert usage(tmp_path, queue("q", 0), {"kind": "PodGroup", "status": {"running": 1}}) == QueueUsage(0, 0, 0)
+    assert usage(tmp_path, queue("q", 0), {"kind": "PodGroup", "status": {"running": 1}}) == QueueUsage(
+        NOTHING, NOTHING, 0
+    )
 
 
 BROKEN: dict[str, dict[str, Any]] = {

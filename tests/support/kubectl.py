@@ -71,7 +71,7 @@ def queue(name: str, allocated: object = None, non_preemptible: object = None) -
         "allocated": allocated,
         "allocatedNonPreemptible": allocated if non_preemptible is None else non_preemptible,
     }
-    status = {field: {"cpu": "3500m", GPU: gpus} for field, gpus in held.items() if gpus is not None}
+    status = {field: {GPU: gpus} for field, gpus in held.items() if gpus is not None}
     return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}, "status": status}
 
 
