@@ -1,36 +1,43 @@
-"""Why slips of one key may be accepted without a word: patterns of their names, each with the reason."""
+"""Why slips of one key may be accepted without a word, by the table ``reasons.txt``."""
 
-FREE = "a name that its author chooses: a label, a note, a variable"
-ELSEWHERE = "read by OSMO's runtime alone, which a finding says of the field as a whole; nothing is rendered of it"
-OPTIONAL = "the field may be left out, and what is rendered then says so"
-CARRIED = "both places have the field, and the document is carried as written"
-FIRST = "a number or a name of the same meaning to every reader, such as 0"
-GROVE = "a field of Grove's or of its operator's that no placement depends on; newer releases may have more"
-LEFT = "not checked yet: an API server refuses a container without an image"
-CHECKED = "the repository of documents has errors before, so that what a name leads to is not looked at"
+from __future__ import annotations
 
-REASONS: tuple[tuple[str, str], ...] = (
-    # the first pattern that matches counts
-    ("* *.annotations.*", FREE),
-    ("* *.labels.*", FREE),
-    ("misspell * *.limits.amd.com/gpu", FIRST),
-    ("misspell Workflow *.environment.*", FREE),
-    *(
-        (f"misspell Workflow workflow.groups.*.tasks.*.{field}.*", ELSEWHERE)
-        for field in ("checkpoint", "credentials", "exitActions", "files", "inputs", "kpis", "outputs")
-    ),
-    ("misspell Workflow workflow.timeout.*", ELSEWHERE),
-    ("misspell Workflow workflow.resources.small", CHECKED),
-    ("* OperatorConfiguration *", GROVE),
-    ("* PodCliqueSet spec.template.headlessServiceConfig*", GROVE),
-    ("* PodCliqueSet spec.template.somethingNew", GROVE),
-    ("* PodCliqueSet spec.template.terminationDelay", GROVE),
-    ("misspell ClusterTopologyBinding status.conditions", GROVE),
-    ("move * *.restartPolicy", CARRIED),
-    ("move * *.resources", CARRIED),
-    ("move * *.suspend", CARRIED),
-    ("move PodCliqueSet *.topologyConstraint*", CARRIED),
-    ("move PodGroup *.topologyConstraint", CARRIED),
-    ("delete * *ontainers.*.image", LEFT),
-    ("delete *", OPTIONAL),
-)
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+KINDS = {
+    "workloads": "*Job JobSet Deployment StatefulSet LeaderWorkerSet RayCluster RayService PodCliqueSet",
+    "kubeflow": "JAXJob MPIJob PyTorchJob TFJob XGBoostJob",
+    "ray": "RayCluster RayJob RayService",
+}
+Row = tuple[str, str, str, str]
+"""What is done, to which kinds, to which fields, and why that may be; but for the last, words with blanks between."""
+
+
+def rows() -> tuple[Row, ...]:
+    """The table, in its order."""
+    lines = (Path(__file__).parent / "reasons.txt").read_text(encoding="utf-8").splitlines()
+    cells = (line.split(" | ") for line in lines if line and not line.startswith("#"))
+    return tuple((what, KINDS.get(kinds, kinds), fields, why) for what, kinds, fields, why in cells)
+
+
+REASONS = rows()
+
+
+def reason(what: str, kind: str, path: str) -> Row | None:
+    """The first row that is of this slip: ``delete``, ``Job``, ``spec.suspend``."""
+    for row in REASONS:
+        whats, kinds, fields, _ = row
+        is_kind = what in whats.split() and any(fnmatchcase(kind, pattern) for pattern in kinds.split())
+        if is_kind and _fields(fields).search(path):
+            return row
+    return None
+
+
+@cache
+def _fields(patterns: str) -> re.Pattern[str]:
+    """A pattern of paths that end as one of these does."""
+    steps = (re.escape(pattern).replace(r"\*", "[^.]*") for pattern in patterns.split())
+    return re.compile(rf"(^|\.)({'|'.join(steps)})$")

@@ -1,10 +1,10 @@
 """Slips of one key: what is accepted without a word, though it means something else.
 
 ``python -m fuzz.slips`` takes every valid repository of ``examples/`` and ``golden/``, and the documents of
-``golden/documents/``, and deletes, misspells or moves one key at a time, once for each key of each kind. A slip is
-accepted in silence where the findings are as before, and what is rendered is not. Those that are legitimate have their
-reason in ``REASONS``; the others are listed, and make the exit code 1. What is found in another file than the one that
-was changed is listed with ``--elsewhere``.
+``golden/documents/``, and deletes, misspells or moves one key at a time, each key of each kind in up to three of them.
+A slip is accepted in silence where the findings are as before, and what is rendered is not. Each needs its reason in
+``reasons.txt``: those without one are listed, and make the exit code 1; reasons that explain nothing are listed too.
+What is found in another file than the one that was changed is listed with ``--elsewhere``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import copy
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -24,7 +24,7 @@ import yaml
 
 from fuzz import corpus
 from fuzz.oracle import ROOT, MemorySource
-from fuzz.reasons import REASONS
+from fuzz.reasons import REASONS, Row, reason
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors
@@ -33,6 +33,8 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 
 WHATS = ("delete", "misspell", "move")
+MOST = 3
+"""Repositories in which a slip is tried until it is accepted in silence: what it means depends on the others."""
 Path = tuple[str | int, ...]
 
 
@@ -70,29 +72,37 @@ def main(arguments: list[str] | None = None) -> int:
     """Tries all slips, and prints the counts."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.slips", description=__doc__)
     parser.add_argument("--only", default="*", metavar="PATTERN", help="slips to try, such as 'misspell Job spec.*'")
+    parser.add_argument("--repository", default="*", metavar="PATTERN", help="repositories to try, such as quickstart")
     parser.add_argument("--elsewhere", action="store_true", help="list what is found in files that were not changed")
     options = parser.parse_args(arguments)
     tried: Counter[str] = Counter()
+    accepted: dict[str, Slip] = {}
     silent: list[Slip] = []
-    explained: Counter[str] = Counter()
+    explained: Counter[Row] = Counter()
     elsewhere: dict[str, int] = {}
-    for slip, before, after in outcomes(options.only):
-        tried[slip.what] += 1
+    for slip, before, after in outcomes(options.only, options.repository, accepted):
+        tried[slip.name] += 1
         for file, count in after.files.items():
             if file != slip.file and count > before.files.get(file, 0):
                 elsewhere[slip.name] = elsewhere.get(slip.name, 0) + count - before.files.get(file, 0)
         is_same = slip.what != "misspell" and before.rendered is not None and after.rendered == before.rendered
         if after.findings != before.findings or is_same:
             continue
-        reason = next((why for pattern, why in REASONS if fnmatchcase(slip.name, pattern)), None)
-        if reason is None:
+        accepted[slip.name] = slip
+        row = reason(slip.what, slip.kind, shape(slip.path))
+        if row is None:
             silent.append(slip)
-        explained[f"{slip.what}: {reason}" if reason else slip.what] += 1
-    print(f"{tried.total():,} slips: " + ", ".join(f"{tried[what]:,} {what}" for what in WHATS))
-    print(f"{explained.total():,} accepted in silence, {explained.total() - len(silent):,} of them for a reason")
-    for why, count in sorted(explained.items()):
-        if why not in WHATS:
-            print(f"  {count:>6,}  {why}")
+        else:
+            explained[row] += 1
+    kinds = Counter(name.split()[0] for name in tried)
+    print(f"{len(tried):,} slips: " + ", ".join(f"{kinds[what]:,} {what}" for what in WHATS))
+    total = explained.total() + len(silent)
+    print(f"{total:,} accepted in silence, {explained.total():,} of them for one of {len(explained)} reasons")
+    for row in REASONS:
+        if explained[row]:
+            print(f"{explained[row]:>6,}  {row[0]} {row[2]}: {row[3]}")
+        elif options.only == options.repository == "*":
+            print(f"explains nothing: {row[0]} {row[2]}: {row[3]}")
     for item in sorted(silent, key=lambda item: item.name):
         print(f"not explained: {item.name}  ({item.repository}: {item.file})")
     if options.elsewhere:
@@ -101,18 +111,20 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if silent else 0
 
 
-def outcomes(pattern: str) -> Iterator[tuple[Slip, Outcome, Outcome]]:
-    """Every slip of a name that ``pattern`` matches, once, with what was before and what is after it."""
-    seen: set[str] = set()
+def outcomes(pattern: str, repositories: str, settled: Container[str]) -> Iterator[tuple[Slip, Outcome, Outcome]]:
+    """Every slip of a name that ``pattern`` matches and that is not ``settled``, with what was before and after it."""
+    tried: Counter[str] = Counter()
     for repository in (*corpus.clean(), documents()):
+        if not fnmatchcase(repository.name, repositories):
+            continue
         read = {path: load(path, content) for path, content in sorted(repository.files.items())}
         written = {path: dump(path, found) if found else repository.files[path] for path, found in read.items()}
         before = judge(written)
         for file in sorted(before.read & read.keys()):
             for slip, changed in slips(repository.name, file, read[file]):
-                if slip.name in seen or not fnmatchcase(slip.name, pattern):
+                if tried[slip.name] == MOST or slip.name in settled or not fnmatchcase(slip.name, pattern):
                     continue
-                seen.add(slip.name)
+                tried[slip.name] += 1
                 yield slip, before, judge({**written, file: dump(file, changed)})
 
 

@@ -5,14 +5,21 @@ as data. None of its code runs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from kubectl_tas import quantities, schedules
 from kubectl_tas.errors import TasError
 from kubectl_tas.yaml import LargeNumber
+
+Bound = tuple[str, ...] | range | Callable[[Any], tuple[str, str] | None]
+"""Which values of its type a field takes: certain words, numbers from one to another, or what a function does not say
+to be refused, and why, and what to write instead.
+"""
 
 PATTERN = r"^v?1\.[0-9]+(\.[0-9]+)?$"
 """How a release is written: ``1.33``, ``1.33.2`` or ``v1.33.2``."""
@@ -42,12 +49,133 @@ _MAY_BE_ABSENT = {
     "Sysctl": {"value"},
 }
 """Fields that the schemas of some releases demand and no API server does."""
+_MUST_BE_THERE = {"Container": ("image",), "EphemeralVolumeSource": ("volumeClaimTemplate",)}
+"""Fields that every API server demands and no schema does."""
+_FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def _port_refused(name: str) -> tuple[str, str] | None:
+    if _PORT_NAME.fullmatch(name):
+        return None
+    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", "Shorten it."
+
+
+def _image_refused(image: str) -> tuple[str, str] | None:
+    return None if image else ("must not be empty", "Write an image such as busybox:1.37.")
+
+
+_COUNT = range(2**31)
+_POSITIVE = range(1, 2**31)
+_PORT = range(1, 2**16)
+_SECONDS = range(2**63)
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_RESTARTS = ("Always", "OnFailure", "Never")
+_PULLS = ("Always", "IfNotPresent", "Never")
+_PROBE: dict[str, Bound] = {
+    "failureThreshold": _COUNT,
+    "initialDelaySeconds": _COUNT,
+    "periodSeconds": _COUNT,
+    "successThreshold": _COUNT,
+    "terminationGracePeriodSeconds": range(1, 2**63),
+    "timeoutSeconds": _COUNT,
+}
+BOUNDS: dict[str, dict[str, Bound]] = {
+    "ContainerPort": {
+        "containerPort": _PORT,
+        "hostPort": range(2**16),
+        "name": _port_refused,
+        "protocol": _PROTOCOLS,
+    },
+    "Container": {
+        "image": _image_refused,
+        "imagePullPolicy": _PULLS,
+        "restartPolicy": _RESTARTS,
+        "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+    },
+    "CronJobSpec": {
+        "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
+        "failedJobsHistoryLimit": _COUNT,
+        "schedule": schedules.refused,
+        "startingDeadlineSeconds": _SECONDS,
+        "successfulJobsHistoryLimit": _COUNT,
+        "timeZone": schedules.zone_refused,
+    },
+    "DeploymentSpec": {
+        "minReadySeconds": _COUNT,
+        "progressDeadlineSeconds": _COUNT,
+        "replicas": _COUNT,
+        "revisionHistoryLimit": _COUNT,
+    },
+    "DeploymentStrategy": {"type": ("Recreate", "RollingUpdate")},
+    "GRPCAction": {"port": _PORT},
+    "HostPathVolumeSource": {
+        "type": (
+            "",
+            "DirectoryOrCreate",
+            "Directory",
+            "FileOrCreate",
+            "File",
+            "Socket",
+            "CharDevice",
+            "BlockDevice",
+        )
+    },
+    "HTTPGetAction": {"scheme": ("HTTP", "HTTPS")},
+    "JobSpec": {
+        "activeDeadlineSeconds": _SECONDS,
+        "backoffLimit": _COUNT,
+        "backoffLimitPerIndex": _COUNT,
+        "completionMode": ("NonIndexed", "Indexed"),
+        "completions": _COUNT,
+        "maxFailedIndexes": _COUNT,
+        "parallelism": _COUNT,
+        "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
+        "ttlSecondsAfterFinished": _COUNT,
+    },
+    "LabelSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist")},
+    "NodeSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")},
+    "PersistentVolumeClaimSpec": {"volumeMode": ("Filesystem", "Block")},
+    "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
+    "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
+    "PodSpec": {
+        "activeDeadlineSeconds": range(1, 2**31),
+        "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+        "preemptionPolicy": ("PreemptLowerPriority", "Never"),
+        "restartPolicy": _RESTARTS,
+        "terminationGracePeriodSeconds": _SECONDS,
+    },
+    "PreferredSchedulingTerm": {"weight": range(1, 101)},
+    "Probe": _PROBE,
+    "SeccompProfile": {"type": ("Localhost", "RuntimeDefault", "Unconfined")},
+    "StatefulSetSpec": {
+        "minReadySeconds": _COUNT,
+        "podManagementPolicy": ("OrderedReady", "Parallel"),
+        "replicas": _COUNT,
+        "revisionHistoryLimit": _COUNT,
+    },
+    "StatefulSetUpdateStrategy": {"type": ("RollingUpdate", "OnDelete")},
+    "Toleration": {"effect": ("", *_EFFECTS), "operator": ("", "Exists", "Equal", "Lt", "Gt")},
+    "TopologySpreadConstraint": {
+        "maxSkew": _POSITIVE,
+        "minDomains": _POSITIVE,
+        "nodeAffinityPolicy": ("Honor", "Ignore"),
+        "nodeTaintsPolicy": ("Honor", "Ignore"),
+        "whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
+    },
+    "VolumeMount": {"mountPropagation": ("None", "HostToContainer", "Bidirectional")},
+    "WeightedPodAffinityTerm": {"weight": range(1, 101)},
+}
+"""The values that fields of Kubernetes' own types take, by type and field, of all releases. Follows
+pkg/apis/core/validation, apps/validation and batch/validation of Kubernetes 1.35.
+"""
 
 
 class Shape:
     """What a field may hold; what is below it is made when it is first asked for."""
 
-    def __init__(self, schema: Mapping[str, Any], name: str, shapes: Shapes) -> None:
+    def __init__(self, schema: Mapping[str, Any], name: str, shapes: Shapes, bound: Bound | None = None) -> None:
         self._schema = schema
         self._shapes = shapes
         branches = schema.get("oneOf", (schema,))
@@ -57,17 +185,27 @@ class Shape:
         """JSON Schema's names of the types; none: anything."""
         self.accepts = tuple(python for word in self.types for python in _PYTHON[word])
         """Python's types of such values."""
-        absent = _MAY_BE_ABSENT.get(name.rpartition(".")[2], set())
         self.is_foreign = name in shapes.more
         """Whether it is a type of a kind that Kubernetes does not have itself."""
-        self.required = tuple(field for field in schema.get("required", ()) if field not in absent)
+        self.name = name if self.is_foreign else name.rpartition(".")[2]
+        """Of its type, without its group; empty where it has none."""
+        absent = _MAY_BE_ABSENT.get(self.name, set())
+        needed = (*schema.get("required", ()), *_MUST_BE_THERE.get(self.name, ()))
+        self.required = tuple(field for field in needed if field not in absent)
         """Fields that must be there."""
+        self.bound = bound or (
+            quantities.refused if self.name == "Quantity" else _FORMATS.get(schema.get("format", ""))
+        )
+        """The values that it takes; None: all of its types."""
 
     @cached_property
     def fields(self) -> dict[str, Shape] | None:
         """The fields of a mapping, by name; None where it may have any, or is none."""
         written = self._schema.get("properties")
-        return None if written is None else {name: self._shapes.of(part) for name, part in written.items()}
+        if written is None:
+            return None
+        bounds = self._shapes.bounds.get(self.name, {})
+        return {name: self._shapes.of(part, bounds.get(name)) for name, part in written.items()}
 
     @cached_property
     def items(self) -> Shape | None:
@@ -78,12 +216,19 @@ class Shape:
 
 class Shapes:
     """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself, each with
-    its fields, as in Go: ``string``, ``[]EnvVar``, ``{}string`` for a mapping.
+    its fields, as in Go: ``string``, ``[]EnvVar``, ``{}string`` for a mapping. ``bounds`` is which values the fields of
+    these take.
     """
 
-    def __init__(self, definitions: Mapping[str, Any], more: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        definitions: Mapping[str, Any],
+        more: Mapping[str, Mapping[str, str]],
+        bounds: Mapping[str, Mapping[str, Bound]] | None = None,
+    ) -> None:
         self._definitions = definitions
         self.more = more
+        self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._named: dict[str, Shape] = {}
 
     def named(self, name: str) -> Shape:
@@ -92,10 +237,10 @@ class Shapes:
             self._named[name] = Shape(self._schema(name), name, self)
         return self._named[name]
 
-    def of(self, schema: Mapping[str, Any]) -> Shape:
-        """The shape that a schema describes."""
+    def of(self, schema: Mapping[str, Any], bound: Bound | None = None) -> Shape:
+        """The shape that a schema describes, of a field that takes the values of ``bound``."""
         reference = schema.get("$ref")
-        return Shape(schema, "", self) if reference is None else self.named(reference.rpartition("/")[2])
+        return Shape(schema, "", self, bound) if reference is None else self.named(reference.rpartition("/")[2])
 
     def _schema(self, name: str) -> Mapping[str, Any]:
         if name in self.more:

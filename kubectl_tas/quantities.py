@@ -1,7 +1,8 @@
-"""Amounts of the three resources that KAI divides among queues: GPUs, cpu and memory.
+"""Amounts as Kubernetes writes them, 500m, 64Gi, 1e3, and those of the resources that KAI divides among queues.
 
-Kubernetes writes them as quantities (``500m``, ``64Gi``, ``1e3``), which are read exactly. A KAI Queue counts cpu in
-thousandths of a core and memory in 10^6 bytes (``resources.go`` of its API, 0.2 to 0.17): only ``kai_number`` knows.
+Quantities follow ``ParseQuantity`` of Kubernetes 1.35 (staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go). A
+KAI Queue counts cpu in thousandths of a core and memory in 10^6 bytes (``resources.go`` of its API, 0.2 to 0.17): only
+``kai_number`` knows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from kubectl_tas.gpus import Gpus
@@ -26,46 +28,76 @@ Amount = Gpus
 NO_LIMIT = Decimal("Infinity")
 """More than any amount."""
 
-_DIGITS = 30
-"""Digits of a number before its point, and behind it: more than any API server takes."""
-_NUMBER = rf"[0-9]{{1,{_DIGITS}}}\.?[0-9]{{0,{_DIGITS}}}|\.[0-9]{{1,{_DIGITS}}}"
-PATTERN = rf"^[-+]?({_NUMBER})([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]{{1,2}})?$"
-"""How Kubernetes writes quantities."""
-_QUANTITY = re.compile(rf"([-+]?(?:{_NUMBER}))(?:[eE]([-+]?[0-9]{{1,2}})|([numkMGTPE]|[KMGTPE]i))?", re.ASCII)
-_SUFFIXES = {
-    **{suffix: Fraction(1000) ** power for power, suffix in enumerate(("n", "u", "m", "", "k", *"MGTPE"), -3)},
-    **{f"{suffix}i": Fraction(1024) ** power for power, suffix in enumerate("KMGTPE", 1)},
-}
-"""What a quantity is multiplied by."""
 _MEBIBYTE, _MEGABYTE = 2**20, 10**6
 
+SUFFIXES = {
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "": Decimal(1),
+    "k": Decimal(1000),
+    **{letter: Decimal(1000) ** power for power, letter in enumerate("MGTPE", start=2)},
+    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)},
+}
+"""What a number is multiplied by."""
+_DIGITS = 30
+"""Digits of a number before its point, and behind it: more than any API server takes."""
+_NUMBER = rf"[-+]?(?:[0-9]{{1,{_DIGITS}}}[.]?[0-9]{{0,{_DIGITS}}}|[.][0-9]{{1,{_DIGITS}}})"
+_QUANTITY = re.compile(rf"({_NUMBER})(?:([numkMGTPE]|[KMGTPE]i|)|[eE]([-+]?[0-9]{{1,2}}))")
+_SLIP = re.compile(rf"({_NUMBER})\s*([A-Za-z]*)")
+_BYTES = re.compile(r"([kmgtpe])(i?)b?", re.IGNORECASE)
+_CORES = ("core", "cores", "cpu", "cpus", "vcpu", "vcpus", "c")
 
-def parse(text: str) -> Fraction | None:
-    """The number that a quantity stands for, exactly; None where Kubernetes does not take it for one."""
+
+def parse(value: object) -> Decimal | None:
+    """An amount as a number; None where an API server takes it for none."""
+    is_short = isinstance(value, (int, float)) and abs(value) < 10**_DIGITS
+    return _number(str(value)) if is_short or isinstance(value, str) else None
+
+
+@lru_cache(maxsize=1024)
+def _number(text: str) -> Decimal | None:
     found = _QUANTITY.fullmatch(text)
     if found is None:
         return None
-    return Fraction(found[1]) * Fraction(10) ** int(found[2] or 0) * _SUFFIXES[found[3] or ""]
+    number, suffix, exponent = found.groups()
+    return Decimal(number) * (SUFFIXES[suffix] if exponent is None else Decimal(10) ** int(exponent))
 
 
-def millicores(written: int | float | str) -> int:
-    """Cpu in thousandths of a core, rounded up as an API server does. Raises ValueError for what is no quantity."""
-    return math.ceil(number(written) * 1000)
+def refused(value: object) -> tuple[str, str] | None:
+    """Why an API server refuses an amount, and what to write instead; None where it does not."""
+    amount = parse(value)
+    if amount is None:
+        return "must be a quantity such as 500m or 64Gi", _meant(str(value))
+    if amount < 0:
+        return "must not be negative", "Write 0 or more."
+    return None
 
 
-def in_bytes(written: int | float | str) -> int:
-    """Memory in bytes, rounded up as an API server does. Raises ValueError for what is no quantity."""
-    return math.ceil(number(written))
-
-
-def number(written: int | float | str) -> Fraction:
-    """The number that a quantity, or a number in its place, stands for. Raises ValueError for what is neither."""
-    if not isinstance(written, str):
-        return Fraction(str(written))
-    found = parse(written)
+def _meant(text: str) -> str:
+    """What was likely meant by a text that is no quantity."""
+    found = _SLIP.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f'"{written}" is no quantity')
-    return found
+        return "Write a number and a unit without a blank between them, such as 64Gi."
+    number, unit = found.groups()
+    size = _BYTES.fullmatch(unit)
+    if unit in SUFFIXES or unit.lower() in _CORES:
+        return f"Write {number}{unit if unit in SUFFIXES else ''}."
+    if size is None:
+        return "Units are m, k, M, G, T and Ki, Mi, Gi, Ti."
+    letter = size[1].upper()
+    binary, decimal = f"{number}{letter}i", f"{number}{'k' if letter == 'K' else letter}"
+    return f"Write {binary}." if size[2] else f"Write {decimal} or {binary}."
+
+
+def millicores(written: object) -> int:
+    """Cpu in thousandths of a core, rounded up as an API server does; 0 for what is no quantity."""
+    return math.ceil((parse(written) or 0) * 1000)
+
+
+def in_bytes(written: object) -> int:
+    """Memory in bytes, rounded up as an API server does; 0 for what is no quantity."""
+    return math.ceil(parse(written) or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +191,7 @@ def show(resource: ResourceName, amount: Amount) -> str:
     number = int(amount)
     if resource == "cpu":
         return f"{number}m" if 0 < abs(number) < 1000 else f"{Decimal(number) / 1000:f}"
-    units = {suffix: int(_SUFFIXES[suffix]) for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", *"EPTGMk", "")}
+    units = {suffix: int(SUFFIXES[suffix]) for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki", *"EPTGMk", "")}
     return min((f"{number // unit}{suffix}" for suffix, unit in units.items() if number % unit == 0), key=len)
 
 

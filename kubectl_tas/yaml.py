@@ -71,9 +71,9 @@ def items(values: Sequence[object]) -> list[str]:
 
 
 def flow(value: object, style: str = "") -> str:
-    """A scalar, or a mapping or a list of such in braces or brackets, on one line."""
+    """A scalar, or a mapping of such in braces, or a list of such in brackets, on one line."""
     if isinstance(value, list):
-        return "[" + ", ".join(flow(item, style) for item in value) + "]"
+        return f"[{', '.join(flow(item, style) for item in value)}]"
     if not isinstance(value, Mapping):
         return scalar(value, style, flow=True)
     return "{" + ", ".join(f"{scalar(key, style, flow=True)}: {flow(item, style)}" for key, item in value.items()) + "}"

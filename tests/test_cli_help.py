@@ -29,3 +29,13 @@ def test_everything_is_explained(name: str) -> None:
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.help is not None:
             assert parameter.help.endswith("."), parameter.name
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, context in COMMANDS.items() if not isinstance(context.command, click.Group)]
+)
+def test_every_command_has_an_example_that_it_takes(name: str) -> None:
+    (line,) = (line for line in kubectl_tas(*name.split()[2:], "--help").out.splitlines() if "Example: " in line)
+    example = line.strip().removeprefix("Example: ").partition(" | ")[0]
+    assert f"{example} ".startswith(f"{name} ")
+    COMMANDS[name].command.make_context(name, example.split()[len(name.split()) :])

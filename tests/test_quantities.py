@@ -1,108 +1,106 @@
-"""Quantities are read as Kubernetes reads them, and written as KAI reads them."""
+"""Amounts and schedules are read as Kubernetes reads them."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kubectl_tas.gpus import Hundredths
-from kubectl_tas.quantities import (
-    NO_LIMIT,
-    UNLIMITED,
-    Amounts,
-    ResourceName,
-    in_bytes,
-    kai_number,
-    millicores,
-    parse,
-    share,
-    show,
-)
+from kubectl_tas import quantities, schedules
 
 
 @pytest.mark.parametrize(
-    ("text", "number"),
+    ("written", "amount"),
     [
-        ("500m", Fraction(1, 2)),
-        ("64Gi", 64 * 2**30),
-        ("1.5Ti", 3 * 2**39),
-        (".5", Fraction(1, 2)),
-        ("5.", 5),
-        ("1e3", 1000),
-        ("12E-1", Fraction(6, 5)),
-        ("1E", 10**18),
-        ("-3k", -3000),
-        ("3n", Fraction(3, 10**9)),
+        ("64Gi", Decimal(64 * 1024**3)),
+        ("500m", Decimal("0.5")),
+        ("1.5", Decimal("1.5")),
+        ("1E", Decimal(10**18)),
+        ("1e3", Decimal(1000)),
+        (".5k", Decimal(500)),
+        ("100n", Decimal("0.0000001")),
+        (2, Decimal(2)),
+        (0.5, Decimal("0.5")),
+        ("-1", Decimal(-1)),
+        ("64GB", None),
+        ("64 Gi", None),
+        ("64gi", None),
+        ("1Ki2", None),
+        ("1e3Gi", None),
         ("", None),
-        ("4 cores", None),
-        ("1ki", None),
-        ("1e", None),
-        ("\u0664", None),
-        ("9" * 61, None),
+        ("1" * 5000, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (None, None),
     ],
 )
-def test_parse(text: str, number: int | Fraction | None) -> None:
-    assert parse(text) == number
-
-
-def test_amounts_are_rounded_up_as_a_server_does() -> None:
-    assert (millicores("0.0001"), millicores(0.5), millicores("2")) == (1, 500, 2000)
-    assert (in_bytes("1.1Ki"), in_bytes("100m"), in_bytes(7)) == (1127, 1, 7)
-
-
-@given(st.integers(0, 2**52))
-def test_kai_reads_no_less_memory_than_was_meant(amount: int) -> None:
-    """KAI multiplies by 10^6 as a float64; work that asks for all of it must fit, and no byte more."""
-    read = kai_number("memory", amount) * 1000000.0
-    assert amount <= read < amount + 1
-
-
-def test_a_guarantee_that_kai_would_read_as_less() -> None:
-    amount = 249 * 2**30
-    assert 267361.714176 * 1000000.0 < amount <= kai_number("memory", amount) * 1000000.0
-
-
-def test_kai_units() -> None:
-    assert [kai_number("gpu", 8), kai_number("cpu", 500), kai_number("memory", 8 * 10**12)] == [8, 500, 8 * 10**6]
-    assert kai_number("memory", 8 * 2**40) == 8796093.022208
-    assert kai_number("cpu", NO_LIMIT) == -1
+def test_amounts(written: object, amount: Decimal | None) -> None:
+    assert quantities.parse(written) == amount
 
 
 @pytest.mark.parametrize(
-    ("resource", "amount", "text"),
+    ("written", "hint"),
     [
-        ("gpu", 8, "8"),
-        ("gpu", Hundredths("0.5"), "0.5"),
-        ("cpu", 500, "500m"),
-        ("cpu", 2500, "2.5"),
-        ("cpu", 600_000, "600"),
-        ("memory", 8 * 2**40, "8Ti"),
-        ("memory", 8 * 10**12, "8T"),
-        ("memory", 5 * 2**39, "2560Gi"),
-        ("memory", 0, "0"),
-        ("memory", NO_LIMIT, "unlimited"),
+        ("64GB", "Write 64G or 64Gi."),
+        ("64gib", "Write 64Gi."),
+        ("64KB", "Write 64k or 64Ki."),
+        ("64 Gi", "Write 64Gi."),
+        ("1.5 cores", "Write 1.5."),
+        ("many", "Write a number and a unit without a blank between them, such as 64Gi."),
+        ("5 bananas", "Units are m, k, M, G, T and Ki, Mi, Gi, Ti."),
     ],
 )
-def test_show(resource: ResourceName, amount: int | Decimal, text: str) -> None:
-    assert show(resource, amount) == text
+def test_what_was_meant_by_an_amount(written: str, hint: str) -> None:
+    assert quantities.refused(written) == ("must be a quantity such as 500m or 64Gi", hint)
 
 
-def test_amounts() -> None:
-    left = Amounts(10, 2000, 100) - Amounts(Hundredths("0.5"), 500, 120)
-    assert left == Amounts(Decimal("9.5"), 1500, -20)
-    assert UNLIMITED - Amounts(3, 3, 3) == UNLIMITED
-    assert 3 * Amounts(1, 2, 3) == Amounts(3, 6, 9)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* * * * *",
+        "*/5 0-6,12-18/2 1 jan-MAR mon",
+        "5/15 ? ? * 0",
+        "@daily",
+        "@every 1h30m",
+        "0 0 1,15 * 1-5",
+    ],
+)
+def test_schedules_that_kubernetes_takes(text: str) -> None:
+    assert schedules.refused(text) is None
 
 
-def test_what_is_not_asked_for_exceeds_nothing() -> None:
-    assert Amounts(0, 1, 0).exceeding(Amounts(-5, 0, -5)) == ("cpu",)
-    assert Amounts(10**9, 10**9, 10**9).exceeding(UNLIMITED) == ()
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "* * * *",
+        "* * * * * *",
+        "60 * * * *",
+        "* 24 * * *",
+        "* * 0 * *",
+        "* * * 13 *",
+        "* * * * 7",
+        "*/0 * * * *",
+        "5-1 * * * *",
+        "1-2-3 * * * *",
+        "1/2/3 * * * *",
+        "-1 * * * *",
+        "* * * * monday",
+        "@dayly",
+        "@every day",
+        "CRON_TZ=UTC * * * * *",
+        f"{'9' * 5000} * * * *",
+        f"*/{'9' * 5000} * * * *",
+        "٣ * * * *",
+    ],
+)
+def test_schedules_that_kubernetes_refuses(text: str) -> None:
+    assert schedules.refused(text) is not None
 
 
-def test_shares_are_rounded_down() -> None:
-    assert share("33%", Amounts(100, 2001, 8 * 2**40)) == Amounts(33, 660, 2768240 * 2**20)
-    assert share("50%", UNLIMITED) == Amounts(0, 0, 0)
+@pytest.mark.parametrize(
+    ("zone", "is_one"),
+    [("Etc/UTC", True), ("America/Argentina/La_Rioja", True), ("Etc/GMT+5", True), ("Local", False), ("CET 1", False)],
+)
+def test_time_zones(zone: str, is_one: bool) -> None:
+    assert (schedules.zone_refused(zone) is None) is is_one

@@ -18,6 +18,7 @@ GENERATED = {
 }
 """Rules whose input is not committed, and why."""
 COMMANDS = {
+    "pool-in-use": "about what a command asks for, not about a file",
     "subpool-transition": "about what a command asks for, not about a file",
     "subpool-unknown": "about what a command asks for, not about a file",
 }

@@ -22,6 +22,7 @@ GROUPS = {
     "documents": "A document of every kind.",
     "edits": "Subpool files as people write them, before and after commands that change them.",
     "manifests": "What repositories are rendered to, with what `validate` says of them.",
+    "pools": "Repositories, and what of them changes when a pool is renamed or removed.",
     "rules": "What `validate` says, by rule.",
     "versions": "What repositories are rendered to for each KAI release, or why they cannot be.",
 }

@@ -8,9 +8,12 @@ from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.documents import check_documents
+from kubectl_tas.check.draining import check_draining
+from kubectl_tas.check.exported import check_exported
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
+from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.namespaces import check_namespaces
@@ -41,11 +44,13 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_unique,
     check_references,
     check_quotas,
+    check_draining,
     check_topologies,
     check_bindings,
     check_workflows,
     check_placement,
     check_fields,
+    check_exported,
     check_pods,
     check_workloads,
     check_documents,
@@ -62,10 +67,11 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_grove_versions,
     check_default_topology,
     check_cliques,
+    check_grove_fields,
     check_versions,
     check_admission,
 )
-NEED_ALL = (check_references, check_default_topology)
+NEED_ALL = (check_references, check_draining, check_default_topology)
 """Those that look for what is missing."""
 
 

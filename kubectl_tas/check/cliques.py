@@ -9,14 +9,11 @@ from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import TEMPLATE, Clique, CliqueSpec, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import did_you_mean
 
-_NEARLY = 2
-"""Slips between a field and one that is read, for which it is taken."""
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
 
@@ -31,7 +28,7 @@ CLIQUE_DUPLICATE = Rule(
 CLIQUE_UNKNOWN = Rule(
     "clique-unknown",
     Severity.ERROR,
-    "A scaling group names a clique that its PodCliqueSet does not have.",
+    "A scaling group names a clique that its PodCliqueSet does not have, or a clique starts after one.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
 CLIQUE_MINIMUM = Rule(
@@ -53,14 +50,6 @@ SET_REPLICAS = Rule(
     "A PodCliqueSet does not say how many replicas it has.",
     "Grove takes an absent number for 0 and starts nothing. Write replicas, 0 too where that is meant.",
 )
-SET_FIELD = Rule(
-    "set-field",
-    Severity.WARNING,
-    "A field of a PodCliqueSet or OperatorConfiguration looks like one that is read, but is spelled differently or "
-    "stands elsewhere.",
-    "An API server drops a field that it does not know without a word. Correct the spelling or the indentation.",
-)
-
 SET_PREVIEW = Rule(
     "set-preview",
     Severity.INFO,
@@ -77,7 +66,6 @@ def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _names(item)
         yield from _members(item)
         yield from _minimums(item)
-        yield from _fields(item)
         yield from _versions(item)
 
 
@@ -154,6 +142,17 @@ def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             earlier = first.setdefault(name, path)
             if earlier != path:
                 yield _duplicate(item, f'the clique "{name}" is scaled twice', place, item.declared.at(*earlier))
+    for clique in item.cliques:
+        path = (*clique.path, "spec", "startsAfter")
+        after = item.declared.origin.value(path)
+        for index, name in enumerate(after if isinstance(after, list) else ()):
+            if name not in known:
+                hint = did_you_mean(str(name), known, f"Cliques here: {', '.join(known)}.")
+                message = f'the clique "{clique.name}" starts after the clique "{name}", which the set does not have'
+                yield Diagnostic(CLIQUE_UNKNOWN, message, item.declared.at(*path, index), hint=hint)
+            elif name == clique.name:
+                message = f'the clique "{clique.name}" starts after itself'
+                yield Diagnostic(CLIQUE_UNKNOWN, message, item.declared.at(*path, index), hint="Remove it.")
 
 
 def _minimums(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
@@ -179,43 +178,6 @@ def _minimum(
     message = f"{what} needs minAvailable {minimum} of {replicas} replicas"
     hint = f"Use a number from 1 to {replicas}." if replicas else "Raise replicas, or leave the part out."
     yield Diagnostic(CLIQUE_MINIMUM, message, item.declared.at(*path, "minAvailable"), hint=hint)
-
-
-_READ = {
-    "spec": frozenset(SetSpec.model_fields),
-    "template": frozenset(SetTemplate.model_fields),
-    "scaling group": frozenset(ScalingGroup.model_fields),
-    "clique": frozenset(Clique.model_fields),
-    "clique spec": frozenset(CliqueSpec.model_fields),
-}
-_GROVE_ONLY = {
-    "spec": {"updateStrategy"},
-    "template": {"cliqueStartupType", "headlessServiceConfig", "terminationDelay"},
-    "scaling group": {"scaleConfig"},
-    "clique": set[str](),
-    "clique spec": {"autoScalingConfig", "scaleConfig", "startsAfter"},
-}
-"""Fields that Grove has besides those that are read."""
-
-
-def _fields(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
-    """Unknown fields that look like a slip: nearly a field that is read, or one that belongs elsewhere."""
-    parts: list[tuple[str, KeyPath]] = [("spec", ("spec",)), ("template", TEMPLATE)]
-    parts += [("scaling group", group.path) for group in item.groups]
-    for clique in item.cliques:
-        parts += [("clique", clique.path), ("clique spec", (*clique.path, "spec"))]
-    elsewhere = frozenset[str]().union(*_READ.values())
-    for what, path in parts:
-        written = item.declared.origin.value(path)
-        for field in written if isinstance(written, dict) else ():
-            if field in _READ[what] or field in _GROVE_ONLY[what]:
-                continue
-            original = closest(field, sorted(_READ[what]), most=_NEARLY, folds=True)
-            if original or field in elsewhere:
-                place = item.declared.origin.locate((*path, field), key=True)
-                message = f'Grove has no field "{field}" in the {what} of a PodCliqueSet, and drops it'
-                hint = f'Did you mean "{original}"?' if original else "Move it to where it belongs."
-                yield Diagnostic(SET_FIELD, message, place, hint=hint)
 
 
 def _versions(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

@@ -6,14 +6,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from kubectl_tas import kai
-from kubectl_tas.check.cliques import SET_FIELD
 from kubectl_tas.check.topology import HOSTNAME
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.model.base import KeyPath, Model
-from kubectl_tas.model.grove import OperatorConfiguration, OperatorScheduler, ProfileConfig, SchedulerProfile
-from kubectl_tas.resolve.clusters import Grove
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import closest
 
 VERSION_UNKNOWN = Rule(
     "version-unknown",
@@ -107,26 +103,7 @@ HOST_LABEL = Rule(
 def check_operator(fleet: Fleet) -> Iterator[Diagnostic]:
     """The one configuration that counts."""
     if fleet.grove is not None:
-        yield from _fields(fleet.grove)
         yield from _levels(fleet)
-
-
-def _fields(grove: Grove) -> Iterator[Diagnostic]:
-    """The operator has many more fields than are read; one that is nearly one of those is a slip."""
-    if grove.operator is None:
-        return
-    parts: list[tuple[type[Model], KeyPath]] = [(OperatorConfiguration, ()), (OperatorScheduler, ("scheduler",))]
-    for index in range(len(grove.operator.spec.scheduler.profiles)):
-        path: KeyPath = ("scheduler", "profiles", index)
-        parts += [(SchedulerProfile, path), (ProfileConfig, (*path, "config"))]
-    for model, path in parts:
-        written, read = grove.operator.origin.value(path), list(model.model_fields)
-        for field in written if isinstance(written, dict) else ():
-            close = None if field in read else closest(field, read, most=2)
-            if close is not None:
-                message = f'Grove has no field "{field}" in its OperatorConfiguration'
-                place = grove.operator.origin.locate((*path, field), key=True)
-                yield Diagnostic(SET_FIELD, message, place, hint=f'Did you mean "{close}"?')
 
 
 def _levels(fleet: Fleet) -> Iterator[Diagnostic]:

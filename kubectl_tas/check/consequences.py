@@ -13,6 +13,9 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "workload-pool": (*_FIELDS, "workload-label", "key-unknown"),
     "restart-policy": _FIELDS,
     "workload-minimum": _FIELDS,
+    "fields-conflict": _FIELDS,
+    "operator-refuses": _FIELDS,
+    "volume-unknown": _FIELDS,
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
 }
 """Rules whose findings most likely follow from others in the same file, which are said alone."""

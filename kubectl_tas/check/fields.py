@@ -10,13 +10,22 @@ from functools import cache
 from typing import Any
 
 from kubectl_tas import kubernetes
+from kubectl_tas.check.combinations import COMBINATIONS
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.kubernetes import Shape, Shapes
-from kubectl_tas.load.schema import UNKNOWN_FIELD, missing_field, unknown_field, written, wrong_type
+from kubectl_tas.kubernetes import Bound, Shape, Shapes
+from kubectl_tas.load.schema import (
+    UNKNOWN_FIELD,
+    invalid_value,
+    missing_field,
+    unknown_field,
+    written,
+    wrong_type,
+)
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.operators import TYPES
+from kubectl_tas.model.operators import BOUNDS, TYPES
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import did_you_mean
 
 KUBERNETES_VERSION = Rule(
     "kubernetes-version",
@@ -64,7 +73,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 @cache
 def _shapes(release: int) -> Shapes:
-    return Shapes(kubernetes.definitions(release), TYPES)
+    return Shapes(kubernetes.definitions(release), TYPES, BOUNDS)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:
@@ -78,16 +87,37 @@ def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[
                 yield replace(found, rule=OPERATOR_FIELD) if shape.is_foreign else found
             elif type(part) in (dict, list) or (part is not None and field.accepts and type(part) not in field.accepts):
                 yield from _below(origin, (*path, key), part, field)
+            elif field.bound is not None and part is not None:
+                yield from _refused(origin, (*path, key), part, field.bound)
         for key in shape.required:
             if value.get(key) is None:
                 found = missing_field(origin, path, key, {}, tuple(fields))
                 is_slip = shape.is_foreign and found.rule is UNKNOWN_FIELD
                 yield replace(found, rule=OPERATOR_FIELD) if is_slip else found
+        if shape.name in COMBINATIONS:
+            yield from COMBINATIONS[shape.name](origin, path, value)
     elif shape.accepts and value is not None and type(value) not in shape.accepts:
         yield wrong_type(origin, path, value, shape.types, {})
     elif shape.items is not None and isinstance(value, (dict, list)):
         for step, part in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _below(origin, (*path, step), part, shape.items)
+    elif shape.bound is not None and value is not None:
+        yield from _refused(origin, path, value, shape.bound)
+
+
+def _refused(origin: Origin, path: KeyPath, value: Any, bound: Bound) -> Iterator[Diagnostic]:
+    """A value that its field does not take."""
+    if isinstance(bound, tuple):
+        if value not in bound:
+            words = [word for word in bound if word]
+            hint = did_you_mean(str(value), words, folds=True)
+            yield invalid_value(origin, path, f"must be one of {', '.join(words)}", value, hint)
+    elif isinstance(bound, range):
+        if value not in bound:
+            end, how, which = (bound[0], "least", "more") if value < bound[0] else (bound[-1], "most", "less")
+            yield invalid_value(origin, path, f"must be at {how} {end}", value, f"Use {end} or {which}.")
+    elif (found := bound(value)) is not None:
+        yield invalid_value(origin, path, found[0], value, found[1])
 
 
 def _elsewhere(key: str, path: KeyPath, fields: dict[str, Shape]) -> str:

@@ -27,6 +27,16 @@ KEY_MISPLACED = Rule(
     "KAI reads each in one of the two places only. Move it to the other.",
     protects=Waiving.ANYBODY,
 )
+OTHER_QUEUE = Rule(
+    "other-queue",
+    Severity.WARNING,
+    "A workload has the label of another admission system's queue.",
+    "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and KAI then counts it "
+    "against the pool's: it waits twice, and without a LocalQueue of that name for ever. Remove the label.",
+)
+_KUEUE = "kueue.x-k8s.io/queue-name"
+_ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
+"""What people put behind a domain that has no such ending."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
 _SLIPS = 2
 """Slips that a domain may have to be taken for one of these."""
@@ -46,6 +56,10 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
     place = origin.locate(path, key=True)
+    if key == _KUEUE and where == "labels":
+        message = "Kueue holds this workload until a queue of its own has room, beside the quota of its pool"
+        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
+        return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
         return  # check.workload says more of those
     if key in KNOWN[other]:
@@ -58,7 +72,9 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         if near is not None:
             yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=f'Did you mean "{near}"?')
         return
-    meant = domain if domain in DOMAINS else closest(domain, DOMAINS, most=min(_SLIPS, len(domain) // 4), folds=True)
+    bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
+    likely = (closest(text, DOMAINS, most=min(_SLIPS, len(text) // 4), folds=True) for text in (domain, bare))
+    meant = domain if domain in DOMAINS else next(filter(None, likely), None)
     if meant is None:
         return
     known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))

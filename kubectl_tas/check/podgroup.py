@@ -215,6 +215,8 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     if queue in leaves and queue not in closed:
         return
     containers = {pool.queue: pool for pool in pools}
+    if queue in closed and closed[queue].lets_finish("PodGroup", item.name):
+        return
     if queue in closed:
         message = f'the queue "{queue}" is that of subpool {closed[queue].canonical}, which is {closed[queue].state}'
         hint = "Use the queue of an ACTIVE subpool, or that of the pool itself, which ends in --shared."

@@ -23,13 +23,6 @@ ITEM_DUPLICATE = Rule(
     "Two containers or volumes of a pod share a name, or two mounts of a container share a path.",
     "An API server refuses the pod. Rename or remove one of the two.",
 )
-GPU_LIMIT = Rule(
-    "gpu-limit",
-    Severity.ERROR,
-    "A container requests GPUs that its limits do not give.",
-    "GPUs cannot be overcommitted: an API server refuses a request without a limit of the same number. Write the "
-    "number in limits; the request may be left out.",
-)
 RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
@@ -118,23 +111,6 @@ def _container(origin: Origin, container: dict[str, Any], path: KeyPath) -> Iter
     ]
     found = [(target, (*where, "mountPath")) for target, where in mounts if isinstance(target, str)]
     yield from _duplicates(origin, "mount path", [target for target, _ in found], [where for _, where in found])
-    resources = container.get("resources")
-    if isinstance(resources, dict):
-        yield from _gpus(origin, resources, (*path, "resources"))
-
-
-def _gpus(origin: Origin, resources: dict[str, Any], path: KeyPath) -> Iterator[Diagnostic]:
-    """Resources with a domain of their own, as GPUs have, are given whole or not at all."""
-    limits, requests = (part if isinstance(part, dict) else {} for part in map(resources.get, ("limits", "requests")))
-    for name, asked in requests.items():
-        if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
-            given = limits.get(name)
-            if given is None or str(given) != str(asked):
-                place = origin.locate((*path, "requests", name))
-                limit = "without a limit" if given is None else f"but its limit is {given}"
-                message = f"the container requests {asked} of {name}, {limit}"
-                hint = f"Write {name}: {asked} in limits; the request may be left out."
-                yield Diagnostic(GPU_LIMIT, message, place, hint=hint)
 
 
 def _duplicates(origin: Origin, what: str, texts: list[str], paths: Iterable[KeyPath]) -> Iterator[Diagnostic]:
@@ -159,7 +135,8 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     for path in dict.fromkeys(item.path for item in workload.pod_sets):
         where = (*path, "spec", "restartPolicy")
         written = declared.origin.value(where)
-        if written not in allowed and (written is not None or demanded):
+        is_known = written is None or written in ("Always", "OnFailure", "Never")  # check.fields says of others
+        if is_known and written not in allowed and (written is not None or demanded):
             shown = f'not "{written}"' if written is not None else "and there is none"
             message = f"the pods of a {workload.kind} need restartPolicy {' or '.join(allowed)}, {shown}"
             place = declared.origin.locate(where, key=written is None)

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model import workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import MANAGED_BY
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Task, Workflow
@@ -42,12 +43,19 @@ LABEL_RESERVED = Rule(
     "The label decides which queue or gang a pod belongs to, or which priority it has; two values for it would fight. "
     "Remove it, and say the priority with workflow.priority.",
 )
-RESOURCE_UNUSED = Rule(
-    "resource-unused",
+RESOURCE_UNNAMED = Rule(
+    "resource-unnamed",
     Severity.WARNING,
-    "A workflow defines a resource that none of its tasks uses, while tasks that name none have no resource.",
-    "A task that names no resource uses the one called default, and has neither GPUs nor a topology where there is "
-    "none: a slip in that name takes them away without a word. Correct the name, or name the resource in the tasks.",
+    "A task names no resource, and its workflow has resources of which none is called default.",
+    "A task that names no resource uses the one called default. Where there is none it has neither GPUs nor a "
+    "topology, and OSMO refuses it. Name one in the task, or define default, empty where nothing is asked for.",
+)
+TASK_DATA = Rule(
+    "task-data",
+    Severity.ERROR,
+    "An input, an output or a file of a task does not say what it is, or says two things.",
+    "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset; an output goes to a url or to "
+    "a dataset; a file has its contents, or a localpath that they are read from.",
 )
 OSMO_ONLY = Rule(
     "osmo-only",
@@ -75,7 +83,8 @@ def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _tasks(declared)
         yield from _repeated_keys(declared)
         yield from _labels(declared)
-        yield from _unused(declared)
+        yield from _unnamed(declared)
+        yield from _data(declared)
         yield from _osmo_only(declared)
         yield from _privileged(declared)
     for workflow in fleet.workflows:
@@ -114,17 +123,36 @@ def _labels(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
             yield Diagnostic(LABEL_RESERVED, message, place, hint="Remove it.")
 
 
-def _unused(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """Resources that no task uses, where tasks use the default one and there is none."""
-    used = {names.fold(task.resource) for group, _ in groups_of(declared.spec) for task in group.tasks}
-    defined = {names.fold(name): path for name, _, path in resource_paths(declared.spec)}
-    if DEFAULT_RESOURCE not in used - defined.keys():
+def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    """Tasks that use the default resource, where there are resources without it: at the one that nobody uses."""
+    spec = declared.spec
+    if "resources" not in spec.model_fields_set | spec.workflow.model_fields_set:
         return
-    for name in defined.keys() - used:
-        place = declared.origin.locate(defined[name], key=True)
-        message = f'no task uses the resource "{defined[name][-1]}", and tasks that name none have no resource'
-        hint = did_you_mean(name, [DEFAULT_RESOURCE], "Name it in those tasks, or call it default.")
-        yield Diagnostic(RESOURCE_UNUSED, message, place, hint=hint)
+    defined = {names.fold(name): path for name, _, path in resource_paths(spec)}
+    tasks = tuple(_tasks_of(spec))
+    without = [(task, path) for task, path in tasks if names.fold(task.resource) == DEFAULT_RESOURCE]
+    if not without or DEFAULT_RESOURCE in defined:
+        return
+    used = {names.fold(task.resource) for task, _ in tasks}
+    unused = next((name for name in defined if name not in used), "")
+    place = declared.origin.locate(defined[unused], key=True) if unused else declared.at(*without[0][1], "name")
+    others = f" (and {len(without) - 1} more)" if len(without) > 1 else ""
+    message = f'the task "{without[0][0].name}"{others} names no resource, and none is called "{DEFAULT_RESOURCE}"'
+    message += f'; no task names "{defined[unused][-1]}"' if unused else ""
+    hint = did_you_mean(unused, [DEFAULT_RESOURCE], "Name one in the task, or define default.")
+    yield Diagnostic(RESOURCE_UNNAMED, message, place, hint=hint)
+
+
+def _data(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+    for task, path in _tasks_of(declared.spec):
+        for field, choices in osmo.ONE_OF.items():
+            for index, item in enumerate(getattr(task, field)):
+                given = [name for name in choices if name in item.model_fields_set]
+                if len(given) != 1:
+                    has = " and ".join(given) or f"none of {', '.join(choices)}"
+                    message = f'{field}[{index}] of the task "{task.name}" has {has}'
+                    hint = f"Keep one of {', '.join(choices)}." if given else "Add one."
+                    yield Diagnostic(TASK_DATA, message, declared.at(*path, field, index), hint=hint)
 
 
 def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
@@ -136,17 +164,16 @@ def _backend(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
 
 
 def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for group, where in groups_of(declared.spec):
-        for index, task in enumerate(group.tasks):
-            for field, effect in (
-                ("privileged", "runs privileged on its node"),
-                ("hostNetwork", "shares the network of its node"),
-                ("volumeMounts", f"mounts paths of its node: {', '.join(task.volumeMounts)}"),
-            ):
-                if getattr(task, field):
-                    place = declared.origin.locate((*task_path(declared.spec, where, index), field), key=True)
-                    hint = "Remove it, or let spec.rules of the Config allow it."
-                    yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
+    for task, path in _tasks_of(declared.spec):
+        for field, effect in (
+            ("privileged", "runs privileged on its node"),
+            ("hostNetwork", "shares the network of its node"),
+            ("volumeMounts", f"mounts paths of its node: {', '.join(task.volumeMounts)}"),
+        ):
+            if getattr(task, field):
+                place = declared.origin.locate((*path, field), key=True)
+                hint = "Remove it, or let spec.rules of the Config allow it."
+                yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
 
 
 def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
@@ -166,6 +193,12 @@ def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
         message = f"only OSMO's own runtime honours {fields}; the rendered pods run without"
         hint = "Nothing to do where OSMO runs the workflow; else its tasks must see to that themselves."
         yield Diagnostic(OSMO_ONLY, message, declared.at("workflow", "name"), hint=hint)
+
+
+def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
+    """All tasks, each with its path."""
+    for group, where in groups_of(workflow):
+        yield from ((task, task_path(workflow, where, index)) for index, task in enumerate(group.tasks))
 
 
 def _set_fields(model: BaseModel, fields: tuple[str, ...]) -> list[str]:

@@ -17,7 +17,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.resources import resource_root
 
 
-@click.command()
+@click.command(epilog="Example: kubectl tas init gpu-pools")
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
 def init(target: str) -> None:
     """Write a small working repository to DIR, by default the working folder.

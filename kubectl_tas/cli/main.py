@@ -27,10 +27,10 @@ COMMANDS = {
     ),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "check": ("kubectl_tas.cli.render:check", "Compare the committed manifests with what would be rendered."),
-    "pool": ("kubectl_tas.cli.pool:pool", "Show pools and subpools."),
+    "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, delete and list subpools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),
-    "workflow": ("kubectl_tas.cli.workflow:workflow", "Explain workflows."),
+    "workflow": ("kubectl_tas.cli.workflow:workflow", "List and explain workflows, workloads and PodCliqueSets."),
     "admit": (
         "kubectl_tas.cli.admit:admit",
         "Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.",

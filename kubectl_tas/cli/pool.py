@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from kubectl_tas import yaml
+from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
+from kubectl_tas.cli.options import cluster_options, edit_options, named_cluster, output_option, repository_option
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.draw import pool as pages
+from kubectl_tas.edit import pools
 from kubectl_tas.gangs.accounts import accounts
 from kubectl_tas.report import json
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Target
 from kubectl_tas.words import nothing_called
 
-FORMATS = ("table", "wide", "json", "yaml", "csv")
+FORMATS = ("table", "wide", "json", "yaml", "csv", "name")
 DECLARED, CLUSTER = "declared", "cluster"
 SOURCES = {
     DECLARED: "declared by the HIGH and NORMAL work of this repository",
@@ -25,26 +30,39 @@ SOURCES = {
 """Where usage comes from."""
 
 
+def _pools(fleet: Fleet) -> list[str]:
+    return [pool.name for pool in fleet.pools]
+
+
 @click.group(cls=Group)
 def pool() -> None:
-    """Show pools and subpools."""
+    """Show, rename and remove pools."""
 
 
-@pool.command("list")
+@pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=from_fleet(Fleet.target_names))
 @output_option(*FORMATS)
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
 @click.option("--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares.")
 @cluster_options
 @repository_option
-def list_pools(output: str, archived: bool, live: bool, directory: str | None, **cluster: str | None) -> int:
+def list_pools(
+    wanted: tuple[str, ...], output: str, archived: bool, live: bool, directory: str | None, **cluster: str | None
+) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
+    With NAMEs, only those pools with their subpools, and those subpools (pool--subpool). Used
+    counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
     --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
     """
     session = open_session(directory)
     asked = named_cluster(cluster, live=live)
-    found = list(accounts(session.fleet, asked.state().queues if asked else None, archived=archived))
+    targets = [_target(session.fleet, name) for name in wanted]
+    found = [
+        account
+        for account in accounts(session.fleet, asked.state().queues if asked else None, archived=archived)
+        if not targets or (account.pool, account.subpool) in targets or (account.pool, None) in targets
+    ]
     source = CLUSTER if asked else DECLARED
     if output == "json":
         hand_over(json.dump(pages.data(found, source)))
@@ -52,13 +70,15 @@ def list_pools(output: str, archived: bool, live: bool, directory: str | None, *
         hand_over(yaml.block(pages.data(found, source)))
     elif output == "csv":
         hand_over(pages.comma_separated(found))
+    elif output == "name":
+        show("".join(f"{account.name}\n" for account in found))
     else:
         show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)
     return tell_errors(session)
 
 
-@pool.command()
+@pool.command(epilog="Example: kubectl tas pool describe team--research")
 @click.argument("name", shell_complete=from_fleet(Fleet.target_names))
 @repository_option
 def describe(name: str, directory: str | None) -> int:
@@ -68,7 +88,7 @@ def describe(name: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@pool.command("topology-keys")
+@pool.command("topology-keys", epilog="Example: kubectl tas pool topology-keys team")
 @click.argument("name", shell_complete=from_fleet(Fleet.target_names))
 @output_option("table", "json")
 @repository_option
@@ -83,6 +103,45 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
     else:
         say(f"Pool {found.name} has no topology keys.", err=True)
     return tell_errors(session)
+
+
+@pool.command(epilog="Example: kubectl tas pool rename team research --dry-run")
+@click.argument("old", metavar="OLD", shell_complete=from_fleet(_pools))
+@click.argument("new", metavar="NEW")
+@edit_options
+def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
+    """Call the pool OLD, and whatever names it, NEW.
+
+    All files that name the pool are edited as one change: its own document, its subpools, workflows, workloads,
+    PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is written where
+    the repository would have an error that it did not have before. Its queues change their names with it, so rename
+    it while nothing runs there.
+    """
+    old = names.fold(old)
+    plan = partial(pools.rename, old=old, new=new)
+    code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=pools.in_messages(old, new))
+    return code if code or dry_run else _tell_what_it_means()
+
+
+@pool.command(epilog="Example: kubectl tas pool remove team --dry-run")
+@click.argument("name", shell_complete=from_fleet(_pools))
+@edit_options
+def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
+    """Remove the pool NAME with its subpools, as one change.
+
+    Its work must go first: where any is declared, it is listed and nothing is written. Subpools that are ARCHIVED
+    stay, for the record. A file goes with its last document.
+    """
+    plan = partial(pools.remove, name=names.fold(name))
+    code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)
+    return code if code or dry_run else _tell_what_it_means()
+
+
+def _tell_what_it_means() -> int:
+    from kubectl_tas.compare.pools import MEANING  # only these commands need it
+
+    say(MEANING, err=True)
+    return 0
 
 
 def _target(fleet: Fleet, name: str) -> Target:

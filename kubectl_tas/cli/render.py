@@ -30,7 +30,7 @@ guard_option = click.option(
 )
 
 
-@click.command()
+@click.command(epilog="Example: kubectl tas render -o - | kubectl apply -f -")
 @click.option("-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application.")
 @click.option(
     "--backend",
@@ -86,7 +86,7 @@ def render(
     return 1 if fail_on_change and plan.changes else 0
 
 
-@click.command()
+@click.command(epilog="Example: kubectl tas check")
 @guard_option
 @repository_option
 def check(guard: bool, directory: str | None) -> int:

@@ -15,7 +15,7 @@ def _codes(start: str) -> list[str]:
     return [code for code in all_rules() if code.startswith(start)]
 
 
-@click.command()
+@click.command(epilog="Example: kubectl tas rule over-quota")
 @click.argument("code", required=False, shell_complete=lambda _c, _p, start: _codes(start))
 def rule(code: str | None) -> None:
     """Explain the rule CODE; without CODE, list all rules."""

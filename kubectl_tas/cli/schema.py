@@ -15,7 +15,7 @@ def _names(start: str = "") -> list[str]:
     return [name for name in names if name.startswith(start.lower())]
 
 
-@click.command()
+@click.command(epilog="Example: kubectl tas schema pool")
 @click.argument("kind", required=False, shell_complete=lambda _c, _p, start: _names(start))
 def schema(kind: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds."""

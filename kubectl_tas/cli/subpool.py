@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
+from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import cluster_options, edit_options, given_cluster, output_option, repository_option
-from kubectl_tas.cli.session import check_source, find_root, from_fleet, open_session, show_findings, tell_errors
+from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
-from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
-from kubectl_tas.edit.subpools import Edit, Quota, Usage
-from kubectl_tas.gangs.admission import OVER_QUOTA
+from kubectl_tas.edit.subpools import Quota, Usage
 from kubectl_tas.model.pool import CPU, MEMORY, SHARE
 from kubectl_tas.report import json
-from kubectl_tas.report.diff import unified
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
-
-Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
-"""What a command wants of the fleet: an edit, several, or a refusal."""
 
 
 class _Quota(click.ParamType):  # type: ignore[type-arg]
@@ -54,8 +48,18 @@ def _subpools(fleet: Fleet) -> list[str]:
     return [subpool.name for pool in fleet.pools for subpool in pool.subpools]
 
 
-_parent = click.argument("parent", shell_complete=from_fleet(_parents))
-_name = click.argument("name", shell_complete=from_fleet(_subpools))
+def _addressed(parent: str, name: str | None) -> tuple[str, str]:
+    """Pool and subpool, however the pool is spelled, by ``PARENT NAME`` or ``PARENT--NAME``; else a usage error."""
+    if name is None:
+        place = names.fold(parent).find(names.SEPARATOR)
+        if place < 0:
+            raise click.UsageError(f"which subpool of {parent}? Write {parent} NAME, or {parent}--NAME")
+        parent, name = parent[:place], parent[place + len(names.SEPARATOR) :]
+    return names.fold(parent), name
+
+
+_parent = click.argument("parent", metavar="PARENT", shell_complete=from_fleet(Fleet.target_names))
+_name = click.argument("name", metavar="[NAME]", required=False, shell_complete=from_fleet(_subpools))
 _GPUS = _Quota("gpus", r"[0-9]{1,9}", "whole GPUs such as 30")
 _CPU = _Quota("cores", CPU, "cores such as 600")
 _MEMORY = _Quota("memory", MEMORY, "a quantity with a unit such as 2Ti")
@@ -87,54 +91,55 @@ def subpool() -> None:
     """
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool create team research --quota 30 --cpu 600")
 @_parent
-@click.argument("name")
+@click.argument("name", metavar="[NAME]", required=False)
 @_quota_options(required=True, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
-def create(parent: str, name: str, dry_run: bool, render_after: bool, directory: str | None, **quota: Any) -> int:
-    """Create the subpool NAME of the pool PARENT, in a file of its own.
-
-    Example: kubectl tas subpool create team research --quota 30 --cpu 600 --memory 2Ti
-    """
+def create(
+    parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
+) -> int:
+    """Create the subpool NAME of the pool PARENT, in a file of its own."""
+    parent, name = _addressed(parent, name)
     plan = partial(subpools.create, parent=parent, name=name, quota=_asked(**quota))
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool update team--research --quota 33%")
 @_parent
 @_name
 @_quota_options(required=False, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
-def update(parent: str, name: str, dry_run: bool, render_after: bool, directory: str | None, **quota: Any) -> int:
+def update(
+    parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
+) -> int:
     """Give the ACTIVE subpool NAME of PARENT another quota; what is not named stays as it is.
 
     A lower quota ends nothing that runs: what is available is negative until enough has ended.
-
-    Example: kubectl tas subpool update team research --quota 40
     """
+    parent, name = _addressed(parent, name)
     wanted = _asked(**quota)
     if not wanted:
         raise click.UsageError("name at least one of --quota, --cpu and --memory")
-    plan = partial(subpools.update, parent=parent, name=name, quota=wanted)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    plan = partial(subpools.update, parent=parent, name=names.fold(name), quota=wanted)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool recreate team--research --quota 20")
 @_parent
 @_name
 @_quota_options(required=False, text="Another quota than it had.")
 @edit_options
-def recreate(parent: str, name: str, dry_run: bool, render_after: bool, directory: str | None, **quota: Any) -> int:
-    """Make the ARCHIVED subpool NAME of PARENT ACTIVE again.
+def recreate(
+    parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
+) -> int:
+    """Make the ARCHIVED subpool NAME of PARENT ACTIVE again."""
+    parent, name = _addressed(parent, name)
+    plan = partial(subpools.recreate, parent=parent, name=names.fold(name), quota=_asked(**quota) or None)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
-    Example: kubectl tas subpool recreate team research --quota 16
-    """
-    plan = partial(subpools.recreate, parent=parent, name=name, quota=_asked(**quota) or None)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
-
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool delete team--research --context prod")
 @_parent
 @_name
 @click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use there; the cluster is not asked.")
@@ -142,7 +147,7 @@ def recreate(parent: str, name: str, dry_run: bool, render_after: bool, director
 @edit_options
 def delete(
     parent: str,
-    name: str,
+    name: str | None,
     used: int | None,
     dry_run: bool,
     render_after: bool,
@@ -151,18 +156,20 @@ def delete(
 ) -> int:
     """Delete the ACTIVE subpool NAME of PARENT.
 
-    It becomes ARCHIVED where nothing runs in it, else DELETING: it takes no new work, and `subpool drain`
-    archives it when it is empty. Whether anything runs is asked of the cluster, unless --used says it.
+    It becomes ARCHIVED where nothing is declared for it and nothing runs in it, else DELETING: what is
+    declared is listed and may finish, no other work is taken, and `subpool drain` archives it when it is
+    empty. Whether anything runs is asked of the cluster where it matters, unless --used says it.
     """
-    usage = Usage(used)
+    parent, name = _addressed(parent, name)
+    name, usage = names.fold(name), Usage(used)
     if used is None:
-        asked = subpools.deletable(open_session(directory).fleet, parent, name)
+        asked = subpools.in_doubt(open_session(directory).fleet, parent, name)
         usage = subpools.ask(given_cluster(cluster), asked)
     plan = partial(subpools.delete, parent=parent, name=name, usage=usage)
-    return _edit(directory, plan, dry_run=dry_run, render_after=render_after)
+    return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
 
-@subpool.command()
+@subpool.command(epilog="Example: kubectl tas subpool drain --watch --context prod")
 @click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use in each; the cluster is not asked.")
 @click.option("--watch", is_flag=True, help="Look again every drainInterval until none is left.")
 @cluster_options
@@ -170,78 +177,46 @@ def delete(
 def drain(
     used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: str | None
 ) -> int:
-    """Archive every DELETING subpool in which nothing runs any more.
+    """Archive every DELETING subpool for which nothing is declared, and in which nothing runs, any more.
 
     Those whose queue the cluster does not have are left as they are: they may live in another cluster.
     """
     if watch and used is not None:
         raise click.UsageError("--watch does not go with --used, which would say the same each time")
     while True:
-        due = subpools.draining(open_session(directory).fleet)
-        if not due:
+        fleet = open_session(directory).fleet
+        if not subpools.draining(fleet):
             say("No subpool is DELETING.", err=True)
-        usage = Usage(used) if used is not None else subpools.ask(given_cluster(cluster), due)
-        code = _edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
+        usage = Usage(used) if used is not None else subpools.ask(given_cluster(cluster), subpools.empty(fleet))
+        code = edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
         fleet = open_session(directory).fleet
         left = subpools.draining(fleet)
         for item in left:
-            say(f"{item.canonical}: still DELETING{usage.doubt(item)}", err=True)
+            say(f"{item.canonical}: still DELETING{subpools.reason(fleet, item, usage)}", err=True)
         if not watch or not left:
             return code
         time.sleep(fleet.config.drain_seconds)
 
 
-@subpool.command("list")
+@subpool.command("list", epilog="Example: kubectl tas subpool list team -o json")
 @click.argument("parent", required=False, shell_complete=from_fleet(_parents))
-@output_option("table", "json")
+@output_option("table", "json", "name")
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
-    """List all subpools, or those of PARENT, ARCHIVED ones included."""
+    """List all subpools, or those of PARENT, ARCHIVED ones included, also those of which the pool is gone."""
     session = open_session(directory)
-    pools = [pool for pool in session.fleet.pools if parent in (None, pool.name)]
-    if parent is not None and not pools:
+    known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
+    found = [item for item in known if parent is None or item.pool == names.fold(parent)]
+    if parent is not None and not found and names.fold(parent) not in session.fleet.pool_by_name:
         raise click.UsageError(nothing_called("pool", parent, _parents(session.fleet)))
-    found = [item for pool in pools for item in pool.subpools]
     if output == "json":
         hand_over(json.dump(pages.subpools_data(found)))
+    elif output == "name":
+        show("".join(f"{item.canonical}\n" for item in found))
     elif found:
         show(pages.subpools(found))
     else:
         say("There are no subpools.", err=True)
     return tell_errors(session)
-
-
-def _edit(directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool) -> int:
-    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock."""
-    root = find_root(directory)
-    with lock(root):
-        session = open_session(directory)
-        planned = plan(session.fleet)
-        if isinstance(planned, Diagnostic):
-            show_findings([planned])
-            return 1
-        edits = [planned] if isinstance(planned, Edit) else list(planned)
-        files = spliced(root, edits)
-        after = check_source(root, as_edited(root, files)).since(session.fleet) if files else session
-        new = new_errors(session.diagnostics, after.diagnostics)
-        if new:
-            show_findings(new)
-        if any(item.rule is not OVER_QUOTA for item in new):  # decreases are soft: what runs may go on
-            say("Nothing was written: the repository would have these errors.", err=True)
-            return 1
-        if dry_run:
-            show(unified(file.difference for file in files))
-            return 0
-        write(root, files)
-        for edit in edits:
-            say(f"{edit.summary} ({edit.path})")
-        return _render(root) if render_after and edits else 0
-
-
-def _render(root: Path) -> int:
-    from kubectl_tas.cli.render import render  # only --render needs the compiler and its templates
-
-    code = render.main(["-C", str(root)], standalone_mode=False)
-    return code if isinstance(code, int) else 0

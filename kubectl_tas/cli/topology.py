@@ -29,14 +29,16 @@ def topology() -> None:
     """Show topologies, and who uses them."""
 
 
-@topology.command("list")
-@output_option("table", "json")
+@topology.command("list", epilog="Example: kubectl tas topology list -o json")
+@output_option("table", "json", "name")
 @repository_option
 def list_topologies(output: str, directory: str | None) -> int:
     """List all topologies with their levels, from the coarsest to the finest, and who uses them."""
     session = open_session(directory)
     if output == "json":
         hand_over(json.dump(pages.data(session.fleet)))
+    elif output == "name":
+        show("".join(f"{name}\n" for name in _names(session.fleet)))
     elif session.fleet.topologies:
         show(pages.render(session.fleet))
     else:
@@ -44,7 +46,7 @@ def list_topologies(output: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@topology.command()
+@topology.command(epilog="Example: kubectl tas topology describe racks")
 @click.argument("name", shell_complete=from_fleet(_names))
 @repository_option
 def describe(name: str, directory: str | None) -> int:
@@ -57,7 +59,7 @@ def describe(name: str, directory: str | None) -> int:
     return tell_errors(session)
 
 
-@topology.command()
+@topology.command(epilog="Example: kubectl tas topology usage --context prod")
 @output_option("table", "json")
 @click.option("--check", is_flag=True, help="Show whether all levels are available; exit 1 where some are not.")
 @click.option("--live", is_flag=True, help="Show the PodCliqueSets and topologies of the cluster.")

@@ -16,7 +16,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.report import json
 
 
-@click.command()
+@click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
 @click.argument("paths", nargs=-1, type=click.Path())
 @output_option("text", "json")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")

@@ -12,12 +12,14 @@ import click
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
+from kubectl_tas.draw import workflows as pages
 from kubectl_tas.draw.picture import picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
+from kubectl_tas.report.json import dump
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, files_of, sent
 from kubectl_tas.resolve.pools import Submission
@@ -34,10 +36,28 @@ def _names(fleet: Fleet) -> list[str]:
 
 @click.group(cls=Group)
 def workflow() -> None:
-    """Explain workflows."""
+    """List and explain workflows, workloads and PodCliqueSets."""
 
 
-@workflow.command()
+@workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
+@output_option("table", "wide", "json", "name")
+@repository_option
+def list_workflows(output: str, directory: str | None) -> int:
+    """List every workflow, workload and PodCliqueSet with its queue, the GPUs it asks for and its verdict."""
+    session = open_session(directory)
+    fleet = session.fleet
+    if output == "json":
+        hand_over(dump(pages.data(fleet)))
+    elif output == "name":
+        show(pages.names(fleet))
+    elif fleet.submissions:
+        show(pages.render(fleet, wide=output == "wide"))
+    else:
+        say("There are no workflows.", err=True)
+    return tell_errors(session)
+
+
+@workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
 @click.argument("workflow", metavar="FILE|NAME", shell_complete=from_fleet(_names))
 @output_option("tree", "json")
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")

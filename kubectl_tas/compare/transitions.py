@@ -11,6 +11,7 @@ from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
 from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.namespaces import changed_namespaces
+from kubectl_tas.compare.pools import gone_pools
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
@@ -69,7 +70,7 @@ def _queues(cluster: Cluster, before: Fleet, after: Fleet) -> Mapping[str, bool]
     """Whether anything runs in each queue of the cluster, as far as it says so; nothing without a reason to ask."""
     topologies = before.repository.topologies or before.repository.operators
     work = after.workflows or after.workloads or after.pod_groups
-    if not before.repository.subpools and not (topologies and work):
+    if not before.pools and not (topologies and work):
         return {}
     known = {name: usage.in_use for name, usage in cluster.state().queues.items()}
     return {name: in_use for name, in_use in known.items() if in_use is not None}
@@ -88,6 +89,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_levels,
     changed_constraints,
     changed_references,
+    gone_pools,
     changed_subpools,
     changed_namespaces,
     changed_classes,

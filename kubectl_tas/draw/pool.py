@@ -134,7 +134,10 @@ def _text(resource: ResourceName, amounts: Amounts) -> str | None:
 
 def subpools(items: Sequence[FleetSubpool]) -> str:
     """Subpools as a table."""
-    rows = [(item.pool, item.name, item.state, _declared(item), _all(item.quota), _file(item)) for item in items]
+    rows = [
+        (item.pool, item.name, item.state, item.declared.spec.spec.quota_text, _all(item.quota), _file(item))
+        for item in items
+    ]
     return table.render(("POOL", "NAME", "STATE", "DECLARED", "QUOTA", "FILE"), rows)
 
 
@@ -159,14 +162,6 @@ def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
 def _as_data(item: FleetSubpool) -> int | str | dict[str, int | str]:
     quota = item.declared.spec.spec.quota
     return quota.model_dump(exclude_unset=True) if isinstance(quota, QuotaAmounts) else quota
-
-
-def _declared(item: FleetSubpool) -> str:
-    """Its quota as it was written."""
-    written = item.written
-    if written is None:
-        return str(item.declared.spec.spec.quota)
-    return ", ".join(f"{name}: {amount}" for name, amount in written.model_dump(exclude_unset=True).items())
 
 
 def _all(amounts: Amounts) -> str:
@@ -250,7 +245,7 @@ def _subpool_facts(subpool: FleetSubpool) -> list[tuple[str, str]]:
         ("Name", subpool.canonical),
         ("File", subpool.declared.origin.path),
         ("State", subpool.state),
-        ("Quota", f"{_sentence(subpool.quota)} (declared: {_declared(subpool)})"),
+        ("Quota", f"{_sentence(subpool.quota)} (declared: {subpool.declared.spec.spec.quota_text})"),
         *((("Maximum", _sentence(subpool.maximum)),) if subpool.declared.spec.spec.maximum is not None else ()),
         *((("Weight", _weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
         *_order(subpool.declared.spec.spec.priority),

@@ -1,23 +1,24 @@
-"""Edits in, files on disk out: checked as a whole first, then replaced in one step; two at once lose nothing."""
+"""Edits in, files on disk out: checked as a whole first, then written all or none; two at once lose nothing."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
-from kubectl_tas.edit.subpools import Edit, NewFile, SetValues
+from kubectl_tas.edit.subpools import Edit, NewFile, RemoveDocument, SetValues
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
+from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import FolderSource, OverlaySource, decode
-from kubectl_tas.load.splice import set_value
+from kubectl_tas.load.splice import set_values, without_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +28,28 @@ class FileEdit:
     path: str
     before: bytes | None
     """None: the file is new."""
-    after: bytes
+    after: bytes | None
+    """None: the file goes."""
 
     @property
-    def difference(self) -> tuple[str, str | None, str]:
+    def difference(self) -> tuple[str, str | None, str | None]:
         """The path, and the texts before and after."""
-        old = None if self.before is None else self.before.decode("utf-8", "replace")
-        return self.path, old, self.after.decode("utf-8", "replace")
+        return self.path, _shown(self.before), _shown(self.after)
+
+
+def _shown(content: bytes | None) -> str | None:
+    return None if content is None else content.decode("utf-8", "replace")
 
 
 def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
-    """The files that ``edits`` change, as they are and as they would be, sorted by path.
+    """The files that ``edits`` change, as they are and as they would be, in the order of the edits.
 
     Raises TasError where a file cannot be edited or does not say any more what the edits were planned on, where
     a new one exists already, and where a link leads out of the repository.
     """
     files: dict[str, FileEdit] = {}
     with Disk(root.resolve()) as disk:
-        for edit in edits:
+        for edit in sorted(edits, key=_last_documents_first):
             known = files.get(edit.path)
             before = known.before if known else _read(disk, root, edit.path)
             if isinstance(edit, NewFile):
@@ -53,41 +58,62 @@ def spliced(root: Path, edits: Sequence[Edit]) -> tuple[FileEdit, ...]:
                 after = edit.text
             else:
                 _check_unchanged(edit, before or b"")
-                after = _edited(edit, (known.after if known else before or b"").decode("utf-8"))
-            files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8"))
-    return tuple(files[path] for path in sorted(files))
+                after = _edited(edit, (known.after if known else before) or b"")
+            files[edit.path] = FileEdit(edit.path, before, after.encode("utf-8") or None)
+    for file in files.values():
+        if file.after is None and (root / file.path).is_symlink():
+            raise TasError(f"{file.path} is a link, which is not removed", hint="Remove it, and what it points at.")
+    return tuple(files[path] for path in dict.fromkeys(edit.path for edit in edits))
+
+
+def _last_documents_first(edit: Edit) -> int:
+    """Documents go after all else is done in their file, the last one first: that leaves the numbers of the others."""
+    return -edit.origin.index if isinstance(edit, RemoveDocument) else -MAX_NODES
 
 
 def as_edited(root: Path, files: Sequence[FileEdit]) -> OverlaySource:
-    """The repository as it would be."""
-    return OverlaySource(FolderSource(root), {file.path: file.after for file in files})
+    """The repository as it would be; git keeps no folder of which all files are gone."""
+    removed = {file.path for file in files if file.after is None}
+    folders = {folder.as_posix() for path in removed for folder in PurePosixPath(path).parents[:-1]}
+    gone = [folder for folder in folders if _files_below(root, folder) <= removed]
+    return OverlaySource(FolderSource(root), {file.path: file.after for file in files}, gone)
 
 
-def new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The errors that an edit would bring."""
-    known = {_identity(item) for item in before}
-    return tuple(item for item in after if item.severity is Severity.ERROR and _identity(item) not in known)
+def _files_below(root: Path, folder: str) -> set[str]:
+    found = os.walk(root / folder)
+    return {Path(top, name).relative_to(root).as_posix() for top, _, names in found for name in names}
 
 
-def _identity(diagnostic: Diagnostic) -> tuple[str, str, str]:
+def new_errors(
+    before: Sequence[Diagnostic], after: Sequence[Diagnostic], said: Callable[[str], str] = str
+) -> tuple[Diagnostic, ...]:
+    """The errors that an edit would bring; ``said`` makes of a message of before what it says after a rename."""
+    known = {_identity(item, said(item.message)) for item in before}
+    return tuple(
+        item for item in after if item.severity is Severity.ERROR and _identity(item, item.message) not in known
+    )
+
+
+def _identity(diagnostic: Diagnostic, message: str) -> tuple[str, str, str]:
     """What tells a finding from others, wherever it stands in its file: an edit moves lines."""
     path = diagnostic.location.path if diagnostic.location else ""
-    return path, diagnostic.rule.code, diagnostic.message
+    return path, diagnostic.rule.code, message
 
 
-def _check_unchanged(edit: SetValues, content: bytes) -> None:
+def _check_unchanged(edit: SetValues | RemoveDocument, content: bytes) -> None:
     documents, _ = parse(edit.path, decode(edit.path, content)[0])
     if not any(item.index == edit.origin.index and item.data == edit.origin.data for item in documents):
         raise _changed(edit.path)
 
 
-def _edited(edit: SetValues, text: str) -> str:
-    for path, value, behind in edit.values:
-        try:
-            text = set_value(text, edit.origin.index, path, value, after=behind)
-        except TasError as error:
-            raise TasError(f"{edit.path}: {error.message}", hint=error.hint) from error
-    return text
+def _edited(edit: SetValues | RemoveDocument, content: bytes) -> str:
+    text = content.decode("utf-8")
+    try:
+        if isinstance(edit, RemoveDocument):
+            return without_document(text, edit.origin.index)
+        return set_values(text, edit.origin.index, edit.values)
+    except TasError as error:
+        raise TasError(f"{edit.path}: {error.message}", hint=error.hint) from error
 
 
 def _changed(path: str) -> TasError:
@@ -95,25 +121,52 @@ def _changed(path: str) -> TasError:
 
 
 def write(root: Path, files: Sequence[FileEdit]) -> None:
-    """Writes what is new; a file keeps its mode, and a link within the repository stays a link.
+    """Writes or removes all of them in their order, or none; a file keeps its mode, and a link within the repository
+    stays a link.
 
-    Raises TasError where a file is no longer what it was when it was read, and where it cannot be written.
+    Raises TasError where a file is no longer what it was when it was read, and where it cannot be written: what was
+    written before it is then as it was. Only whoever kills the process can leave some written and some not; the
+    command can then be run again.
     """
     with Disk(root.resolve()) as disk:
+        modes: dict[str, int | None] = {}
         for file in files:
             if _read(disk, root, file.path) != file.before:
                 raise _changed(file.path)
-            _replace(disk, file, inside(root, file.path))
+            modes[file.path] = _mode(disk, root, file.path)
+        begun: list[FileEdit] = []
+        try:
+            for file in files:
+                begun.append(file)
+                if _read(disk, root, file.path) != file.before:
+                    raise _changed(file.path)
+                _put(disk, root, file.path, file.after, modes[file.path])
+        except BaseException:
+            for file in reversed(begun):
+                if _read(disk, root, file.path) == file.after != file.before:
+                    _put(disk, root, file.path, file.before, modes[file.path])
+            raise
 
 
-def _replace(disk: Disk, file: FileEdit, real: str) -> None:
-    """Writes a file that really lies at ``real``."""
+def _mode(disk: Disk, root: Path, path: str) -> int | None:
     try:
-        status = disk.status(real)
-        disk.remove_leftovers(real.rpartition("/")[0])
-        disk.replace(real, file.after, mode=stat.S_IMODE(status.st_mode) if status else None, durable=True)
+        status = disk.status(inside(root, path))
     except OSError as error:
-        raise TasError(f"cannot write {file.path}: {error.strerror}", hint="Check permissions.") from error
+        raise TasError(f"cannot read {path}: {error.strerror}", hint="Check its permissions.") from error
+    return stat.S_IMODE(status.st_mode) if status else None
+
+
+def _put(disk: Disk, root: Path, path: str, content: bytes | None, mode: int | None) -> None:
+    """Writes a file, or removes it where it has no content."""
+    real = inside(root, path)
+    try:
+        disk.remove_leftovers(real.rpartition("/")[0])
+        if content is None:
+            disk.remove(real)
+        else:
+            disk.replace(real, content, mode=mode, durable=True)
+    except OSError as error:
+        raise TasError(f"cannot write {path}: {error.strerror}", hint="Check permissions.") from error
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A fleet and a request in, the edit of one file out, or the diagnostic that refuses it.
 
 The states follow OSMO's dynamic subpools: quota changes only while ACTIVE, DELETING is frozen, ARCHIVED can only
-be recreated, and no document is ever removed.
+be recreated, and no document is ever removed. A DELETING one lists the work that may finish in it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.splice import Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
 from kubectl_tas.model.repository import Origin
@@ -39,14 +40,14 @@ SUBPOOL_UNKNOWN = Rule(
     "A command names a pool or subpool that does not exist, or creates one that does.",
     "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
 )
+MAX_NAMED = 5
+"""Work that a message names."""
 Quota = Mapping[str, int | str]
 """What a subpool is to be guaranteed: ``gpu``, ``cpu`` and ``memory``, each an amount, or a share of the parent such as
 ``33%``. A share of GPUs holds for what is not named too, as it does in the files.
 """
-Value = int | str | Quota
-"""What is written."""
 Values = tuple[tuple[KeyPath, Value, str | None], ...]
-"""Key path, new value, and the key behind which a missing one is added."""
+"""Key path, new value, and the key behind which a missing one is added; without a value the key goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,21 @@ class NewFile:
     summary: str
 
 
-Edit = SetValues | NewFile
+@dataclass(frozen=True, slots=True)
+class RemoveDocument:
+    """A document to be taken out of its file, which goes with its last one."""
+
+    origin: Origin
+    """The document as it was read."""
+    summary: str
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.origin.path
+
+
+Edit = SetValues | NewFile | RemoveDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +148,7 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     """A new ACTIVE subpool in a file of its own."""
     pool = fleet.pool_by_name.get(parent)
     if pool is None:
-        return _unknown_pool(fleet, parent)
+        return unknown_pool(fleet, parent)
     existing = _subpool(pool, name)
     if existing is not None:
         message = f"subpool {existing.canonical} already exists and is {existing.state}"
@@ -160,13 +175,17 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
 
 
 def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
-    """ARCHIVED at once where nothing runs in the subpool, else DELETING. Raises TasError where that is not known."""
+    """ARCHIVED at once where nothing is declared for the subpool and nothing runs in it, else DELETING, with what is
+    declared as the work that may finish. Raises TasError where it is not known whether anything runs.
+    """
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
     if subpool.state != "ACTIVE":
         return _frozen(subpool, "delete")
-    return _transition(subpool, "DELETING" if usage.must_be_known(subpool) else "ARCHIVED")
+    declared = tuple(fleet.work_in(subpool.queue))
+    is_needed = bool(declared) or usage.must_be_known(subpool)
+    return _transition(subpool, "DELETING" if is_needed else "ARCHIVED", draining=declared)
 
 
 def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit | Diagnostic:
@@ -180,15 +199,17 @@ def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit 
     return _transition(subpool, "ACTIVE", values)
 
 
-def deletable(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
-    """The subpool of that name, where it can be deleted."""
+def in_doubt(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
+    """The subpool of that name, where its deletion depends on whether anything runs in it."""
     subpool = find(fleet, parent, name)
-    return [] if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" else [subpool]
+    if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" or fleet.work_in(subpool.queue):
+        return []
+    return [subpool]
 
 
 def drain(fleet: Fleet, usage: Usage) -> tuple[SetValues, ...]:
-    """ARCHIVED for every DELETING subpool in which nothing runs."""
-    idle = (subpool for subpool in draining(fleet) if usage.in_use(subpool) is False)
+    """ARCHIVED for every DELETING subpool for which nothing is declared and in which nothing runs."""
+    idle = (subpool for subpool in empty(fleet) if usage.in_use(subpool) is False)
     return tuple(_transition(subpool, "ARCHIVED") for subpool in idle)
 
 
@@ -197,11 +218,24 @@ def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
     return tuple(s for pool in fleet.pools for s in pool.subpools if s.state == "DELETING")
 
 
+def empty(fleet: Fleet) -> tuple[FleetSubpool, ...]:
+    """The DELETING subpools for which nothing is declared any more."""
+    return tuple(subpool for subpool in draining(fleet) if not fleet.work_in(subpool.queue))
+
+
+def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
+    """Why a subpool is still DELETING."""
+    declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.queue).items()]
+    if declared:
+        return f"; still declared: {listed(declared)}"
+    return "; work still runs there" if usage.in_use(subpool) else usage.doubt(subpool)
+
+
 def find(fleet: Fleet, parent: str, name: str) -> FleetSubpool | Diagnostic:
     """The subpool of that name, or why there is none."""
     pool = fleet.pool_by_name.get(parent)
     if pool is None:
-        return _unknown_pool(fleet, parent)
+        return unknown_pool(fleet, parent)
     subpool = _subpool(pool, name)
     if subpool is not None:
         return subpool
@@ -215,7 +249,8 @@ def _subpool(pool: FleetPool, name: str) -> FleetSubpool | None:
     return next((item for item in pool.subpools if item.name == name), None)
 
 
-def _unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
+def unknown_pool(fleet: Fleet, name: str) -> Diagnostic:
+    """What is said of a pool that does not exist."""
     known = list(fleet.pool_by_name)
     message = f'there is no pool "{name}"; there is {", ".join(known) or "none"}'
     hint = did_you_mean(name.partition(names.SEPARATOR)[0], known, quote="")
@@ -243,27 +278,39 @@ def _written(pool: FleetPool, quota: Quota) -> Value:
 def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
     """A quota with all resources that it means: a share of GPUs holds for the others that the pool can divide too."""
     gpu = quota.get("gpu")
-    shared = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
-    wanted = {**shared, **quota}
+    wanted: dict[str, int | str] = dict.fromkeys(pool.finite, gpu) if isinstance(gpu, str) else {}
+    wanted.update(quota)
     return {name: value for name in RESOURCES if (value := wanted.get(name)) is not None}
 
 
 def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
     """What stands at a path, 0 for what is added."""
     found = subpool.declared.origin.value(path)
-    return 0 if found is None else found
+    return found if isinstance(found, int | str | Mapping) else 0
 
 
 def _said(value: Value) -> str:
-    if not isinstance(value, Mapping):
-        return str(value)
-    return ", ".join(f"{name}: {amount}" for name, amount in value.items())
+    return flow(value) if isinstance(value, Mapping) else str(value)
 
 
-def _transition(subpool: FleetSubpool, state: SubpoolState, values: Values = ()) -> SetValues:
+def _transition(
+    subpool: FleetSubpool, state: SubpoolState, quota: Values = (), *, draining: Sequence[str] = ()
+) -> SetValues:
     assert state in TRANSITIONS[subpool.state]
-    first: Values = ((("spec", "state"), state, "quota"),)
-    return _set(subpool, first + values, f"{subpool.canonical}: {subpool.state} -> {state}")
+    values: list[tuple[KeyPath, Value, str | None]] = []
+    if "draining" in subpool.declared.origin.data["spec"]:
+        values.append((("spec", "draining"), None, None))
+    values.append((("spec", "state"), state, "quota"))
+    if draining:
+        values.append((("spec", "draining"), list(draining), "state"))
+    lets = f", lets {listed(draining)} finish" if draining else ""
+    return _set(subpool, (*values, *quota), f"{subpool.canonical}: {subpool.state} -> {state}{lets}")
+
+
+def listed(names_: Sequence[str]) -> str:
+    """Names in a message, the first few of many."""
+    more = f" and {len(names_) - MAX_NAMED} more" if len(names_) > MAX_NAMED else ""
+    return ", ".join(names_[:MAX_NAMED]) + more
 
 
 def _set(subpool: FleetSubpool, values: Values, summary: str) -> SetValues:
@@ -274,7 +321,7 @@ def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
     message = f"cannot {command} {subpool.canonical}: it is {subpool.state} and {BEHAVIOUR[subpool.state]}"
     hints: dict[SubpoolState, str] = {
         "ACTIVE": "Nothing to do: it takes work already.",
-        "DELETING": "Run `kubectl tas subpool drain` when nothing runs there any more.",
+        "DELETING": "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
         "ARCHIVED": f"Use: kubectl tas subpool recreate {subpool.pool} {subpool.name}",
     }
     return Diagnostic(SUBPOOL_TRANSITION, message, _state_place(subpool), hint=hints[subpool.state])

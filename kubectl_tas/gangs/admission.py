@@ -23,7 +23,8 @@ SUBPOOL_CLOSED = Rule(
     "subpool-closed",
     Severity.ERROR,
     "A workflow or workload is sent to a subpool that is DELETING or ARCHIVED.",
-    "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself.",
+    "Such a subpool takes no new work: its queue has no quota, or is gone. Choose another subpool, or the pool itself. "
+    "What spec.draining of a DELETING subpool lists was there before, and may finish.",
     protects=Waiving.CONFIG,
 )
 OVER_SHARED_QUOTA = Rule(
@@ -57,7 +58,7 @@ SENT_TWICE = frozenset({"name-duplicate", "name-collision"})
 """Errors that a file beside the repository may cause: a workflow is submitted once more."""
 MAX_SUGGESTED = 3
 """Queues with room that a refusal names."""
-Outcome = Literal["admitted", "pending", "unschedulable", "rejected"]
+Outcome = Literal["admitted", "pending", "draining", "unschedulable", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +289,9 @@ def admit(
     """
     quota, target, together = workflow.quota, workflow.target, request.asks
     by = f' by the gang "{workflow.gang}"' if workflow.gang else ""
+    if workflow.is_draining:
+        text = f"subpool {target} is DELETING; what it lists as draining may finish"
+        return Verdict("draining", None, text, NOTHING, NOTHING)
     coming = together if workflow.is_preemptible else new
     if coming != together:
         by = f' here for the gang "{workflow.gang}", the rest of which counts as used,'
@@ -338,6 +342,8 @@ def _never(workflow: Submission, request: Request) -> tuple[Rule, ResourceName, 
     quota, target, pool = workflow.quota, workflow.target, workflow.pool
     largest, shared = request.largest, workflow.gang and f'the gang "{workflow.gang}"'
     gang = shared or "a gang"
+    if workflow.is_draining:
+        return None
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
         return SUBPOOL_CLOSED, "gpu", f"subpool {target} is {workflow.subpool.state} and takes no {work}"

@@ -6,21 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from decimal import Decimal
 from typing import Any
 
+from kubectl_tas import quantities
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, shown, text_of
-from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, parse, said
+from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
-
-_DIGITS = 30
-"""Digits of a whole number: more than any API server takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,7 @@ def _held(queue: dict[str, Any], running: int, doubt: str) -> QueueUsage:
     return QueueUsage(allocated, non_preemptible, running, doubt)
 
 
-def _running(pod_group: dict[str, Any]) -> Fraction:
+def _running(pod_group: dict[str, Any]) -> Decimal:
     """More than 0 where pods of a PodGroup run, less where nobody knows.
 
     Older releases count pods, newer ones report what they hold.
@@ -199,14 +197,13 @@ def _amounts(status: dict[str, Any], field: str) -> Amounts:
     return Amounts(_away_from_0(gpu), _away_from_0(cpu * 1000), _away_from_0(memory))
 
 
-def _away_from_0(amount: Fraction) -> int:
+def _away_from_0(amount: Decimal) -> int:
     return math.ceil(amount) if amount > 0 else math.floor(amount)
 
 
-def _quantity(value: object) -> Fraction:
+def _quantity(value: object) -> Decimal:
     """A Kubernetes quantity as a number. Raises ValueError for anything else."""
-    is_short = isinstance(value, int | float) and abs(value) < 10**_DIGITS
-    found = parse(str(value)) if is_short or isinstance(value, str) else None
+    found = quantities.parse(value)
     if found is None:
         raise ValueError(f"{shown(value)} is no quantity")
     return found

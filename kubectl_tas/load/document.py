@@ -230,7 +230,8 @@ def _repeated(root: Any) -> frozenset[int]:
     return frozenset(repeated)
 
 
-_MARKER = re.compile(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
+MARKER = re.compile(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
+"""What stands before a document, or behind it; libyaml reads no such line within one."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _AROUND = 240
 """Characters of a line on either side of a place that are kept with it: a file may be a single line."""
@@ -258,7 +259,7 @@ class Lines:
         Comments above the first ``---`` of a file belong to its first document.
         """
         if self._markers is None:
-            self._markers = [marker.span() for marker in _MARKER.finditer(self.text)]
+            self._markers = [marker.span() for marker in MARKER.finditer(self.text)]
         behind = bisect_right(self._markers, start, key=itemgetter(0))
         end = self._markers[behind][0] if behind < len(self._markers) else len(self.text)
         text = self.text[self._markers[behind - 1][1] if behind else 0 : end]

@@ -8,7 +8,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -71,26 +71,36 @@ class Source(Protocol):
 
 
 class OverlaySource:
-    """Another source with some of its files replaced or added: a repository as it would be."""
+    """Another source with some of its files replaced, added or (None) removed, and without the folders that are
+    ``gone`` with them: a repository as it would be.
+    """
 
-    def __init__(self, base: Source, files: Mapping[str, bytes]) -> None:
+    def __init__(self, base: Source, files: Mapping[str, bytes | None], gone: Collection[str] = ()) -> None:
         self._base = base
         self._files = files
+        self._gone = gone
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""
         if CONFIG_FILE in self._files:
-            return RawFile(CONFIG_FILE, self._files[CONFIG_FILE])
+            content = self._files[CONFIG_FILE]
+            return None if content is None else RawFile(CONFIG_FILE, content)
         return self._base.config()
 
     def has_folder(self, folder: str) -> bool:
         """Whether ``folder``, relative to the root, exists."""
+        if folder in self._gone:
+            return False
         return self._base.has_folder(folder) or any(path.startswith(f"{folder}/") for path in self._files)
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All manifests below ``folders``, sorted by path."""
         found = {raw.path: raw for raw in self._base.files(folders, exclude=exclude)}
-        found |= {path: RawFile(path, content) for path, content in self._files.items() if path != CONFIG_FILE}
+        for path, content in self._files.items():
+            if content is None:
+                found.pop(path, None)
+            elif path != CONFIG_FILE:
+                found[path] = RawFile(path, content)
         return tuple(found[path] for path in sorted(found))
 
 

@@ -16,7 +16,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.document import parse, roots
+from kubectl_tas.load.document import MARKER, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
@@ -63,14 +63,45 @@ def set_value(text: str, document: int, path: KeyPath, value: Value, *, after: s
     its mapping; mappings on the way there are added too. A text that says so already is returned as it is. Raises
     TasError where the text cannot be edited without changing anything else.
     """
+    return set_values(text, document, [(path, value, after)])
+
+
+def set_values(text: str, document: int, entries: Sequence[Entry]) -> str:
+    """The same for several values of one document, set one after the other: what the edit of an anchor has set at its
+    aliases too is not set again.
+    """
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
-    before = _data(body)
-    expected = _with_values(before, document, [(path, value, after)])
-    if expected == before:
-        return text
-    edited = _edited(body, document, [(path, value, after)])
+    now = _data(body)
+    expected = _with_values(now, document, entries)
+    for entry in entries:
+        if _with_values(now, document, [entry]) != now:
+            body = _edited(body, document, [entry])
+            now = _data(body)
+    if now != expected:
+        raise _refusal(entries[0][0])
+    return mark + body
+
+
+def without_document(text: str, document: int) -> str:
+    """``text`` without its ``document``-th document, from its ``---`` to the next one; '' where it has no other.
+
+    Raises TasError where that cannot be done without changing the others.
+    """
+    mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
+    expected = _data(body)
+    del expected[document]
+    if not expected:
+        return ""
+    start = int(roots(body)[document].node.start_mark.index)
+    markers = list(MARKER.finditer(body))
+    above = [item for item in markers if item.start() <= start]
+    below = next((item for item in markers if item.start() > start), None)
+    first = above[-1].start() if above else 0
+    behind = "" if below is None else body[below.end() if below[0].startswith(".") else below.start() :]
+    edited = body[:first] + behind
     if _data(edited) != expected:
-        raise _refusal(path)
+        message = f"cannot take document {document + 1} out without changing the others"
+        raise TasError(message, hint="Edit the file by hand.")
     return mark + edited
 
 
@@ -412,9 +443,9 @@ def extended(written: object, added: Appended) -> list[Any]:
 
 
 def _plain(value: Value) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
 
 
 def _refusal(path: KeyPath) -> TasError:

@@ -10,6 +10,8 @@ Kubernetes' own.
 
 from __future__ import annotations
 
+from kubectl_tas.kubernetes import Bound
+
 _KIND = {"apiVersion": "string", "kind": "string", "metadata": "ObjectMeta", "status": "any"}
 _KUBEFLOW = {"runPolicy": "RunPolicy"}
 _POD_SPEC_PATCH = {
@@ -356,3 +358,49 @@ TYPES: dict[str, dict[str, str]] = {
     },
 }
 """The fields of each type by its name. A kind of which the versions differ is under its apiVersion and kind too."""
+
+_COUNT = range(2**31)
+_POSITIVE = range(1, 2**31)
+_DELETIONS = ("DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone")
+BOUNDS: dict[str, dict[str, Bound]] = {
+    "AuthOptions": {"mode": ("disabled", "token")},
+    "AutoscalerOptions": {
+        "idleTimeoutSeconds": _COUNT,
+        "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+        "upscalingMode": ("Default", "Aggressive", "Conservative"),
+        "version": ("v1", "v2"),
+    },
+    "DeletionCondition": {"jobDeploymentStatus": ("Failed",), "jobStatus": ("SUCCEEDED", "FAILED")},
+    "DeletionPolicy": {"policy": _DELETIONS},
+    "DeletionRule": {"policy": _DELETIONS},
+    "ElasticPolicy": {"maxReplicas": _POSITIVE, "minReplicas": _POSITIVE, "nProcPerNode": _POSITIVE},
+    "FailurePolicy": {"maxRestarts": _COUNT},
+    "JobSetSpec": {"ttlSecondsAfterFinished": _COUNT},
+    "JobSetSuccessPolicy": {"operator": ("All", "Any")},
+    "LeaderWorkerSetSpec": {"replicas": range(1_000_001)},
+    "LeaderWorkerTemplate": {
+        "restartPolicy": ("Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"),
+    },
+    "MPIJobSpec": {
+        "mpiImplementation": ("OpenMPI", "Intel", "MPICH"),
+        "slotsPerWorker": _COUNT,
+    },
+    "NetworkConfig": {"subdomainPolicy": ("Shared", "UniquePerReplica")},
+    "RayJobSpec": {
+        "preRunningDeadlineSeconds": _POSITIVE,
+        "submissionMode": ("K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"),
+        "ttlSecondsAfterFinished": _COUNT,
+    },
+    "ReplicaSpec": {"restartPolicy": ("Always", "OnFailure", "Never", "ExitCode")},
+    "RolloutStrategy": {"type": ("RollingUpdate",)},
+    "RunPolicy": {
+        "activeDeadlineSeconds": range(2**63),
+        "backoffLimit": _COUNT,
+        "cleanPodPolicy": ("None", "Running", "All"),
+        "ttlSecondsAfterFinished": _COUNT,
+    },
+    "WorkerGroupSpec": {"maxReplicas": _COUNT, "minReplicas": _COUNT},
+}
+"""The values that fields of these types take, in any of the releases."""
+CONTAINER_NAMES = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "JAXJob": "jax"}
+"""How the container is called that a kind of Kubeflow's training operator looks for in each pod."""

@@ -39,18 +39,6 @@ WholeGpus = (
 """GPUs of a container; Kubernetes takes the number with or without quotes."""
 
 
-QuantityText = (
-    Annotated[int, Field(ge=0)]
-    | Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    | Annotated[
-        str,
-        StringConstraints(pattern=quantities.PATTERN.replace("[-+]?", "[+]?", 1)),
-        said("must be a quantity such as 500m or 64Gi"),
-    ]
-)
-"""A quantity of cpu or memory; Kubernetes takes a number with or without quotes."""
-
-
 class Open(Model):
     """A mapping of which a part is read."""
 
@@ -66,10 +54,6 @@ class Amounts(Open):
     """Whole GPUs."""
     amd: Annotated[WholeGpus | None, Field(alias="amd.com/gpu")] = None
     """Whole GPUs of AMD."""
-    cpu: QuantityText | None = None
-    """Cores."""
-    memory: QuantityText | None = None
-    """Bytes."""
 
     @property
     def counted(self) -> dict[str, int]:
@@ -80,14 +64,16 @@ class Amounts(Open):
         return found | {name: int(amount) for name, amount in others.items() if amount.isdecimal()}
 
     @property
-    def millicores(self) -> int:
-        """Cpu in thousandths of a core."""
-        return quantities.millicores(self.cpu or 0)
+    def cpu(self) -> int | None:
+        """Cpu in thousandths of a core; None where there is none. What is no quantity check.fields finds."""
+        written = (self.model_extra or {}).get("cpu")
+        return None if written is None else max(0, quantities.millicores(written))
 
     @property
-    def in_bytes(self) -> int:
-        """Memory in bytes."""
-        return quantities.in_bytes(self.memory or 0)
+    def memory(self) -> int | None:
+        """Memory in bytes, likewise."""
+        written = (self.model_extra or {}).get("memory")
+        return None if written is None else max(0, quantities.in_bytes(written))
 
     @property
     def uncounted(self) -> tuple[str, ...]:
@@ -116,12 +102,12 @@ class Resources(Open):
     @property
     def cpu(self) -> int:
         """Its cpu in millicores: what it requests, or its limit where it requests none: an API server fills that in."""
-        return self.limits.millicores if self.requests.cpu is None else self.requests.millicores
+        return (self.limits.cpu or 0) if self.requests.cpu is None else self.requests.cpu
 
     @property
     def memory(self) -> int:
         """Its memory in bytes, likewise."""
-        return self.limits.in_bytes if self.requests.memory is None else self.requests.in_bytes
+        return (self.limits.memory or 0) if self.requests.memory is None else self.requests.memory
 
     @property
     def amounts(self) -> quantities.Amounts:
@@ -153,6 +139,8 @@ class ResourceClaim(Open):
 class PodSpec(Open):
     """How the pods of a template run."""
 
+    model_config = ConfigDict(extra="allow")
+
     containers: Many[Container] = ()
     """Run side by side."""
     initContainers: Many[Container] = ()
@@ -162,8 +150,13 @@ class PodSpec(Open):
     """What the pod as a whole asks for."""
     resourceClaims: Many[ResourceClaim] = ()
     """Devices that it asks for by Dynamic Resource Allocation."""
-    overhead: Amounts = Amounts()
-    """What the pod takes beside its containers, by its RuntimeClass."""
+
+    @property
+    def overhead(self) -> Amounts:
+        """What the pod takes beside its containers, by its RuntimeClass."""
+        written = (self.model_extra or {}).get("overhead")
+        amounts = written if isinstance(written, dict) else {}
+        return Amounts.model_validate({name: amounts.get(name) for name in quantities.OTHERS})
 
     def asks_with(self, annotations: Mapping[str, str]) -> quantities.Amounts:
         """What one pod asks for, which has ``annotations``.
@@ -171,8 +164,8 @@ class PodSpec(Open):
         Cpu and memory follow ``getPodResourceRequest`` of KAI 0.17 (``pod_info.go``): the requests of containers, of
         sidecars and of other init containers as for GPUs, and the overhead; not what the pod as a whole asks for.
         """
-        cpu = self._at_most(lambda asked: asked.cpu) + self.overhead.millicores
-        memory = self._at_most(lambda asked: asked.memory) + self.overhead.in_bytes
+        cpu = self._at_most(lambda asked: asked.cpu) + (self.overhead.cpu or 0)
+        memory = self._at_most(lambda asked: asked.memory) + (self.overhead.memory or 0)
         return quantities.Amounts(self.gpus_with(annotations), cpu, memory)
 
     def _at_most(self, of: Callable[[Resources], int]) -> int:

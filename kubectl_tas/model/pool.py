@@ -22,6 +22,7 @@ from kubectl_tas.model.base import (
 )
 from kubectl_tas.model.pod import Toleration
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
+from kubectl_tas.yaml import flow
 
 SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
 """How a share of the parent's guarantee is written: "33%"."""
@@ -32,6 +33,11 @@ MEMORY = (
 )
 """How memory is written: 8Ti, 64Gi, 1.5Gi; with a unit, since a bare number would be bytes."""
 SubpoolState = Literal["ACTIVE", "DELETING", "ARCHIVED"]
+WorkName = Annotated[
+    str,
+    StringConstraints(max_length=512, pattern=r"^[A-Za-z]+/[^\s/]+$"),
+    said("must be a kind and a name such as Job/train or Workflow/pretrain"),
+]
 GpuLimit = Annotated[int, Field(ge=-1)]
 """Whole GPUs; -1 means no limit."""
 UNLIMITED = -1
@@ -293,6 +299,15 @@ class SubpoolSpec(Model):
     """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
+    draining: Many[WorkName] = ()
+    """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool delete` has listed it."""
+
+    @property
+    def quota_text(self) -> str:
+        """Its quota as it was written, on one line."""
+        if not isinstance(self.quota, QuotaAmounts):
+            return str(self.quota)
+        return flow(self.quota.model_dump(exclude_unset=True))
 
 
 class Subpool(Model):

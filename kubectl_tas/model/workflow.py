@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, StringConstraints
 
 from kubectl_tas.model.base import (
     NAME_PART,
@@ -27,7 +27,35 @@ PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 RequirementType = Literal["required", "preferred"]
 Argument = AnyText | int
 """A command-line word or a value of the environment; a whole number needs no quotes."""
-Json = JsonValue | None
+Scalar = AnyText | bool | int | float
+"""A value that OSMO takes as text, quoted or not."""
+Duration = (
+    Annotated[
+        str,
+        StringConstraints(pattern=r"^(P[0-9A-Z.]+|[0-9]+(\.[0-9]+)?(d|h|m|s|ms|us))$"),
+        said("must be a time such as 30m", "30m"),
+    ]
+    | Annotated[int, Field(ge=0)]
+    | Annotated[float, Field(ge=0)]
+)
+"""A number and its unit, seconds, or a duration of ISO 8601."""
+ExitAction = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^([Cc][Oo][Mm][Pp][Ll][Ee][Tt][Ee]|[Ff][Aa][Ii][Ll]|[Rr][Ee][Ss][Cc][Hh][Ee][Dd][Uu][Ll][Ee])$"
+    ),
+    said("must be COMPLETE, FAIL or RESCHEDULE"),
+]
+"""What becomes of a task, in capitals or not."""
+ExitCodes = (
+    Annotated[
+        str,
+        StringConstraints(pattern=r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"),
+        said('must be exit codes such as "1,3-127"'),
+    ]
+    | Annotated[int, Field(ge=0)]
+)
+"""Exit codes and ranges of them."""
 _STEP = r"/(\.{0,2}[^/:.\x00][^/:\x00]*|\.{3,}[^/:\x00]*|\.)?"
 """One step of a path, which is not '..'."""
 HostMount = Annotated[
@@ -56,7 +84,7 @@ class TopologyRequirement(Model):
 class Resource(Model):
     """What one task asks for."""
 
-    cpu: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, allow_inf_nan=False)] | Quantity | None = None
+    cpu: Annotated[int, Field(ge=0, le=10**12)] | Annotated[float, Field(ge=0, le=10**12)] | Quantity | None = None
     """CPU cores."""
     memory: Quantity | None = None
     """Memory, such as 64Gi."""
@@ -77,6 +105,95 @@ class Resource(Model):
         return Amounts(self.gpu, millicores(self.cpu or 0), in_bytes(self.memory or 0))
 
 
+class Dataset(Model):
+    """A dataset, as OSMO's releases up to August 2026 have it."""
+
+    name: Text
+    """Its name, with its bucket and its tag."""
+    path: AnyText = ""
+    """Where its files are."""
+    paths: Many[Text] = ()
+    """What is added to it."""
+    metadata: Many[Text] = ()
+    """Files with what is known of it."""
+    labels: Many[Text] = ()
+    """Files with labels for it."""
+    regex: AnyText = ""
+    """Which of its files."""
+    localpath: Text | None = None
+    """A path of whoever submits the workflow."""
+
+
+class Input(Model):
+    """Data that a task begins with: what another left, a place, or a dataset."""
+
+    task: Text | None = None
+    """The task whose output it is, of this workflow or as WORKFLOW:TASK."""
+    url: Text | None = None
+    """Where the data is, such as s3://bucket/path."""
+    dataset: Dataset | None = None
+    """The dataset that it is."""
+    regex: AnyText = ""
+    """Which files of it; without one all."""
+
+
+class Output(Model):
+    """Data that a task leaves: at a place, or in a dataset."""
+
+    url: Text | None = None
+    """Where the data goes, such as s3://bucket/path."""
+    dataset: Dataset | None = None
+    """The dataset that it becomes a version of."""
+    update_dataset: Dataset | None = None
+    """The dataset that it is added to."""
+    regex: AnyText = ""
+    """Which files; without one all."""
+
+
+class File(Model):
+    """A file that a task finds in its container."""
+
+    path: Text
+    """Where it is in the container."""
+    contents: Scalar | None = None
+    """What is in it."""
+    localpath: Text | None = None
+    """Instead of contents: a path of whoever submits the workflow."""
+    base64: bool = False
+    """Whether the contents are written in base64."""
+
+
+class Kpi(Model):
+    """An indicator."""
+
+    index: Scalar
+    """What it is called."""
+    path: Text
+    """The file of the output that holds it."""
+
+
+class Checkpoint(Model):
+    """Files that are saved while a task runs."""
+
+    path: Text
+    """Where they are in the container."""
+    url: Text
+    """Where they are saved."""
+    frequency: Duration
+    """How often."""
+    regex: AnyText = ""
+    """Which files; without one all."""
+
+
+class Timeout(Model):
+    """How long a workflow may take."""
+
+    exec_timeout: Duration | None = None
+    """How long it may run; without it as the pool has it."""
+    queue_timeout: Duration | None = None
+    """How long it may wait; without it as the pool has it."""
+
+
 class Task(Model):
     """One container, which becomes one pod."""
 
@@ -94,23 +211,23 @@ class Task(Model):
     """Which of the workflow's resources it asks for."""
     lead: bool | None = None
     """Whether its end ends the group; OSMO's runtime only."""
-    inputs: Json = None
+    inputs: Many[Input] = ()
     """Data to fetch before the start; OSMO's runtime only."""
-    outputs: Json = None
+    outputs: Many[Output] = ()
     """Data to store after the end; OSMO's runtime only."""
-    files: Json = None
+    files: Many[File] = ()
     """Files to put into the container; OSMO's runtime only."""
-    credentials: Json = None
+    credentials: dict[Text, Text | dict[VariableName, Scalar]] = {}
     """Secrets to hand to the container; OSMO's runtime only."""
-    kpis: Json = None
+    kpis: Many[Kpi] = ()
     """Indicators to read from the outputs; OSMO's runtime only."""
-    checkpoint: Json = None
+    checkpoint: Many[Checkpoint] = ()
     """Paths to save while it runs; OSMO's runtime only."""
-    exitActions: Json = None
+    exitActions: dict[ExitAction, ExitCodes] = {}
     """What to do on which exit code; OSMO's runtime only."""
-    downloadType: Json = None
+    downloadType: Text | None = None
     """How inputs are fetched; OSMO's runtime only."""
-    cacheSize: Json = None
+    cacheSize: Quantity | None = None
     """Room for cached inputs; OSMO's runtime only."""
     privileged: bool = False
     """Whether the container runs privileged."""
@@ -144,7 +261,7 @@ class WorkflowSpec(Model):
     """HIGH and NORMAL stay within the quota; LOW may borrow and be preempted."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels that its pods carry."""
-    timeout: Json = None
+    timeout: Timeout = Timeout()
     """How long it may run or wait; OSMO's runtime only."""
     backend: Text | None = None
     """The cluster; must be the pool's own."""
@@ -167,6 +284,12 @@ class Workflow(Model):
     """The resources that tasks name, by name; default is the one a task gets that names none."""
 
 
+ONE_OF = {
+    "inputs": ("task", "url", "dataset"),
+    "outputs": ("url", "dataset", "update_dataset"),
+    "files": ("contents", "localpath"),
+}
+"""Fields of which each item of a task's field has exactly one."""
 OSMO_ONLY_WORKFLOW = ("timeout",)
 OSMO_ONLY_GROUP = ("barrier", "ignoreNonleadStatus")
 OSMO_ONLY_TASK = (

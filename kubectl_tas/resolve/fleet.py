@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.podgroup import FleetPodGroup, resolve_pod_group
-from kubectl_tas.resolve.pools import FleetPool, Known, Submission, Target, resolve_pools
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
@@ -81,16 +82,37 @@ class Fleet:
         """Pools by name."""
         return {pool.name: pool for pool in self.pools}
 
+    @cached_property
+    def records(self) -> tuple[FleetSubpool, ...]:
+        """The ARCHIVED subpools of which the pool is gone: they have neither a queue nor a quota."""
+        declared = names_of(self.repository.pools)
+        own = (item for item in self.repository.subpools if item.spec.spec.parent not in declared)
+        nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
+        gone = [item for item in own if item.spec.spec.state == "ARCHIVED"]
+        return tuple(
+            FleetSubpool(
+                item, item.spec.spec.parent, item.spec.metadata.name, nothing, nothing, nothing, queue="", namespaces=()
+            )
+            for item in sorted(gone, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
+        )
+
     def target_names(self) -> list[str]:
         """Every pool, followed by its pool--subpool."""
         return [name for pool in self.pools for name in (pool.name, *(item.canonical for item in pool.subpools))]
 
     def target(self, name: str) -> Target | None:
-        """The pool, or pool--subpool, of that name; None where there is none."""
-        parent, _, short = name.partition(names.SEPARATOR)
+        """The pool, or pool--subpool, of that name, however it is spelled; None where there is none."""
+        parent, _, short = names.fold(name).partition(names.SEPARATOR)
         pool = self.pool_by_name.get(parent)
         subpool = next((item for item in pool.subpools if item.name == short), None) if pool else None
         return None if pool is None or (short and subpool is None) else (pool, subpool)
+
+    def work_in(self, queue: str) -> dict[str, Declared[Any]]:
+        """What is declared for a leaf queue, hand-written PodGroups included, as ``Kind/name``, sorted."""
+        own = {work_name(s.kind, s.name): s.declared for s in self.submissions if s.queue == queue}
+        groups = (item for item in self.pod_groups if item.declared.spec.spec.queue == queue)
+        own |= {work_name("PodGroup", item.name): item.declared for item in groups}
+        return {name: own[name] for name in sorted(own)}
 
     def submissions_in(self, paths: Collection[str], wanted: str) -> list[Submission]:
         """What ``wanted``, a name or KIND/NAME, names in these files; all that is in them where it names none."""

@@ -91,6 +91,16 @@ class FleetSubpool:
         """``pool--subpool``."""
         return f"{self.pool}{names.SEPARATOR}{self.name}"
 
+    def lets_finish(self, kind: str, name: str) -> bool:
+        """Whether work that is sent here may finish although no new work is taken."""
+        listed = self.declared.spec.spec.draining if self.state == "DELETING" else ()
+        return work_name(kind, name) in {work_name(*item.split("/")) for item in listed}
+
+
+def work_name(kind: str, name: str) -> str:
+    """``Kind/name``, as ``spec.draining`` lists work; names of workflows are folded."""
+    return f"{kind}/{names.fold(name) if kind == 'Workflow' else name}"
+
 
 @dataclass(frozen=True)
 class FleetPool:
@@ -166,6 +176,12 @@ class FleetPool:
     def is_split(self) -> bool:
         """Whether any subpool has a queue."""
         return any(subpool.state != "ARCHIVED" for subpool in self.subpools)
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """All its queues, from the container down."""
+        live = (subpool.queue for subpool in self.subpools if subpool.state != "ARCHIVED")
+        return self.queue, self.shared_queue, *live
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -264,6 +280,11 @@ class Submission(ABC):
         return self.subpool.maximum if self.subpool else self.pool.maximum
 
     @property
+    def is_draining(self) -> bool:
+        """Whether its subpool is DELETING and lets it finish."""
+        return self.subpool is not None and self.subpool.lets_finish(self.kind, self.name)
+
+    @property
     def target(self) -> str:
         """The pool or pool--subpool, as users name it."""
         return self.subpool.canonical if self.subpool else self.pool.name
@@ -314,7 +335,7 @@ def resolve_pools(
     for subpool in repository.subpools:
         parent = subpool.spec.spec.parent
         by_parent.setdefault(parent, []).append(subpool)
-        if parent not in known:
+        if parent not in known and subpool.spec.spec.state != "ARCHIVED":  # a record stays, its pool may go
             dangling.append(Dangling("parent", parent, tuple(sorted(known)), subpool, ("spec", "parent")))
     for declared in sorted(repository.pools, key=lambda pool: (pool.spec.metadata.name, pool.origin.path)):
         name, spec = declared.spec.metadata.name, declared.spec.spec

@@ -299,7 +299,8 @@ class TestOperatorConfiguration:
     @pytest.mark.parametrize(
         ("profile", "found"),
         [
-            ("{name: kai-scheduler, config: {createTopologyResources: false, more: 1}}", []),
+            ("{name: kai-scheduler, config: {createTopologyResources: false}}", []),
+            ("{name: kai-scheduler, config: {more: 1}}", ["set-field"]),
             ("{name: kai-scheduler, config: {createTopologyResource: false}}", ["set-field"]),
             ("{name: kai-scheduler, confg: {}}", ["set-field"]),
         ],

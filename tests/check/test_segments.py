@@ -193,7 +193,8 @@ RUNS = template(SEGMENTS, spec=RUN)
 UNREAD = {
     "RayJob": "rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a, image: a}]}}}, "
     f"workerGroupSpecs: [{{groupName: a, replicas: 8, template: {PODS}}}]}}",
-    "JobSet": f"replicatedJobs: [{{name: a, template: {{spec: {{parallelism: 8, template: {PODS}}}}}}}]",
+    "JobSet": f"replicatedJobs: [{{name: a, template: {{spec: "
+    f"{{parallelism: 8, completions: 8, template: {PODS}}}}}}}]",
     "Deployment": f"replicas: 8, {selected(SEGMENTS)}",
     "StatefulSet": f"replicas: 8, {selected(SEGMENTS)}",
     "CronJob": f"schedule: '@daily', jobTemplate: {{spec: {{parallelism: 8, template: {RUNS}}}}}",

@@ -128,7 +128,9 @@ class TestKilled:
     def test_at_every_step(self, command: tuple[str, ...], repository: Path) -> None:
         files = {f"subpools/{name}.yaml": f"# {name}\n{subpool(name, 9, state='DELETING')}" for name in "xy"}
         write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": COMMENTED, **files})
-        result = call(sys.executable, "-m", "tests.support.killed_edit", repository, *command, cwd=repository.parent)
+        result = call(
+            sys.executable, "-m", "tests.support.killed_edit", repository, "subpool", *command, cwd=repository.parent
+        )
         assert (result.code, result.err) == (0, "")
         assert int(result.out) >= 2
 

@@ -89,8 +89,11 @@ def assert_nothing_changes(root: Path) -> int:
     content = {path: path.read_bytes() for path in files_below(root)}
     active = [item for pool in open_session(str(root)).fleet.pools for item in pool.subpools if item.state == "ACTIVE"]
     for item in active:
-        quota = str(item.declared.spec.spec.quota)
-        result = kubectl_tas("subpool", "update", item.pool, item.name, "--quota", quota, "-C", root)
+        quota = item.declared.origin.value(("spec", "quota"))
+        named = quota if isinstance(quota, dict) else {"gpu": quota}
+        options = {"gpu": "--quota", "cpu": "--cpu", "memory": "--memory"}
+        given = [str(word) for name, amount in named.items() for word in (options[name], amount)]
+        result = kubectl_tas("subpool", "update", item.pool, item.name, *given, "-C", root)
         assert result.code == 0, result
     now = {path: path.read_bytes() for path in files_below(root)}
     assert now == content

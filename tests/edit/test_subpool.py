@@ -43,15 +43,15 @@ REFUSED = {
     ),
     ("DELETING", "update team a --quota 5"): (
         "cannot update team--a: it is DELETING and is frozen until it is empty; then it is archived",
-        "Run `kubectl tas subpool drain` when nothing runs there any more.",
+        "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
     ),
     ("DELETING", "delete team a --used 0"): (
         "cannot delete team--a: it is DELETING and is frozen until it is empty; then it is archived",
-        "Run `kubectl tas subpool drain` when nothing runs there any more.",
+        "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
     ),
     ("DELETING", "recreate team a"): (
         "cannot recreate team--a: it is DELETING and is frozen until it is empty; then it is archived",
-        "Run `kubectl tas subpool drain` when nothing runs there any more.",
+        "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
     ),
     ("ARCHIVED", "update team a --quota 5"): (
         "cannot update team--a: it is ARCHIVED and is only a record; it can only be recreated",
@@ -226,9 +226,11 @@ class TestCheckedFirst:
         assert "[over-shared-quota]" in refused(team, "create team b --quota 1")
         assert run(team, "update team a --quota 29").code == 0
 
-    def test_a_workflow_that_would_lose_its_subpool(self, team: Path) -> None:
+    def test_a_workflow_that_may_finish(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("team--a", "LOW", 1)})
-        assert "[subpool-closed]" in refused(team, "delete team a --used 8")
+        result = run(team, "delete team a --used 8")
+        assert result.out == "team--a: ACTIVE -> DELETING, lets Workflow/w finish (subpools/a.yaml)\n"
+        assert kubectl_tas("validate", "-C", team).code == 0
 
     def test_errors_that_are_there_already_do_not_count(self, team: Path) -> None:
         write(team, {"workflows/broken.yaml": "workflow: {name: w}\n"})
@@ -236,12 +238,10 @@ class TestCheckedFirst:
         assert "[quota-exceeds-pool]" in refused(team, "update team a --quota 101")
 
     def test_an_error_of_the_same_rule_in_another_file_does(self, team: Path) -> None:
-        write(team, {"subpools/b.yaml": subpool("b", 30, state="ARCHIVED")})
-        write(team, {"workflows/w.yaml": WORKFLOW.format("team--b", "LOW", 1)})
-        write(team, {"workflows/v.yaml": WORKFLOW.format("team--a", "LOW", 1).replace("name: w", "name: v")})
-        said = refused(team, "delete team a --used 0")
-        assert "workflows/v.yaml:1:27: error: subpool team--a is ARCHIVED" in said
-        assert "workflows/w.yaml" not in said
+        write(team, {"pools/other.yaml": pool("other", 5), "subpools/o.yaml": subpool("o", 6, parent="other")})
+        said = refused(team, "update team a --quota 101")
+        assert "subpools/a.yaml:7:10: error: the subpools of pool team add up to 101 > 100 GPUs" in said
+        assert "subpools/o.yaml" not in said
 
     def test_a_repository_is_mended_by_an_edit(self, team: Path) -> None:
         write(team, {"subpools/a.yaml": subpool("a", 120)})
@@ -342,7 +342,7 @@ class TestDrain:
         kubectl.answers([queue(A, 0), queue(B, 4)], [])
         result = run(draining, "drain")
         assert (result.code, result.out) == (0, "team--a: DELETING -> ARCHIVED (subpools/a.yaml)\n")
-        assert result.err == "team--b: still DELETING\n"
+        assert result.err == "team--b: still DELETING; work still runs there\n"
         assert (state(draining, "a"), state(draining, "b")) == ("ARCHIVED", "DELETING")
 
     def test_what_lives_in_another_cluster_stays(self, draining: Path, kubectl: FakeKubectl) -> None:
@@ -388,7 +388,8 @@ class TestDrain:
         )
         assert (
             result.err.splitlines()
-            == ["team--a: still DELETING", "team--b: still DELETING"] + ["team--a: still DELETING"] * 2
+            == ["team--a: still DELETING; work still runs there", "team--b: still DELETING; work still runs there"]
+            + ["team--a: still DELETING; work still runs there"] * 2
         )
 
     @pytest.mark.parametrize(("interval", "seconds"), [(None, 900), ("90s", 90), ("15m", 900), ("1h", 3600)])
@@ -425,7 +426,9 @@ class TestDrain:
             command, env=environment(KUBECTL_PATH=str(kubectl.program)), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         assert running.stderr is not None
-        assert [running.stderr.readline() for _ in "ab"] == [f"team--{x}: still DELETING\n".encode() for x in "ab"]
+        assert [running.stderr.readline() for _ in "ab"] == [
+            f"team--{x}: still DELETING; work still runs there\n".encode() for x in "ab"
+        ]
         os.kill(running.pid, signal.SIGINT)
         out, err = running.communicate(timeout=120)
         assert (running.returncode, out, err) == (130, b"", b"interrupted\n")

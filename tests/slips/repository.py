@@ -49,9 +49,10 @@ spec:
 {pods}"""
 
 
-def typed(kind: str, field: str, leader: str, version: str = "kubeflow.org/v1") -> str:
-    """A job of Kubeflow's."""
-    return head(version, kind, kind.lower()) + TYPED.format(field=field, leader=leader, pods=pods(8))
+def typed(kind: str, field: str, leader: str, container: str, version: str = "kubeflow.org/v1") -> str:
+    """A job of Kubeflow's, whose operator looks for a container of a certain name."""
+    template = pods(8).replace("name: main", f"name: {container}")
+    return head(version, kind, kind.lower()) + TYPED.format(field=field, leader=leader, pods=template)
 
 
 RAY = f"""\
@@ -180,6 +181,35 @@ resources:
     - key: rack
       group: model
 """,
+    "workflows/fetch.yaml": """\
+workflow:
+  name: fetch
+  pool: serving
+  timeout:
+    exec_timeout: 8h
+  tasks:
+  - name: copy
+    image: server:1
+    command: [run]
+    inputs:
+    - url: s3://data
+    outputs:
+    - url: s3://out
+    files:
+    - path: /a
+      contents: x
+    - path: /b
+      localpath: y
+    checkpoint:
+    - path: /c
+      url: s3://c
+      frequency: 10m
+    exitActions:
+      RESCHEDULE: 1
+    kpis:
+    - index: loss
+      path: k.json
+""",
     "workflows/job.yaml": head("batch/v1", "Job", "job")
     + """\
   annotations:
@@ -201,17 +231,17 @@ spec:
     "workflows/statefulset.yaml": head("apps/v1", "StatefulSet", "statefulset")
     + "spec:\n  replicas: 1\n  serviceName: x\n  selector:\n    matchLabels: {app: x}\n  template:\n"
     + pods(4, "Always"),
-    "workflows/pytorchjob.yaml": typed("PyTorchJob", "pytorchReplicaSpecs", "Master"),
-    "workflows/tfjob.yaml": typed("TFJob", "tfReplicaSpecs", "Chief"),
-    "workflows/xgboostjob.yaml": typed("XGBoostJob", "xgbReplicaSpecs", "Master"),
-    "workflows/jaxjob.yaml": typed("JAXJob", "jaxReplicaSpecs", "Coordinator"),
-    "workflows/mpijob.yaml": typed("MPIJob", "mpiReplicaSpecs", "Launcher", "kubeflow.org/v2beta1"),
+    "workflows/pytorchjob.yaml": typed("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"),
+    "workflows/tfjob.yaml": typed("TFJob", "tfReplicaSpecs", "Chief", "tensorflow"),
+    "workflows/xgboostjob.yaml": typed("XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost"),
+    "workflows/jaxjob.yaml": typed("JAXJob", "jaxReplicaSpecs", "Coordinator", "jax"),
+    "workflows/mpijob.yaml": typed("MPIJob", "mpiReplicaSpecs", "Launcher", "mpi", "kubeflow.org/v2beta1"),
     "workflows/leaderworkerset.yaml": head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkerset")
     + "spec:\n  replicas: 1\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n"
     + pods(6, "Always"),
     "workflows/jobset.yaml": head("jobset.x-k8s.io/v1alpha2", "JobSet", "jobset")
     + "spec:\n  replicatedJobs:\n  - name: a\n    replicas: 1\n    template:\n      spec:\n        parallelism: 1\n"
-    + "        template:\n"
+    + "        completions: 1\n        template:\n"
     + pods(10),
     "workflows/raycluster.yaml": head("ray.io/v1", "RayCluster", "raycluster") + "spec:\n" + ray(2),
     "workflows/rayjob.yaml": head("ray.io/v1", "RayJob", "rayjob") + "spec:\n  rayClusterSpec:\n" + ray(4),

@@ -111,6 +111,15 @@ WORKFLOWS: tuple[Row, ...] = (
     ("workflows/train", "requirementType: required", "requirmentType: required", "requirmentType requirementType"),
     ("workflows/train", "requirementType: required", "requirementType: require", "require required"),
     ("workflows/serve", "  default:", "  defualt:", "defualt default"),
+    ("workflows/fetch", "exec_timeout: 8h", "exec-timeout: 8h", "exec-timeout exec_timeout"),
+    ("workflows/fetch", "- url: s3://data", "- ulr: s3://data", "ulr url"),
+    ("workflows/fetch", "contents: x", "content: x", "content contents"),
+    ("workflows/fetch", "localpath: y", "localPath: y", "localPath localpath"),
+    ("workflows/fetch", "url: s3://out", "regex: .*", "outputs url"),
+    ("workflows/fetch", "frequency: 10m", "frequency: 10 minutes", "frequency 30m"),
+    ("workflows/fetch", "frequency: 10m", "freqency: 10m", "freqency frequency"),
+    ("workflows/fetch", "RESCHEDULE: 1", "RESTART: 1", "RESTART RESCHEDULE"),
+    ("workflows/fetch", "index: loss", "name: loss", "name index"),
 )
 WORKLOADS: tuple[Row, ...] = (
     ("workflows/job", "kind: Job", "kind: Jbo", "Jbo Job"),
@@ -162,6 +171,149 @@ WORKLOADS: tuple[Row, ...] = (
     ("workflows/trainjob", "  runtimeRef:", "  runtimeref:", "runtimeref runtimeRef"),
     ("workflows/trainjob", "    numNodes: 2", "    numNode: 2", "numNode numNodes"),
 )
+JOB, CRON = "workflows/job", "workflows/cronjob"
+IMAGE, COMMAND, NEVER = "        image: trainer:1", "        command: [run]", "      restartPolicy: Never"
+LIMITS = "          limits: {nvidia.com/gpu: 1, memory: 1Gi}"
+AFFINITY = (
+    "      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+    f"{{nodeSelectorTerms: [{{matchExpressions: [ONE]}}]}}}}}}\n{NEVER}"
+)
+SCHEDULE = "  schedule: 0 * * * *"
+PODS: tuple[Row, ...] = (
+    (JOB, f"      - name: main\n{IMAGE}", "      - name: main", "image missing"),
+    (JOB, "      - name: main\n        image", "      - image", "name missing"),
+    (JOB, COMMAND, f"      - name: main\n        image: x\n{COMMAND}", "main twice"),
+    (
+        "workflows/podcliqueset",
+        "          - name: main\n            image: server:1",
+        "          - name: main",
+        "image",
+    ),
+    (
+        "workflows/raycluster",
+        "        - name: main\n          image: trainer:1",
+        "        - name: main",
+        "image missing",
+    ),
+    (JOB, IMAGE, '        image: ""', "image empty"),
+    (JOB, NEVER, "      restartPolicy: never", "mean Never"),
+    (
+        JOB,
+        f"{NEVER}\n      containers:\n      - name: main\n",
+        f"      volume: [{{name: d, emptyDir: {{}}}}]\n{NEVER}\n      containers:\n      - name: main\n"
+        "        volumeMounts: [{name: d, mountPath: /d}]\n",
+        "volume volumes",
+    ),
+    (
+        JOB,
+        NEVER,
+        AFFINITY.replace("ONE", "{key: a, operator: Gt, values: 5}"),
+        "values list",
+    ),
+    (JOB, "memory: 1Gi}", "memory: 16GB}", "write 16G or 16Gi"),
+    (JOB, "memory: 1Gi}", "memory: 16 Gi}", "write 16Gi"),
+    (JOB, "memory: 1Gi}", "memory: 16gi}", "write 16Gi"),
+    (JOB, "memory: 1Gi}", "cpu: 1.5 cores}", "write 1.5"),
+    (JOB, "memory: 1Gi}", "cpu: -1}", "negative"),
+    (JOB, "memory: 1Gi}", "memory: 512m}", "512M 512Mi"),
+    (JOB, "memory: 1Gi}", "memory: lots}", "quantity"),
+    (JOB, "nvidia.com/gpu: 1,", "nvidia.com/gpu: 0.5,", "whole"),
+    (JOB, LIMITS, f"          requests: {{memory: 2Gi}}\n{LIMITS}", "memory 2Gi limit 1Gi"),
+    (JOB, LIMITS, f"          requests: {{nvidia.com/gpu: 2}}\n{LIMITS}", "gpu 2 limit 1"),
+    (JOB, NEVER, f"      volumes: [{{name: tmp, emptyDir: {{sizeLimit: 64GB}}}}]\n{NEVER}", "64G 64Gi"),
+    (JOB, NEVER, f"      volumes: [{{name: tmp, emptyDir: }}]\n{NEVER}", "emptyDir: {}"),
+    (JOB, NEVER, f"      volumes: [{{name: a, emptyDir: {{}}, hostPath: {{path: /}}}}]\n{NEVER}", "hostPath more"),
+    (JOB, COMMAND, f"        volumeMounts: [{{name: data, mountPath: /d}}]\n{COMMAND}", "volume data"),
+    (JOB, COMMAND, f"        volumeDevices: [{{name: data, devicePath: /d}}]\n{COMMAND}", "volume data"),
+    (JOB, COMMAND, f"        imagePullPolicy: always\n{COMMAND}", "mean Always"),
+    (JOB, COMMAND, f"        terminationMessagePolicy: Logs\n{COMMAND}", "FallbackToLogsOnError"),
+    (JOB, COMMAND, f"        ports: [{{containerPort: 70000}}]\n{COMMAND}", "65535"),
+    (JOB, COMMAND, f"        ports: [{{containerPort: 80, protocol: tcp}}]\n{COMMAND}", "mean TCP"),
+    (JOB, COMMAND, f"        ports: [{{containerPort: 80, name: prometheus-metrics}}]\n{COMMAND}", "15"),
+    (
+        JOB,
+        COMMAND,
+        f"        ports: [{{containerPort: 80, name: a}}, {{containerPort: 81, name: a}}]\n{COMMAND}",
+        "port a twice",
+    ),
+    (JOB, COMMAND, f"        readinessProbe: {{periodSeconds: 5}}\n{COMMAND}", "readinessProbe httpGet"),
+    (
+        JOB,
+        COMMAND,
+        f"        env: [{{name: A, value: b, valueFrom: {{fieldRef: {{fieldPath: x}}}}}}]\n{COMMAND}",
+        "both",
+    ),
+    (JOB, COMMAND, f"        readinessProbe: {{httpget: {{port: 80}}}}\n{COMMAND}", "httpget httpGet"),
+    (JOB, NEVER, f"      dnsPolicy: clusterFirst\n{NEVER}", "mean ClusterFirst"),
+    (JOB, NEVER, f"      tolerations: [{{key: a, operator: exists}}]\n{NEVER}", "mean Exists"),
+    (JOB, NEVER, f"      tolerations: [{{key: a, operator: Exists, value: b}}]\n{NEVER}", "Exists value"),
+    (JOB, NEVER, f"      tolerations: [{{key: a, effect: NoScheduled}}]\n{NEVER}", "mean NoSchedule"),
+    (JOB, NEVER, f"      tolerations: [{{value: a}}]\n{NEVER}", "key"),
+    (JOB, NEVER, f"      priority: 100\n{NEVER}", "priorityClassName remove"),
+    (JOB, NEVER, f"      schedulingGates: [{{name: example.com/wait}}]\n{NEVER}", "scheduling gates"),
+    (
+        JOB,
+        NEVER,
+        AFFINITY.replace("ONE", "{key: a, operator: Is, values: [b]}"),
+        "operator In",
+    ),
+    (
+        JOB,
+        NEVER,
+        AFFINITY.replace("ONE", "{key: a, operator: In}"),
+        "values",
+    ),
+)
+JOBS: tuple[Row, ...] = (
+    (JOB, "  completions: 2", "  completionMode: Indexed", "completions 2"),
+    (JOB, "  completions: 2", "  backoffLimit: -1", "backoffLimit least 0"),
+    (JOB, "  completions: 2", "  ttlSecondsAfterFinished: -1", "least 0"),
+    (JOB, "  completions: 2", "  activeDeadlineSeconds: -1", "least 0"),
+    (JOB, "  completions: 2", "  backoffLimitPerIndex: 1", "Indexed"),
+    (JOB, "  completions: 2", "  completionMode: indexed", "mean Indexed"),
+    (JOB, "  completions: 2", "  selector: {matchLabels: {app: x}}", "selector remove"),
+    ("workflows/jobset", "        parallelism: 1\n        completions: 1", "        parallelism: 2", "completions 2"),
+    (CRON, SCHEDULE, "  schedule: 0 * * *", "5 4"),
+    (CRON, SCHEDULE, "  schedule: 0 0 3 * * 1", "5 6"),
+    (CRON, SCHEDULE, "  schedule: 0 24 * * *", "24 hour 23"),
+    (CRON, SCHEDULE, "  schedule: 0 3 * * 7", "0 Sunday"),
+    (CRON, SCHEDULE, "  schedule: 0 3 * * Monday", "mon"),
+    (CRON, SCHEDULE, "  schedule: '*/0 * * * *'", "minute"),
+    (CRON, SCHEDULE, "  schedule: '@dayly'", "@daily"),
+    (CRON, SCHEDULE, "  schedule: TZ=UTC 0 3 * * *", "timeZone"),
+    (CRON, SCHEDULE, f"  timeZone: Local\n{SCHEDULE}", "Etc/UTC"),
+    (CRON, SCHEDULE, f"  concurrencyPolicy: forbid\n{SCHEDULE}", "mean Forbid"),
+    (CRON, SCHEDULE, f"  successfulJobsHistoryLimit: -1\n{SCHEDULE}", "least 0"),
+)
+OPERATORS: tuple[Row, ...] = (
+    ("workflows/pytorchjob", "          - name: pytorch", "          - name: main", "pytorch main"),
+    ("workflows/tfjob", "          - name: tensorflow", "          - name: pytorch", "tensorflow"),
+    (
+        "workflows/pytorchjob",
+        "  pytorchReplicaSpecs:",
+        "  elasticPolicy: {minReplicas: 3, maxReplicas: 2}\n  pytorchReplicaSpecs:",
+        "3 2 maxReplicas",
+    ),
+    (
+        "workflows/raycluster",
+        "    minReplicas: 2\n    maxReplicas: 2",
+        "    minReplicas: 2\n    maxReplicas: 1",
+        "1 maxReplicas",
+    ),
+    ("workflows/rayjob", "  rayClusterSpec:", "  submissionMode: HttpMode\n  rayClusterSpec:", "mean HTTPMode"),
+    ("workflows/leaderworkerset", "    size: 2", "    restartPolicy: Never\n    size: 2", "RecreateGroupOnPodRestart"),
+    ("workflows/trainjob", "    numNodes: 2", "    resourcesPerNode: {limits: {memory: 64GB}}", "64G 64Gi"),
+)
+LIVE = "    kubectl-tas/priority: LOW"
+EXPORTS: tuple[Row, ...] = (
+    (JOB, "  labels:", '  resourceVersion: "12"\n  labels:', "export resourceVersion delete"),
+    (JOB, "  labels:", "  uid: 0b1c\n  labels:", "export uid"),
+    (JOB, "  labels:", "  managedFields: [{manager: kubectl}]\n  labels:", "managedFields"),
+    (JOB, "  labels:", "  generation: 2\n  labels:", "generation API server writes"),
+    (JOB, "spec:\n  parallelism", "status: {ready: 0}\nspec:\n  parallelism", "status delete"),
+    (JOB, "labels: {app: x}", "labels: {app: x, controller-uid: 0b1c}", "controller-uid export"),
+    (JOB, "labels: {app: x}", "labels: {app: x, job-name: other}", "job-name export"),
+)
 GROVE_AND_PODGROUPS: tuple[Row, ...] = (
     ("workflows/podcliqueset", "  labels:", "  lables:", "lables labels"),
     (
@@ -178,6 +330,18 @@ GROVE_AND_PODGROUPS: tuple[Row, ...] = (
     ("workflows/podcliqueset", "        minAvailable: 1", "        minAvailable: 5", "5 2"),
     ("workflows/podcliqueset", "          containers:", "          container:", "container containers"),
     ("workflows/podcliqueset", "            image: server:1", "            imgae: server:1", "imgae image"),
+    (
+        "workflows/podcliqueset",
+        "        roleName: main",
+        "        startsAfter: [mian]\n        roleName: main",
+        "mian main",
+    ),
+    (
+        "workflows/podcliqueset",
+        "        roleName: main",
+        "        startsAfter: [main]\n        roleName: main",
+        "after itself",
+    ),
     ("workflows/podgroup", "kind: PodGroup", "kind: Podgroup", "Podgroup PodGroup"),
     ("workflows/podgroup", "  queue: ", "  queu: ", "queu queue"),
     ("workflows/podgroup", "osmo-pool-ml-team--speech", "osmo-pool-ml-team--speach", "osmo-pool-ml-team--speach"),
@@ -222,6 +386,8 @@ KEYS: tuple[Row, ...] = (
         "    grove.io/podganag: x",
         "grove.io/podganag grove.io/podgang",
     ),
+    (JOB, LIVE, "    kubectl-tas.io/priority: LOW", "kubectl-tas.io/priority kubectl-tas/priority"),
+    (JOB, LIVE, "    kueue.x-k8s.io/queue-name: team", "Kueue remove"),
     ("workflows/deployment", "labels: {app: x}\n    spec", "labels: {app: x, runai/queu: a}\n    spec", "runai/queu"),
 )
 YAML: tuple[Row, ...] = (
@@ -248,6 +414,10 @@ ALL = {
     "topologies": TOPOLOGIES,
     "workflows": WORKFLOWS,
     "workloads": WORKLOADS,
+    "pods": PODS,
+    "jobs": JOBS,
+    "operators": OPERATORS,
+    "exports": EXPORTS,
     "Grove and PodGroups": GROVE_AND_PODGROUPS,
     "labels and annotations": KEYS,
     "YAML": YAML,

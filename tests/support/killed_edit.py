@@ -1,6 +1,6 @@
-"""Kills a ``subpool`` command at each of its steps on disk in turn, and looks at what it leaves behind.
+"""Kills a command that edits files at each of its steps on disk in turn, and looks at what it leaves behind.
 
-    python -m tests.support.killed_edit REPOSITORY COMMAND...
+    python -m tests.support.killed_edit REPOSITORY GROUP COMMAND...
 
 Prints the number of steps. Runs as a process of its own because it forks.
 """
@@ -25,7 +25,7 @@ def main(root: Path, command: list[str]) -> None:
     original = root.with_name("original")
     shutil.copytree(root, original)
     old = content(root)
-    assert kubectl_tas("subpool", *command, "-C", root).code == 0
+    assert kubectl_tas(*command, "-C", root).code == 0
     new = content(root)
     assert old != new, "the command changes nothing"
     step = 0
@@ -36,11 +36,11 @@ def main(root: Path, command: list[str]) -> None:
         found = content(root)
         for name, text in found.items():
             assert text in (old.get(name), new.get(name)) or name.endswith(TEMPORARY), f"step {step}: {name}: {text!r}"
-        assert old.keys() <= found.keys(), f"step {step}"
+        assert old.keys() & new.keys() <= found.keys(), f"step {step}"
         if came_to_its_end:
             break
         if found != new:
-            again = kubectl_tas("subpool", *command, "-C", root)
+            again = kubectl_tas(*command, "-C", root)
             assert again.code == 0, f"step {step}: {again}"
             assert content(root) == new, f"step {step}"
         step += 1
@@ -56,7 +56,7 @@ def killed_at(step: int, root: Path, command: list[str]) -> bool:
     child = os.fork()
     if child == 0:
         die_at(step)
-        os._exit(kubectl_tas("subpool", *command, "-C", root).code)
+        os._exit(kubectl_tas(*command, "-C", root).code)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert status in (0, -signal.SIGKILL), status
     return status != 0

@@ -76,7 +76,7 @@ spec:
     Worker:
       replicas: {workers}
       template: {template(annotations)}
-"""
+""".replace("name: main", "name: pytorch")
 
 
 def leader_worker(size: int, annotations: Pairs | None = None, policy: str = "{}", *, own: Pairs | None = None) -> str:

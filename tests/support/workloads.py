@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from kubectl_tas.model.operators import CONTAINER_NAMES
 from tests.support.cli import kubectl_tas, pool, write
 
 Object = dict[str, Any]
@@ -54,7 +55,7 @@ def template(gpus: int = 1, annotations: dict[str, str] | None = None) -> Object
 
 def accepted(kind: str, spec: Object) -> Object:
     """The spec of a workload with what an API server demands beside the pods: the restart policy of a Job, the selector
-    of a Deployment or StatefulSet and the label that it selects.
+    of a Deployment or StatefulSet and the label that it selects, the name of a container that an operator looks for.
     """
     if kind == "CronJob":
         job = spec["jobTemplate"]
@@ -63,6 +64,8 @@ def accepted(kind: str, spec: Object) -> Object:
     if kind == "Job":
         pods = {**pods, "spec": {"restartPolicy": "Never", **pods.get("spec", {})}}
         return {**spec, "template": pods}
+    if kind in CONTAINER_NAMES:
+        return dict(_called(CONTAINER_NAMES[kind], spec))
     if kind in ("Deployment", "StatefulSet"):
         metadata = pods.get("metadata", {})
         labels = {"app": "a", **metadata.get("labels", {})}
@@ -71,15 +74,27 @@ def accepted(kind: str, spec: Object) -> Object:
     return spec
 
 
+def _called(name: str, data: Any) -> Any:
+    """Data in which the first container of each pod is called so."""
+    if isinstance(data, list):
+        return [_called(name, item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    found = {key: _called(name, value) for key, value in data.items()}
+    if found.get("containers"):
+        found["containers"] = [{**found["containers"][0], "name": name}, *found["containers"][1:]]
+    return found
+
+
 def named(data: Any) -> Any:
-    """Data in which each container has a name."""
+    """Data in which each container has a name and an image."""
     if isinstance(data, list):
         return [named(item) for item in data]
     if not isinstance(data, dict):
         return data
     found = {key: named(value) for key, value in data.items()}
     for field in found.keys() & {"containers", "initContainers"}:
-        found[field] = [{"name": f"{field.lower()}-{i}", **item} for i, item in enumerate(found[field])]
+        found[field] = [{"name": f"{field.lower()}-{i}", "image": "i", **item} for i, item in enumerate(found[field])]
     return found
 
 

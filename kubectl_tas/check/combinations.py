@@ -1,0 +1,343 @@
+"""Fields of workloads that do not go together, by the type of the mapping that has them. Follows
+pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each operator's own validation says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kubectl_tas import quantities
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.load.schema import missing_field, written
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.operators import CONTAINER_NAMES
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.words import did_you_mean
+
+FIELDS_CONFLICT = Rule(
+    "fields-conflict",
+    Severity.ERROR,
+    "Fields of a workload do not go together, or one needs another that is not there.",
+    "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
+    "with value and valueFrom, a volume of two types or of none. Write what the message says.",
+)
+RESOURCE_AMOUNT = Rule(
+    "resource-amount",
+    Severity.ERROR,
+    "More of a resource is requested than its limit gives, or bytes are asked for in fractions.",
+    "An API server refuses a request above its limit. In memory, 512m is half a byte, which no container starts with: "
+    "512M or 512Mi is meant.",
+)
+GPU_LIMIT = Rule(
+    "gpu-limit",
+    Severity.ERROR,
+    "A container requests GPUs that its limits do not give.",
+    "GPUs cannot be overcommitted: an API server refuses a request without a limit of the same number. Write the "
+    "number in limits; the request may be left out.",
+)
+VOLUME_UNKNOWN = Rule(
+    "volume-unknown",
+    Severity.ERROR,
+    "A container mounts a volume that its pod does not have.",
+    "An API server refuses the pod. Correct the name, or add the volume; volumeClaimTemplates of a StatefulSet or a "
+    "LeaderWorkerSet are volumes too.",
+)
+POD_HELD = Rule(
+    "pod-held",
+    Severity.WARNING,
+    "Pods have scheduling gates: no scheduler looks at them.",
+    "They stay Pending until somebody removes the gates, and a gang waits with them. Where a controller does so, "
+    "waive the rule; else remove schedulingGates.",
+)
+POD_PRIORITY = Rule(
+    "pod-priority",
+    Severity.ERROR,
+    "Pods say their priority as a number.",
+    "An API server computes it from priorityClassName and refuses pods that say another. Remove it: the class of the "
+    "pool's priority is filled in.",
+    protects=Waiving.ANYBODY,
+)
+OPERATOR_REFUSES = Rule(
+    "operator-refuses",
+    Severity.ERROR,
+    "An operator refuses a workload, or never makes the pods that it asks for.",
+    "The object is there and nothing runs, or its operator's webhook refuses it: more minReplicas than maxReplicas, a "
+    "Kubeflow job without a container of the name that its operator looks for. Where another release of the operator "
+    "takes it, waive the rule.",
+    protects=Waiving.ANYBODY,
+)
+Found = Iterator[Diagnostic]
+Check = Callable[[Origin, KeyPath, Mapping[str, Any]], Found]
+_HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
+_BYTES = ("memory", "ephemeral-storage")
+_CLAIMS: tuple[KeyPath, ...] = (
+    ("spec", "volumeClaimTemplates"),
+    ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
+)
+"""Where templates of claims stand, each of which is a volume of every pod."""
+_POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
+"""Where a JobSet has such lists."""
+
+
+def _conflict(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(FIELDS_CONFLICT, message, origin.locate(path, key=True), hint=hint)
+
+
+def _has(value: Mapping[str, Any], name: str) -> bool:
+    """Whether a field is there and says something."""
+    return value.get(name) not in (None, "", [])
+
+
+def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    if _has(value, "value") and _has(value, "valueFrom"):
+        message = f"{written(path)} has both value and valueFrom"
+        yield _conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
+
+
+def _probe(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    handlers = [name for name in _HANDLERS if value.get(name) is not None]
+    if len(handlers) != 1:
+        message = f"{written(path)} has {' and '.join(handlers) if handlers else 'nothing to probe with'}"
+        yield _conflict(origin, path, message, f"Write one of {', '.join(_HANDLERS)}.")
+
+
+def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    operator = value.get("operator") or "Equal"
+    if operator == "Exists" and _has(value, "value"):
+        message = f"{written(path)} has operator Exists, which takes no value"
+        yield _conflict(origin, (*path, "value"), message, "Remove value, or write operator: Equal.")
+    elif operator != "Exists" and not _has(value, "key"):
+        message = f"{written(path)} has no key, which only operator Exists allows"
+        yield _conflict(origin, path, message, "Write key, or operator: Exists to tolerate all taints.")
+    if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
+        message = f"{written(path)} has tolerationSeconds without effect NoExecute"
+        yield _conflict(origin, (*path, "tolerationSeconds"), message, "Write effect: NoExecute, or remove it.")
+
+
+def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A condition on labels."""
+    operator, values = value.get("operator"), value.get("values") or []
+    if not isinstance(values, list):
+        return
+    if operator in ("In", "NotIn") and not values:
+        yield _conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        message = f"{written(path)} has operator {operator}, which takes no values"
+        yield _conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
+    elif operator in ("Gt", "Lt") and len(values) != 1:
+        yield _conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
+
+
+def _container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    first: dict[str, int] = {}
+    ports = value.get("ports")
+    for index, port in enumerate(ports if isinstance(ports, list) else ()):
+        name = port.get("name") if isinstance(port, dict) else None
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            message = f'the port name "{name}" is there twice'
+            place = origin.locate((*path, "ports", index, "name"))
+            yield Diagnostic(FIELDS_CONFLICT, message, place, hint="Rename one.")
+
+
+def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    parts = [(name, value.get(name)) for name in ("limits", "requests")]
+    limits, requests = (part if isinstance(part, dict) else {} for _, part in parts)
+    for field, amounts in (("limits", limits), ("requests", requests)):
+        for name, amount in amounts.items():
+            number = quantities.parse(amount)
+            if name in _BYTES and number is not None and number != int(number):
+                message = f"{written((*path, field, name))} is {amount}, which is {number.normalize():f} bytes"
+                yield _amount(origin, (*path, field, name), message, _whole_bytes(str(amount)))
+    for name, asked in requests.items():
+        if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
+            yield from _extended(origin, path, name, asked, limits.get(name))
+            continue
+        request, limit = quantities.parse(asked), quantities.parse(limits.get(name))
+        if request is not None and limit is not None and request > limit:
+            message = f"the container requests {asked} of {name}, but its limit is {limits[name]}"
+            yield _amount(
+                origin, (*path, "requests", name), message, f"Lower it to {limits[name]}, or raise the limit."
+            )
+
+
+def _amount(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(RESOURCE_AMOUNT, message, origin.locate(path), hint=hint)
+
+
+def _whole_bytes(text: str) -> str:
+    number = text.removesuffix("m")
+    return f"Write {number}M or {number}Mi." if number != text else "Write whole bytes."
+
+
+def _extended(origin: Origin, path: KeyPath, name: str, asked: object, given: object) -> Found:
+    """Resources with a domain of their own, as GPUs have, are given whole or not at all."""
+    if given is None or quantities.parse(given) != quantities.parse(asked):
+        place = origin.locate((*path, "requests", name))
+        limit = "without a limit" if given is None else f"but its limit is {given}"
+        message = f"the container requests {asked} of {name}, {limit}"
+        hint = f"Write {name}: {asked} in limits; the request may be left out."
+        yield Diagnostic(GPU_LIMIT, message, place, hint=hint)
+
+
+def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    if value.get("containers") == []:
+        yield missing_field(origin, path, "containers", {})
+    if _has(value, "schedulingGates"):
+        place = origin.locate((*path, "schedulingGates"), key=True)
+        hint = "Remove schedulingGates, unless a controller removes them from the pods."
+        yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", place, hint=hint)
+    if value.get("priority") is not None:
+        message = (
+            f"{written((*path, 'priority'))} is computed from priorityClassName; pods that say another are refused"
+        )
+        place = origin.locate((*path, "priority"), key=True)
+        yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+    yield from _mounts(origin, path, value)
+
+
+def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """Mounts name a volume of the pod, or a claim that the workload makes for it."""
+    lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
+    policies = origin.value(_POLICIES)
+    lists += [item.get("templates") for item in _mappings(policies)]
+    known = [_name(item) for part in lists for item in _mappings(part)]
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(_mappings(value.get(field))):
+            for mounts in ("volumeMounts", "volumeDevices"):
+                for place, mount in enumerate(_mappings(container.get(mounts))):
+                    name = mount.get("name")
+                    if isinstance(name, str) and name not in known:
+                        message = f'the pod has no volume "{name}"'
+                        listed = f"Its volumes are {', '.join(known)}." if known else "Add it to volumes."
+                        hint = did_you_mean(name, known, listed)
+                        where = origin.locate((*path, field, index, mounts, place, "name"))
+                        yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
+
+
+def _mappings(written: object) -> list[dict[str, Any]]:
+    """The items of a list, each as a mapping; empty where there is no list."""
+    return [item if isinstance(item, dict) else {} for item in written] if isinstance(written, list) else []
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    metadata = item.get("metadata")
+    return str(item.get("name") or (metadata.get("name") if isinstance(metadata, dict) else "") or "")
+
+
+def _volume(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A volume is of one type; one that is written without a value is none to an API server."""
+    types = [key for key in value if key != "name"]
+    found = [key for key in types if value[key] is not None]
+    if len(found) > 1:
+        message = f"{written(path)} has more than one type of volume: {' and '.join(found)}"
+        yield _conflict(origin, (*path, found[1]), message, "Keep one of them.")
+    elif types and not found:
+        message = f"{written(path)} has no type of volume: {types[0]} has no value"
+        yield _conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
+    elif not types:
+        message = f"{written(path)} has no type of volume"
+        yield _conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
+
+
+def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
+    is_set = origin.value(("kind",)) == "JobSet"
+    mode = value.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
+    if mode == "Indexed":
+        if value.get("completions") is None and (value.get("parallelism") is not None or not is_set):
+            why = ", as jobs of a JobSet are" if is_set and not value.get("completionMode") else ""
+            number = value.get("parallelism") or 1
+            message = f"{written(path)} has no completions, which an Indexed job needs{why}"
+            place = next((name for name in ("completionMode", "parallelism") if name in value), "")
+            hint = f"Write completions: {number}, as many as there are indices."
+            yield _conflict(origin, (*path, place) if place else path, message, hint)
+    else:
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
+            if value.get(name) is not None:
+                message = f"{written((*path, name))} is for jobs with completionMode Indexed"
+                yield _conflict(origin, (*path, name), message, "Write completionMode: Indexed, or remove it.")
+    selector = value.get("selector")
+    if selector and value.get("manualSelector") is not True and "controller-uid" not in str(selector):
+        message = f"{written((*path, 'selector'))} is made by Kubernetes itself: another one is refused"
+        yield _conflict(origin, (*path, "selector"), message, "Remove it.")
+    if value.get("maxFailedIndexes") is not None and value.get("backoffLimitPerIndex") is None:
+        message = f"{written((*path, 'maxFailedIndexes'))} needs backoffLimitPerIndex"
+        yield _conflict(origin, (*path, "maxFailedIndexes"), message, "Write both, or neither.")
+    pods: KeyPath = (*path, "template", "spec", "restartPolicy")
+    for name in ("podFailurePolicy", "backoffLimitPerIndex"):
+        restarts = origin.value(pods)
+        if value.get(name) is not None and restarts is not None and restarts != "Never":
+            message = f"{written((*path, name))} needs pods with restartPolicy Never, not {restarts}"
+            yield _conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
+
+
+def _rolling(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """How a Deployment replaces its pods."""
+    if value.get("type") == "Recreate" and value.get("rollingUpdate") is not None:
+        message = f"{written(path)} has type Recreate, which takes no rollingUpdate"
+        yield _conflict(origin, (*path, "rollingUpdate"), message, "Remove it, or write type: RollingUpdate.")
+
+
+def _span(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """Kubeflow's training operator and KubeRay have the same names for the ends."""
+    least, most = value.get("minReplicas"), value.get("maxReplicas")
+    if type(least) is int and type(most) is int and least > most:
+        message = f"{written((*path, 'minReplicas'))} is {least}, more than maxReplicas, {most}"
+        yield _operator(origin, (*path, "minReplicas"), message, f"Write {most} or less, or raise maxReplicas.")
+
+
+def _ray_group(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """KubeRay refuses minReplicas above maxReplicas, and makes no more than maxReplicas (1.7: ray-operator/controllers/
+    ray/utils, validation.go and ``GetWorkerGroupDesiredReplicas``).
+    """
+    replicas, least, most = (value.get(name) for name in ("replicas", "minReplicas", "maxReplicas"))
+    if type(least) is int and type(most) is int and least > most:
+        yield from _span(origin, path, value)
+    elif type(replicas) is int and type(most) is int and replicas > most:
+        message = f"{written((*path, 'replicas'))} is {replicas}, and KubeRay makes no more than maxReplicas, {most}"
+        hint = (
+            f"Write {most} replicas, or raise maxReplicas: the GPUs of the others are counted, and nothing uses them."
+        )
+        yield _operator(origin, (*path, "replicas"), message, hint)
+
+
+def _replica_types(kind: str) -> Check:
+    """What the webhooks of Kubeflow's training operator say of the pods of a kind (1.9: pkg/webhooks)."""
+
+    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+        name = CONTAINER_NAMES[kind]
+        for replica_type in value:
+            where: KeyPath = (*path, replica_type, "template", "spec", "containers")
+            containers = _mappings(origin.value(where))
+            names = [str(item.get("name")) for item in containers]
+            if containers and name not in names:
+                message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
+                place = origin.locate((*where, 0, "name"))
+                hint = f"Call the one that trains {name}: its operator gives that one the addresses of the others."
+                yield Diagnostic(OPERATOR_REFUSES, message, place, hint=hint)
+
+    return check
+
+
+def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
+
+
+COMBINATIONS: Mapping[str, Check] = {
+    "Container": _container,
+    "DeploymentStrategy": _rolling,
+    "ElasticPolicy": _span,
+    "EnvVar": _variable,
+    "JobSpec": _job,
+    "LabelSelectorRequirement": _requirement,
+    "NodeSelectorRequirement": _requirement,
+    "PodSpec": _pod,
+    "Probe": _probe,
+    "ResourceRequirements": _resources,
+    "Toleration": _toleration,
+    "Volume": _volume,
+    "WorkerGroupSpec": _ray_group,
+    **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in CONTAINER_NAMES},
+}
+"""What checks a mapping, by its type."""

@@ -1,0 +1,62 @@
+"""What all commands that edit files share: plan, check the repository as it would be, write, render."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kubectl_tas.cli.session import check_source, find_root, open_session, show_findings
+from kubectl_tas.cli.terminal import say, show
+from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
+from kubectl_tas.edit.subpools import Edit
+from kubectl_tas.gangs.admission import OVER_QUOTA
+from kubectl_tas.report.diff import unified
+from kubectl_tas.resolve.fleet import Fleet
+
+Plan = Callable[[Fleet], Edit | Diagnostic | Sequence[Edit]]
+"""What a command wants of the fleet: an edit, several, or a refusal."""
+
+
+def edit(
+    directory: str | None, plan: Plan, *, dry_run: bool, render_after: bool, rename: Callable[[str], str] | None = None
+) -> int:
+    """Plans the edit, checks the repository as it would be, writes it, and renders: all under one lock.
+
+    ``rename`` makes of the message of a finding what it says after the edit. An edit that has one is about all files
+    that name something, so it is refused where any file cannot be read.
+    """
+    root = find_root(directory)
+    with lock(root):
+        session = open_session(directory)
+        if rename is not None and not session.complete:
+            show_findings([item for item in session.diagnostics if item.severity is Severity.ERROR])
+            say("Nothing was written: what cannot be read may name the pool too.", err=True)
+            return 1
+        planned = plan(session.fleet)
+        if isinstance(planned, Diagnostic):
+            show_findings([planned])
+            return 1
+        edits = [planned] if isinstance(planned, Edit) else list(planned)
+        files = spliced(root, edits)
+        after = check_source(root, as_edited(root, files)).since(session.fleet) if files else session
+        new = new_errors(session.diagnostics, after.diagnostics, rename or str)
+        if new:
+            show_findings(new)
+        if any(item.rule is not OVER_QUOTA for item in new):  # decreases are soft: what runs may go on
+            say("Nothing was written: the repository would have these errors.", err=True)
+            return 1
+        if dry_run:
+            show(unified(file.difference for file in sorted(files, key=lambda file: file.path)))
+            return 0
+        write(root, files)
+        for item in edits:
+            say(f"{item.summary} ({item.path})")
+        return _render(root) if render_after and edits else 0
+
+
+def _render(root: Path) -> int:
+    from kubectl_tas.cli.render import render  # only --render needs the compiler and its templates
+
+    code = render.main(["-C", str(root)], standalone_mode=False)
+    return code if isinstance(code, int) else 0

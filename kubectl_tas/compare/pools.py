@@ -1,0 +1,80 @@
+"""Pools that are gone, or are called otherwise: their queues, and those of their subpools, change with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_tas.compare.change import Change
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.resolve.pools import FleetPool
+
+POOL_GONE = Rule(
+    "pool-gone",
+    Severity.INFO,
+    "A pool is gone or has another name, and its queues with it.",
+    "Work that runs keeps the old queue. Once that is pruned, KAI counts its pods for no pool although they hold their "
+    "GPUs, and neither reclaims nor starts any of them. What a GitOps tool replaces begins anew in the new queue. Let "
+    "the work end first: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+POOL_BUSY = Rule(
+    "pool-busy",
+    Severity.WARNING,
+    "A pool is gone or has another name, and the cluster says that work runs in its queues.",
+    "Once the queues are pruned, KAI counts these pods for no pool although they hold their GPUs: it promises GPUs "
+    "that are taken. Wait until the work has ended: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+MEANING = (
+    "Pods that run keep the old queue and their GPUs, but count for no pool once it is pruned; those that wait there "
+    "never run. Best where nothing runs: let work end first."
+)
+"""What it means for running work that its queue is gone, by KAI 0.17. pkg/scheduler/cache/cluster_info/cluster_info.go
+(validatePodgroupQueue) notes QueueDoesNotExist for its PodGroup. pkg/scheduler/actions/utils/input_jobs.go leaves it
+out of what is started and of what is reclaimed or preempted. pkg/scheduler/plugins/proportion/proportion.go
+(updateQueuesCurrentResourceUsage) adds what it holds to queues that exist, so to none; its nodes stay taken. 0.12
+leaves such PodGroups out as well.
+"""
+
+
+def renamed(change: Change) -> Mapping[str, FleetPool]:
+    """The pools that seem to have another name now, by their old one: same spec, same subpools."""
+    new = [pool for pool in change.after.pools if pool.name not in change.before.pool_by_name]
+    found: dict[str, FleetPool] = {}
+    for pool in _gone(change):
+        same = next((item for item in new if _likeness(item) == _likeness(pool)), None)
+        if same is not None:
+            new.remove(same)
+            found[pool.name] = same
+    return found
+
+
+def gone_pools(change: Change) -> Iterator[Diagnostic]:
+    """Every pool of before that has another name, or none."""
+    successors = renamed(change)
+    for pool in _gone(change):
+        new = successors.get(pool.name)
+        if new is not None:
+            message = f"pool {pool.name} is called {new.name} since {change.revision}, so its queues have other names"
+            place = new.declared.at("metadata", "name")
+            pairs = [(queue, new.queue + queue.removeprefix(pool.queue)) for queue in pool.queues]
+            related = tuple(Related(f"{old} -> {name}", place) for old, name in pairs)
+        elif change.complete:
+            message = f"pool {pool.name} is gone since {change.revision}, and its queues: {', '.join(pool.queues)}"
+            related = (Related(f"declared at {change.revision}", pool.declared.at("metadata", "name")),)
+            place = None
+        else:
+            continue
+        busy = [queue for queue in pool.queues if change.queues.get(queue)]
+        runs = f"; work still runs in {', '.join(busy)}" if busy else ""
+        rule = POOL_BUSY if busy else POOL_GONE
+        yield Diagnostic(rule, f"{message}{runs}", place, related, hint=MEANING)
+
+
+def _gone(change: Change) -> list[FleetPool]:
+    declared = {pool.spec.metadata.name for pool in change.after.repository.pools}
+    return [pool for pool in change.before.pools if pool.name not in declared]
+
+
+def _likeness(pool: FleetPool) -> object:
+    return pool.declared.spec.spec, [item.name for item in pool.subpools]

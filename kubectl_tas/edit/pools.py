@@ -1,0 +1,158 @@
+"""A fleet and a pool in, the edits of all files that name it out, or the diagnostic that refuses them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.edit.subpools import MAX_NAMED, SUBPOOL_UNKNOWN, Edit, RemoveDocument, SetValues, listed, unknown_pool
+from kubectl_tas.load.splice import Value
+from kubectl_tas.model import labels
+from kubectl_tas.model.backdoors import BACKDOORS, Decides
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
+
+POOL_IN_USE = Rule(
+    "pool-in-use",
+    Severity.ERROR,
+    "A command removes a pool for which work is declared.",
+    "The work would be sent to a queue that does not exist and stay Pending for ever. Move or remove its files first.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Renaming:
+    """What the names of a pool become."""
+
+    old: str
+    new: str
+    generated: dict[str, str]
+    """Those of its queues, and of its own Topology."""
+
+    def target(self, written: str) -> str | None:
+        """A pool or pool--subpool with the new name, the rest as it is written; None where it names another pool."""
+        rest = written[len(self.old) :]
+        is_meant = names.fold(written[: len(self.old)]) == self.old and names.fold(rest).startswith(names.SEPARATOR)
+        return f"{self.new}{rest}" if is_meant or names.fold(written) == self.old else None
+
+    def made(self, written: str) -> str | None:
+        """The new name of a queue or Topology; None where it is another one."""
+        return self.generated.get(written)
+
+
+_New = Callable[[_Renaming, str], str | None]
+FIELDS: tuple[tuple[Callable[[Repository], Iterable[Declared[Any]]], KeyPath, _New], ...] = (
+    (lambda found: found.subpools, ("spec", "parent"), _Renaming.target),
+    (lambda found: found.workflows, ("workflow", "pool"), _Renaming.target),
+    (lambda found: found.pools, ("metadata", "name"), _Renaming.target),
+)
+"""Documents of which a field names a pool; the pool's own comes last, so that a command which was killed halfway still
+finds the pool, and can be run again.
+"""
+KEYS: dict[str, _New] = {
+    labels.POOL: _Renaming.target,
+    labels.TOPOLOGY: _Renaming.made,
+    "topology": _Renaming.made,
+    "topologyName": _Renaming.made,
+    **{door.key: _Renaming.made for door in BACKDOORS if door.decides is Decides.QUEUE},
+}
+"""Keys of workloads, PodCliqueSets and PodGroups of which the value names a pool, wherever they stand."""
+
+
+def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
+    """Another name for a pool, in every document that names it. Its files keep their names."""
+    pool = fleet.pool_by_name.get(old)
+    if pool is None:
+        return unknown_pool(fleet, old)
+    if new in fleet.pool_by_name:
+        place = fleet.pool_by_name[new].declared.at("metadata", "name")
+        message = f"pool {old} is called so already" if new == old else f"there is a pool {new} already"
+        return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
+    renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
+    found: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
+    for declared, path, text in _named(fleet.repository, renaming):
+        _, values = found.setdefault((declared.origin.path, declared.origin.index), (declared, []))
+        values.append((path, text, None))
+    return [
+        SetValues(declared.origin, tuple(values), f"renamed {old} -> {new} in {_shown(declared)}")
+        for declared, values in found.values()
+    ]
+
+
+def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
+    """A pool goes, with those of its subpools that are not ARCHIVED; the others stay for the record."""
+    pool = fleet.pool_by_name.get(name)
+    if pool is None:
+        return unknown_pool(fleet, name)
+    work = _work(fleet, pool)
+    if work:
+        shown = list(work.items())[:MAX_NAMED]
+        message = f"cannot remove pool {name}: work is declared for it: {listed(list(work))}"
+        related = tuple(Related(what, declared.at()) for what, declared in shown)
+        hint = "Remove the files of that work, or send it to another pool; then remove this one."
+        return Diagnostic(POOL_IN_USE, message, pool.declared.at("metadata", "name"), related, hint=hint)
+    gone = [item for item in pool.subpools if item.state != "ARCHIVED"]
+    edits: list[Edit] = [RemoveDocument(item.declared.origin, f"removed subpool {item.canonical}") for item in gone]
+    return [*edits, RemoveDocument(pool.declared.origin, f"removed pool {name}")]
+
+
+def in_messages(old: str, new: str) -> Callable[[str], str]:
+    """What makes of the message of a finding what it says once a pool has another name."""
+    name = re.compile(rf"(?<![a-z0-9]){re.escape(old)}(?!-?[a-z0-9])")
+    return lambda message: name.sub(new, message)
+
+
+def _generated(fleet: Fleet, pool: FleetPool, name: str) -> Iterator[str]:
+    """The names of what is made of a pool, if it were called ``name``."""
+    where = (fleet.config.queuePrefix, pool.backend.namespace, name)
+    yield names.pool_queue(*where)
+    yield names.pool_topology(*where)
+    for part in (names.SHARED, *(item.name for item in pool.subpools)):
+        yield names.leaf_queue(*where, part)
+
+
+def _named(repository: Repository, renaming: _Renaming) -> Iterator[tuple[Declared[Any], KeyPath, str]]:
+    """Every place that names the pool, and what it is to say."""
+    marked: tuple[Declared[Any], ...] = (
+        *repository.workloads,
+        *repository.pod_clique_sets,
+        *repository.pod_groups,
+    )
+    for item in marked:
+        for path, written in _strings(item.origin.data):
+            new = KEYS[str(path[-1])](renaming, written) if path[-1] in KEYS else None
+            if new is not None:
+                yield item, path, new
+    for documents, field, renamed in FIELDS:
+        for declared in documents(repository):
+            found = declared.origin.value(field)
+            new = renamed(renaming, found) if isinstance(found, str) else None
+            if new is not None:
+                yield declared, field, new
+
+
+def _strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Every text in a document, with its path."""
+    if isinstance(data, str):
+        yield path, data
+    elif isinstance(data, dict | list):
+        for step, item in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _strings(item, (*path, step))
+
+
+def _work(fleet: Fleet, pool: FleetPool) -> dict[str, Declared[Any]]:
+    found = (fleet.work_in(queue) for queue in (pool.shared_queue, *(item.queue for item in pool.subpools)))
+    return {name: declared for own in found for name, declared in own.items()}
+
+
+def _shown(declared: Declared[Any]) -> str:
+    data = declared.origin.data
+    if "workflow" in data:
+        return f"Workflow/{declared.spec.workflow.name}"
+    return f"{data['kind']}/{declared.spec.metadata.name}"
