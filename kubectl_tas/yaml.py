@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*(:[A-Za-z0-9_./@+-]+)*")
@@ -63,6 +63,11 @@ def block(value: object) -> str:
 def entry(key: str, value: object, indent: str = "") -> list[str]:
     """The lines of one entry of a block mapping, without line breaks."""
     return [f"{indent}{line}" for line in _entry(key, value)]
+
+
+def items(values: Sequence[object]) -> list[str]:
+    """The lines of the items of a block sequence, without line breaks."""
+    return list(_lines(list(values)))
 
 
 def flow(value: object, style: str = "") -> str:

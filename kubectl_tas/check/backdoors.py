@@ -18,7 +18,7 @@ QUOTA_BYPASS = Rule(
     "Pods name their node, or the shard of a scheduler, themselves.",
     "With nodeName the kubelet starts a pod that no scheduler has seen, whatever is left of any quota; "
     "with kai.scheduler/node-pool another scheduler than that of the pool's nodes takes it, or none does. Remove the "
-    "key; to run on certain nodes, use nodeSelector or affinity.",
+    "key; to run on certain nodes, use nodeSelector or affinity. The shard of a pool's work is nodePool of the pool.",
     protects=Waiving.CONFIG,
 )
 SYNC_BYPASS = Rule(

@@ -45,6 +45,8 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
             place = pool.declared.origin.locate(("spec", field), key=True)
             yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+        if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
+            yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
         for field in ("preemptMinRuntime", "reclaimMinRuntime"):
             if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
                 place = pool.declared.origin.locate(("spec", field), key=True)

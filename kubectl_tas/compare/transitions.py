@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
 from kubectl_tas.compare.cluster import check_drift
+from kubectl_tas.compare.namespaces import changed_namespaces
 from kubectl_tas.compare.pools import gone_pools
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
@@ -90,6 +91,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_references,
     gone_pools,
     changed_subpools,
+    changed_namespaces,
     changed_classes,
     _unreadable,
 )

@@ -46,12 +46,14 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         pools = [pool for pool in fleet.pools if pool.backend == backend]
         if not backend.is_kai or not pools:
             continue
-        parent = None
-        if backend.has(Feature.DEEP_QUEUES):
-            parent = names.root_queue(fleet.config.queuePrefix, backend.namespace)
-            yield _queue(fleet, backend, Phase.ROOT_QUEUE, (parent, None), _Shape(parent), {}, fleet.settings)
+        root = None
+        if backend.has(Feature.DEEP_QUEUES) and not all(pool.shard_labels for pool in pools):
+            root = names.root_queue(fleet.config.queuePrefix, backend.namespace)
+            yield _queue(fleet, backend, Phase.ROOT_QUEUE, (root, None), _Shape(root), {}, fleet.settings)
         for pool in pools:
-            yield from _pool(fleet, backend, pool, parent)
+            # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
+            # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
+            yield from _pool(fleet, backend, pool, None if pool.shard_labels else root)
 
 
 def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | None) -> Iterator[Artifact]:
@@ -60,7 +62,8 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
     The least runtimes stand on the container alone: KAI looks for them from the leaf up (``resolver.go`` of its
     minruntime plugin, 0.6 to 0.17).
     """
-    source, labels, spec = pool.declared.origin.path, {POOL: pool.name}, pool.declared.spec.spec
+    source, spec = pool.declared.origin.path, pool.declared.spec.spec
+    labels = {POOL: pool.name, **pool.shard_labels}
     whole = _Shape(
         pool.name,
         pool.guarantee,
@@ -76,7 +79,7 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
     yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":
-            source, labels = subpool.declared.origin.path, {POOL: subpool.canonical}
+            source, labels = subpool.declared.origin.path, {POOL: subpool.canonical, **pool.shard_labels}
             place = subpool.queue, pool.queue
             yield _queue(fleet, backend, Phase.LEAF_QUEUE, place, _leaf(pool, subpool), labels, source)
 

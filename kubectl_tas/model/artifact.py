@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import Metadata, PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import Metadata, Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.topology import ClusterTopology
 
@@ -27,7 +27,8 @@ class PassThrough(Model):
 
 
 Manifest = (
-    PriorityClass
+    Namespace
+    | PriorityClass
     | Topology
     | ClusterTopology
     | Queue
@@ -48,6 +49,7 @@ class Phase(IntEnum):
     admission policy takes about a second to count, so policies stand as far before the work as they can.
     """
 
+    NAMESPACE = -1
     PRIORITY_CLASS = 0
     GUARD = 1
     TOPOLOGY = 2

@@ -38,6 +38,17 @@ class Metadata(Model):
     """Annotations."""
 
 
+class Namespace(Model):
+    """Kubernetes' Namespace: cluster-scoped."""
+
+    apiVersion: Literal["v1"] = "v1"
+    """v1"""
+    kind: Literal["Namespace"] = "Namespace"
+    """Namespace"""
+    metadata: Metadata
+    """Its name."""
+
+
 KaiNumber = Annotated[int, Field(ge=-1)] | Annotated[float, Field(ge=-1, allow_inf_nan=False)]
 """An amount in the unit in which KAI counts the resource; -1: no limit."""
 

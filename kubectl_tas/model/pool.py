@@ -7,7 +7,20 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from kubectl_tas import quantities
-from kubectl_tas.model.base import MAX_COUNT, NAME_PART, AnyText, Count, LabelKey, Many, Model, Named, Text, said
+from kubectl_tas.model.base import (
+    MAX_COUNT,
+    NAME_PART,
+    AnyText,
+    Count,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Named,
+    Text,
+    said,
+)
+from kubectl_tas.model.pod import Toleration
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 from kubectl_tas.yaml import flow
 
@@ -41,6 +54,10 @@ MemoryLimit = (
 """Memory; -1 means no limit."""
 Weight = Count
 """Share of what nobody claims, relative to the others beside it."""
+
+
+Namespaces = Annotated[Many[Text], Field(min_length=1)]
+"""Namespaces of a cluster, at least one."""
 
 
 class Gpu(Model):
@@ -142,6 +159,15 @@ class TopologyKey(Model):
     """The node label that tells the domains of this level apart, such as topology.kubernetes.io/zone."""
 
 
+class Nodes(Model):
+    """What all pods of a pool need of a node. What a workload says itself stays."""
+
+    selector: dict[LabelKey, LabelValue] = {}
+    """Labels of the pool's nodes, which become nodeSelector."""
+    tolerations: Many[Toleration] = ()
+    """Taints of the pool's nodes that its pods tolerate."""
+
+
 class PoolSpec(Model):
     """What a pool is; the field names are those of OSMO's pool config."""
 
@@ -149,6 +175,8 @@ class PoolSpec(Model):
     """For people."""
     backend: Text | None = None
     """The cluster it lives in. May be left out where there is one."""
+    namespaces: Namespaces = ()
+    """Where its work may run, the first by default. Without any: the namespace of the backend."""
     resources: PoolResources = PoolResources()
     """What it is guaranteed."""
     priority: Priority | None = None
@@ -159,6 +187,12 @@ class PoolSpec(Model):
     """How long its work runs before work of a higher priority in the same queue may preempt it, such as 1h30m."""
     reclaimMinRuntime: Duration | None = None
     """How long its work runs before other queues may reclaim what it borrowed, such as 1h30m."""
+    nodes: Nodes = Nodes()
+    """What its pods need of a node."""
+    nodePool: Annotated[LabelValue, StringConstraints(min_length=1)] | None = None
+    """The shard of KAI Scheduler that places its work, where a cluster has several: the value of the label
+    kai.scheduler/node-pool on the shard's nodes.
+    """
     topology_keys: Many[TopologyKey] = ()
     """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
     topology: Text | None = None
@@ -264,6 +298,8 @@ class SubpoolSpec(Model):
     """
     priority: Priority | None = None
     """Of its queue among the pool's; the pool's where it is left out."""
+    namespaces: Namespaces = ()
+    """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
     draining: Many[WorkName] = ()

@@ -15,7 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -25,6 +25,7 @@ from kubectl_tas.model.workload import WORKLOADS
 MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
     Config,
+    Namespace,
     OperatorConfiguration,
     Pod,
     PodCliqueSet,

@@ -18,6 +18,10 @@ class FleetPodGroup:
 
     declared: Declared[PodGroup]
     backend: FleetBackend
+    namespaces: tuple[str, ...]
+    """Where work of its queue may run, the first by default; of a queue that is not declared here, all the namespaces
+    of its cluster's pools.
+    """
 
     @property
     def name(self) -> str:
@@ -26,8 +30,8 @@ class FleetPodGroup:
 
     @property
     def namespace(self) -> str:
-        """Its own namespace, or the backend's."""
-        return self.declared.spec.metadata.namespace or self.backend.namespace
+        """Its own namespace, or the first one where work of its queue runs."""
+        return self.declared.spec.metadata.namespace or self.namespaces[0]
 
     @property
     def sub_groups(self) -> tuple[tuple[SubGroup, KeyPath], ...]:
@@ -48,10 +52,28 @@ def resolve_pod_group(declared: Declared[PodGroup], known: Known) -> FleetPodGro
     """A hand-written PodGroup goes where its queue is, else where its namespace is; None where nobody knows."""
     queue, namespace = declared.spec.spec.queue, declared.spec.metadata.namespace
     by_queue = [pool.backend for pool in known.pools.values() if queue.startswith(pool.queue + names.SEPARATOR)]
-    by_namespace = [backend for backend in known.backends if backend.namespace == namespace]
+    by_namespace = [backend for backend in known.backends if namespace in _namespaces(backend, known)]
     for candidates in (known.backends, by_queue, by_namespace):
         if len({backend.name for backend in candidates}) == 1:
-            return FleetPodGroup(declared, candidates[0])
+            backend = candidates[0]
+            return FleetPodGroup(declared, backend, _of_queue(queue, known) or _namespaces(backend, known))
     backends = tuple(backend.name for backend in known.backends)
     known.dangling.append(Dangling("backend of a PodGroup", queue, backends, declared, ("spec", "queue")))
     return None
+
+
+def _of_queue(queue: str, known: Known) -> tuple[str, ...]:
+    """Where work of a queue may run; none where no pool has it."""
+    for pool in known.pools.values():
+        if queue == pool.shared_queue:
+            return pool.namespaces
+        for subpool in pool.subpools:
+            if queue == subpool.queue:
+                return subpool.namespaces
+    return ()
+
+
+def _namespaces(backend: FleetBackend, known: Known) -> tuple[str, ...]:
+    """Where work of a cluster may run, the backend's own namespace first."""
+    pools = (pool for pool in known.pools.values() if pool.backend == backend)
+    return tuple(dict.fromkeys((backend.namespace, *(name for pool in pools for name in pool.namespaces))))

@@ -15,6 +15,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.pool import (
     MaximumAmounts,
+    Nodes,
     Pool,
     QuotaAmounts,
     Subpool,
@@ -61,6 +62,8 @@ class FleetSubpool:
     weight: Amounts
     """Over-quota weights."""
     queue: str
+    namespaces: tuple[str, ...]
+    """Where its work may run, the first by default: those that it lists of its pool's, else all of them."""
 
     @property
     def state(self) -> SubpoolState:
@@ -111,6 +114,27 @@ class FleetPool:
     topology: FleetTopology | None
     queue: str
     shared_queue: str
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Where its work may run, the first by default."""
+        return self.declared.spec.spec.namespaces or (self.backend.namespace,)
+
+    @property
+    def nodes(self) -> Nodes:
+        """What its pods need of a node."""
+        return self.declared.spec.spec.nodes
+
+    @property
+    def shard_labels(self) -> dict[str, str]:
+        """The label that its queues, PodGroups and pods bear where KAI's scheduler has several shards.
+
+        A shard lists the Nodes, Queues and PodGroups that bear it with its own value (KAI 0.9 to 0.17,
+        pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go), the one without a value those that do not
+        bear it. The podgrouper copies it from the workload, else from the pod (pkg/podgrouper/pod_controller.go).
+        """
+        shard = self.declared.spec.spec.nodePool
+        return {labels.NODE_POOL: shard} if shard is not None and self.backend.is_kai else {}
 
     @cached_property
     def guarantee(self) -> Amounts:
@@ -209,6 +233,28 @@ class Submission(ABC):
         """Where its pool stands."""
 
     @property
+    def own_namespace(self) -> str | None:
+        """The namespace that it names itself."""
+        return None
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Where it may run, the first by default."""
+        return self.subpool.namespaces if self.subpool else self.pool.namespaces
+
+    @property
+    def namespace(self) -> str:
+        """Where it runs: its own namespace where it may run there."""
+        own, allowed = self.own_namespace, self.namespaces
+        return own if own in allowed else allowed[0]
+
+    @property
+    def kai_labels(self) -> dict[str, str]:
+        """The labels by which KAI sends its pods and PodGroups to a queue, and to a shard of the scheduler."""
+        found = dict.fromkeys(self.pool.backend.queue_labels, self.queue)
+        return found | self.pool.shard_labels
+
+    @property
     def is_preemptible(self) -> bool:
         """Whether it may exceed its quota, and gives way to others."""
         return self.priority == "LOW"
@@ -300,7 +346,7 @@ def resolve_pools(
         subpools: dict[str, FleetSubpool] = {}
         for item in by_parent.get(name, ()):
             short = item.spec.metadata.name
-            subpools.setdefault(short, _subpool(item, declared.spec, names.leaf_queue(*where, short)))
+            subpools.setdefault(short, _subpool(item, declared.spec, where))
         pools[name] = FleetPool(
             declared=declared,
             name=name,
@@ -313,8 +359,10 @@ def resolve_pools(
     return pools
 
 
-def _subpool(declared: Declared[Subpool], pool: Pool, queue: str) -> FleetSubpool:
+def _subpool(declared: Declared[Subpool], pool: Pool, where: tuple[str, str, str]) -> FleetSubpool:
+    """``where``: the prefix of queues, the namespace of the backend and the name of the pool."""
     spec, whole = declared.spec.spec, pool.spec.resources
+    namespaces = pool.spec.namespaces or (where[1],)
     return FleetSubpool(
         declared=declared,
         pool=pool.metadata.name,
@@ -322,7 +370,8 @@ def _subpool(declared: Declared[Subpool], pool: Pool, queue: str) -> FleetSubpoo
         asked=asked_quota(spec.quota, whole.guarantee),
         maximum=smaller(_maximum(spec, whole.maximum), whole.maximum),
         weight=_weight(spec, whole.weight),
-        queue=queue,
+        queue=names.leaf_queue(*where, declared.spec.metadata.name),
+        namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,
     )
 
 

@@ -25,6 +25,7 @@ REPOSITORY: dict[str, Any] = {
         "gitops": "none",
     },
     "prefix": "",
+    "pools": {},
     "levels": [{"key": "zone", "label": "a/zone"}, {"key": "rack", "label": "a/rack"}],
     "workflow": {"name": "train", "pool": "team", "priority": "NORMAL"},
     "task": {"image": "busybox", "environment": {"A": "1", "B": "$(A)2"}, "args": ["1", "x"]},
@@ -58,7 +59,7 @@ def files(parts: dict[str, Any], workflow: str = "workflows/train.yaml") -> dict
             "apiVersion": "tas/v1alpha1",
             "kind": "Pool",
             "metadata": {"name": name},
-            "spec": {"topology_keys": parts["levels"] if is_kai else []},
+            "spec": {**parts["pools"], "topology_keys": parts["levels"] if is_kai else []},
         }
         for name in ("team", "other")
     ]
@@ -95,8 +96,9 @@ def gang(root: Path, texts: dict[str, bytes]) -> tuple[frozenset[str], str]:
         document = text.document(artifact)
         spec = document.partition("\nspec:\n")[2]
         if kind == "Pod":
-            labels = yaml.safe_load(document)["metadata"]["labels"]
-            content.append((name.rpartition("-")[2], spec, labels.get("kai.scheduler/subgroup-name")))
+            metadata = yaml.safe_load(document)["metadata"]
+            labels = [metadata["labels"].get(f"kai.scheduler/{key}") for key in ("subgroup-name", "node-pool")]
+            content.append((name.rpartition("-")[2], spec, [metadata["namespace"], *labels]))
         elif kind == "PodGroup":
             content.append(("", "".join(line for line in spec.splitlines() if "preemptib" not in line), None))
         else:
@@ -114,6 +116,10 @@ OTHERS = {
     "scheduler-name": ("config.scheduler.name", "kai-two"),
     "scheduler-type": ("config.scheduler.type", "default"),
     "queue-prefix": ("config.queuePrefix", "gpu"),
+    "namespace": ("pools.namespaces", ["other", "default"]),
+    "node-selector": ("pools.nodes", {"selector": {"a": "b"}}),
+    "toleration": ("pools.nodes", {"tolerations": [{"key": "a", "operator": "Exists"}]}),
+    "node-pool": ("pools.nodePool", "h100"),
     "label-of-a-level": ("levels", [{"key": "zone", "label": "a/room"}, {"key": "rack", "label": "a/rack"}]),
     "priority": ("workflow.priority", "HIGH"),
     "pool": ("workflow.pool", "other"),
@@ -145,6 +151,8 @@ SAME = {
     "order-of-keys": ("resource", {"gpu": 1, "cpu": 1}),
     "order-of-requirements": ("topology.two", [{"key": "rack"}, {"key": "zone"}]),
     "release": ("config.scheduler.version", "0.10"),
+    "namespace-of-the-backend": ("pools.namespaces", ["default", "other"]),
+    "nodes-of-any-kind": ("pools.nodes", {"selector": {}, "tolerations": []}),
     "default-scheduler-named": ("config.scheduler.name", "kai-scheduler"),
     "gitops": ("config.gitops", "argocd"),
     "another-priority's-class": ("config.priorityClasses.HIGH", "urgent"),
