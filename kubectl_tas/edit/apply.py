@@ -77,14 +77,14 @@ def _identity(diagnostic: Diagnostic) -> tuple[str, str, str]:
 
 def _check_unchanged(edit: SetValues, content: bytes) -> None:
     documents, _ = parse(edit.path, decode(edit.path, content)[0])
-    if not any(item.index == edit.origin.index and item.data == edit.origin.data for item in documents):
+    if not any(item.index == edit.origin.index and item.value(edit.origin.within) == edit.origin.data for item in documents):
         raise _changed(edit.path)
 
 
 def _edited(edit: SetValues, text: str) -> str:
     for path, value, behind in edit.values:
         try:
-            text = set_value(text, edit.origin.index, path, value, after=behind)
+            text = set_value(text, edit.origin.index, (*edit.origin.within, *path), value, after=behind)
         except TasError as error:
             raise TasError(f"{edit.path}: {error.message}", hint=error.hint) from error
     return text

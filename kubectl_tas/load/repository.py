@@ -13,6 +13,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import misspelled
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
@@ -119,7 +120,11 @@ class _Loader:
         self.waivers += waivers(raw.path, text, documents)
         self.diagnostics += lookalikes(raw.path, text, documents)
         for document in documents:
-            self._document(document)
+            for item in items_of(document):
+                if isinstance(item, Diagnostic):
+                    self._refuse(item)
+                else:
+                    self._document(item)
         return None
 
     def _document(self, document: Document) -> None:

@@ -30,6 +30,10 @@ class Origin(Protocol):
         """Its place among the documents of that file, from 0."""
 
     @property
+    def within(self) -> KeyPath:
+        """Its path in that document, where it is an item of a List."""
+
+    @property
     def data(self) -> Any:
         """What it says, as plain data."""
 
