@@ -13,11 +13,14 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "workload-pool": (*_FIELDS, "workload-label", "key-unknown"),
     "restart-policy": _FIELDS,
     "workload-minimum": _FIELDS,
+    "podgroup-member": (*_FIELDS, "key-unknown", "key-misplaced"),
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
 }
 """Rules whose findings most likely follow from others in the same file, which are said alone."""
 _NAMES = ("parent-unknown", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
+    "podgroup-unknown": (UNREAD,),
+    "podgroup-short": (UNREAD, "podgroup-member", "podgroup-unknown"),
     "podgroup-queue": (UNREAD, *_NAMES),
     "podgroup-namespace": (UNREAD, *_NAMES),
     "podgroup-topology": (UNREAD, *_NAMES, "topology-unknown"),

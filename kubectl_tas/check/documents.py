@@ -9,7 +9,7 @@ from kubectl_tas.check.keys import keys_of
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.resourcenames import resources_of
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.gangs.demands import agreed
+from kubectl_tas.gangs.demands import agreed, agreed_with
 from kubectl_tas.resolve.fleet import Fleet
 
 
@@ -17,12 +17,13 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every such document, whether its pool exists or not."""
     repository = fleet.repository
     sent = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
+    members = {id(pod.origin): agreed_with(group) for group in fleet.pod_groups for pod in group.pods}
     origins = [item.origin for item in repository.workloads]
     origins += [item.origin for item in repository.pod_clique_sets]
     origins += [item.origin for item in repository.pod_groups]
     for origin in origins:
         own = sent.get(id(origin))
-        values = agreed(fleet, own) if own is not None else {}
+        values = agreed(fleet, own) if own is not None else members.get(id(origin), {})
         for part in parts(origin):
             yield from keys_of(origin, part)
             yield from backdoors_of(origin, part, values)

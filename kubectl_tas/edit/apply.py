@@ -77,7 +77,8 @@ def _identity(diagnostic: Diagnostic) -> tuple[str, str, str]:
 
 def _check_unchanged(edit: SetValues, content: bytes) -> None:
     documents, _ = parse(edit.path, decode(edit.path, content)[0])
-    if not any(item.index == edit.origin.index and item.value(edit.origin.within) == edit.origin.data for item in documents):
+    within, data = edit.origin.within, edit.origin.data
+    if not any(item.index == edit.origin.index and item.value(within) == data for item in documents):
         raise _changed(edit.path)
 
 

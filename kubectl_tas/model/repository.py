@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
@@ -92,6 +93,8 @@ class Repository:
     """Of Grove's operator; the first one counts."""
     workloads: tuple[Declared[AnyWorkload], ...] = ()
     """By kind."""
+    companions: tuple[Declared[Companion], ...] = ()
+    """Objects that stand beside workloads."""
     waivers: tuple[Waiver, ...] = ()
     files: int = 0
     """How many files were read."""
@@ -102,4 +105,4 @@ class Repository:
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
-        return not any((*declared, self.pod_clique_sets, self.operators))
+        return not any((*declared, self.pod_clique_sets, self.operators, self.companions))
