@@ -66,7 +66,7 @@ Gpus = int | Decimal
 
 
 def _shown(amount: Decimal) -> Hundredths:
-    return Hundredths(int(amount) if amount == int(amount) else amount.normalize())
+    return Hundredths(int(amount) if amount.is_finite() and amount == int(amount) else amount.normalize())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +101,23 @@ def of_pod(
     init: Iterable[Asked], containers: Iterable[Asked], pod: Asked | None, annotations: Mapping[str, str]
 ) -> Gpus:
     """GPUs of a pod by its init containers, its containers, ``spec.resources`` and its annotations."""
-    sidecars = most = 0
-    for container in init:
-        if container.is_sidecar:
-            sidecars += container.gpus
-        else:
-            most = max(most, sidecars + container.gpus)
-    whole = max(most, sidecars + sum(container.gpus for container in containers), pod.gpus if pod else 0)
+    starting = ((container.is_sidecar, container.gpus) for container in init)
+    whole = max(at_most(starting, (container.gpus for container in containers)), pod.gpus if pod else 0)
     annotated = _annotated(annotations)
     return whole if whole * _HUNDREDTHS >= annotated else _shown(Decimal(annotated) / _HUNDREDTHS)
+
+
+def at_most(init: Iterable[tuple[bool, int]], containers: Iterable[int]) -> int:
+    """The most that a pod holds at a time, by what its init containers, each with whether it is a sidecar, and its
+    containers ask for.
+    """
+    sidecars = most = 0
+    for is_sidecar, amount in init:
+        if is_sidecar:
+            sidecars += amount
+        else:
+            most = max(most, sidecars + amount)
+    return max(most, sidecars + sum(containers))
 
 
 def _annotated(annotations: Mapping[str, str]) -> int:

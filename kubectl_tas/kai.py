@@ -22,6 +22,7 @@ class Feature(Enum):
     ZERO_MIN_MEMBER = "minMember: 0 on a SubGroup"
     SKIP_PODGROUPER = "the skip-podgrouper annotation"
     STRICT_MIN_MEMBER = "minMember on leaf SubGroups only"
+    MIN_RUNTIME = "a least runtime of work before it is preempted or reclaimed"
     LEVEL_ALIAS = "level aliases"
     PREEMPTION_DELAY = "spec.preemptionDelay"
     STALENESS_GRACE = "spec.stalenessGracePeriod"
@@ -92,6 +93,8 @@ Patch = tuple[int, int, int]
 WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     # cmd/podgrouper/app/options.go: until then runai/queue.
     Feature.QUEUE_LABEL: (((0, 6, 0), None),),
+    # The API has the fields from 0.5.2; the plugin that reads them (minruntime.go) is there from 0.6.
+    Feature.MIN_RUNTIME: (((0, 6, 0), None),),
     Feature.REPLICA_SUBGROUPS: (((0, 13, 0), None),),
     Feature.SEGMENTS: (((0, 13, 0), None),),
     # podgroup_webhook.go of 0.15 refuses minMember above other SubGroups; pytorch_grouper.go and lws_grouper.go wrote

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*(:[A-Za-z0-9_./@+-]+)*")
@@ -65,8 +65,15 @@ def entry(key: str, value: object, indent: str = "") -> list[str]:
     return [f"{indent}{line}" for line in _entry(key, value)]
 
 
+def items(values: Sequence[object]) -> list[str]:
+    """The lines of the items of a block sequence, without line breaks."""
+    return list(_lines(list(values)))
+
+
 def flow(value: object, style: str = "") -> str:
-    """A scalar, or a mapping of such in braces, on one line."""
+    """A scalar, or a mapping or a list of such in braces or brackets, on one line."""
+    if isinstance(value, list):
+        return "[" + ", ".join(flow(item, style) for item in value) + "]"
     if not isinstance(value, Mapping):
         return scalar(value, style, flow=True)
     return "{" + ", ".join(f"{scalar(key, style, flow=True)}: {flow(item, style)}" for key, item in value.items()) + "}"

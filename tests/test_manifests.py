@@ -24,6 +24,7 @@ from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, fil
 from tests.support.webhooks import refusals
 
 RANKS = {
+    "Namespace": -1,
     "PriorityClass": 0,
     "ValidatingAdmissionPolicy": 1,
     "ValidatingAdmissionPolicyBinding": 1,
@@ -208,7 +209,7 @@ def test_kustomization_lists_what_is_to_be_applied(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
         present = [path.relative_to(cluster.folder).as_posix() for path in files_below(cluster.folder)]
         applied = [path for path in present if path != KUSTOMIZATION and not path.startswith(f"{PREVIEW}/")]
-        assert sorted(cluster.resources) == applied
+        assert sorted(cluster.resources) == sorted(applied)
     assert sum(path.endswith(KUSTOMIZATION) for path in rendered.files) == len(rendered.clusters)
 
 
@@ -222,13 +223,14 @@ def test_objects_stand_in_the_order_of_application(rendered: Rendered) -> None:
 def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str, str]:
     """An object's place among all: by kind, queues from the root down, then by name."""
     kind, metadata = item["kind"], item["metadata"]
-    depth = _depth(item, queues) if kind == "Queue" else 0
-    return RANKS.get(kind, max(RANKS.values()) + 1), depth, metadata.get("namespace", ""), metadata["name"], kind
+    height = _height(item, queues) if kind == "Queue" else 0
+    return RANKS.get(kind, max(RANKS.values()) + 1), -height, metadata.get("namespace", ""), metadata["name"], kind
 
 
-def _depth(queue: Object, queues: list[Object]) -> int:
-    above = queue["spec"].get("parentQueue")
-    return 0 if above is None else 1 + max(_depth(q, queues) for q in queues if q["metadata"]["name"] == above)
+def _height(queue: Object, queues: list[Object]) -> int:
+    """How many queues are one below the other, down from this one."""
+    below = [q for q in queues if q["spec"].get("parentQueue") == queue["metadata"]["name"]]
+    return 1 + max((_height(q, queues) for q in below), default=0)
 
 
 def test_nothing_differs_from_what_a_server_keeps(rendered: Rendered) -> None:

@@ -18,8 +18,8 @@ SUBJECTS = {
     "Files and YAML": ("load.source", "load.unread", "load.document", "load.reader", "load.syntax", "load.lookalikes"),
     "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
     "The Config, and rules that are made milder": ("check.config", "check.waivers"),
-    "Names": ("check.names", "check.unique", "check.references"),
-    "Pools, quotas and admission": ("check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
+    "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),
+    "Pools, quotas and admission": ("check.nodes", "check.quota", "gangs.admission", "edit.subpools", "edit.apply"),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow",),
     "Workloads": (

@@ -14,6 +14,8 @@ from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.growth import check_growth
 from kubectl_tas.check.names import check_names
+from kubectl_tas.check.namespaces import check_namespaces
+from kubectl_tas.check.nodes import check_nodes
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
 from kubectl_tas.check.podgroup import check_pod_groups
@@ -35,6 +37,8 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_config,
     check_kubernetes,
     check_names,
+    check_namespaces,
+    check_nodes,
     check_unique,
     check_references,
     check_quotas,

@@ -9,21 +9,23 @@ from kubectl_tas.check.keys import keys_of
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.resourcenames import resources_of
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.gangs.demands import agreed, agreed_with
+from kubectl_tas.gangs.demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.resolve.fleet import Fleet
 
 
 def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every such document, whether its pool exists or not."""
     repository = fleet.repository
-    sent = {id(item.declared.origin): item for item in (*fleet.workloads, *fleet.submitted_sets)}
-    members = {id(pod.origin): agreed_with(group) for group in fleet.pod_groups for pod in group.pods}
+    sent = {id(item.declared.origin): agreed(fleet, item) for item in (*fleet.workloads, *fleet.submitted_sets)}
+    for group in fleet.pod_groups:
+        sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
+        if group.pool is not None:
+            sent[id(group.declared.origin)] = agreed_shard(group.pool)
     origins = [item.origin for item in repository.workloads]
     origins += [item.origin for item in repository.pod_clique_sets]
     origins += [item.origin for item in repository.pod_groups]
     for origin in origins:
-        own = sent.get(id(origin))
-        values = agreed(fleet, own) if own is not None else members.get(id(origin), {})
+        values = sent.get(id(origin), {})
         for part in parts(origin):
             yield from keys_of(origin, part)
             yield from backdoors_of(origin, part, values)

@@ -61,7 +61,7 @@ def _autoscaled(fleet: Fleet, companion: FleetCompanion) -> Iterator[Diagnostic]
     if not (isinstance(target, dict) and isinstance(most, int)):
         return
     for item in fleet.workloads:
-        there = (item.pool.backend, item.pool.backend.namespace) == (companion.backend, companion.namespace)
+        there = (item.pool.backend, item.namespace) == (companion.backend, companion.namespace)
         if not there or (item.kind, item.name) != (target.get("kind"), target.get("name")) or not item.replicas:
             continue
         parts = item.replicas if item.kind == "LeaderWorkerSet" else (replace(item.replicas[0], replicas=1),)

@@ -47,7 +47,7 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
     """Names of backends, pools, subpools, topologies and workflows."""
     yield from _backends(fleet)
     for pool in fleet.repository.pools:
-        yield from _label("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
+        yield from label_problems("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
     for subpool in fleet.repository.subpools:
         yield from _subpool(subpool.spec.metadata.name, subpool.at("metadata", "name"))
     for topology in fleet.repository.topologies:
@@ -78,7 +78,7 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         return
     for index, backend in enumerate(fleet.config.backends):
         path = ("spec", "backends", index)
-        yield from _label("namespace", backend.namespace, config.at(*path, "namespace"))
+        yield from label_problems("namespace", backend.namespace, config.at(*path, "namespace"))
         if not names.is_label(backend.name):
             yield _invalid("backend name", backend.name, config.at(*path, "name"))
         elif len(backend.name) > names.MAX_NAME:  # a folder is called so
@@ -89,12 +89,15 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 
-def _label(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
+def label_problems(what: str, name: str, place: Location, *, limit: int | None = None) -> Iterator[Diagnostic]:
+    """Why ``name`` cannot be the name of a pool, subpool or namespace, with more than ``limit`` characters or else."""
     if not names.is_label(name) and names.SEPARATOR not in name.strip("-"):
         yield _invalid(f"{what} name", name, place)
     elif names.SEPARATOR in name:
         message = f'the {what} name "{name}" contains "--", which stands between a pool and its subpool'
         yield Diagnostic(NAME_DELIMITER, message, place, hint="Use a single '-'.")
+    elif limit is not None and len(name) > limit:
+        yield _long(f"{what} name", name, place, limit)
 
 
 def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
@@ -105,7 +108,7 @@ def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
         message = f'the subpool name "{name}" begins with "_", which is reserved for queues of the tool'
         yield Diagnostic(NAME_RESERVED, message, place, hint="Choose a name without the '_' in front.")
     else:
-        yield from _label("subpool", name, place)
+        yield from label_problems("subpool", name, place)
 
 
 def _subdomain(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
@@ -115,8 +118,8 @@ def _subdomain(what: str, name: str, place: Location) -> Iterator[Diagnostic]:
         yield _invalid(what, name, place, dots=True)
 
 
-def _long(what: str, name: str, place: Location) -> Diagnostic:
-    message = f"the {what} has {len(name)} characters, more than the {names.MAX_NAME} of a Kubernetes name"
+def _long(what: str, name: str, place: Location, limit: int = names.MAX_NAME) -> Diagnostic:
+    message = f"the {what} has {len(name)} characters, more than the {limit} of a Kubernetes name"
     return Diagnostic(NAME_INVALID, message, place, hint="Shorten it.")
 
 

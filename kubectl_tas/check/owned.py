@@ -32,9 +32,9 @@ PODGROUP_OWNED = Rule(
 GANG_MISMATCH = Rule(
     "gang-mismatch",
     Severity.ERROR,
-    "Workloads of one gang have different queues or priorities.",
-    "A gang is one PodGroup, with one queue and one priority, in one cluster. Give all of them the same pool "
-    "and the same priority, or make two gangs.",
+    "Workloads of one gang have different queues, priorities or namespaces.",
+    "A gang is one PodGroup, with one queue and one priority, in one namespace. Give all of them the same pool, the "
+    "same priority and the same namespace, or make two gangs.",
 )
 PODGROUP_ELSEWHERE = Rule(
     "podgroup-elsewhere",
@@ -63,7 +63,7 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     backend = workload.pool.backend
     own = {item.path: item for item in workload.templates if podgrouper.names_its_own(workload, item)}
     groups = [item for item in fleet.pod_groups if own and item.backend == backend]
-    declared = {item.declared.spec.metadata.name: item for item in groups if item.namespace == backend.namespace}
+    declared = {item.declared.spec.metadata.name: item for item in groups if item.namespace == workload.namespace}
     for item in own.values():
         if item.pod_group in declared:
             yield from _joined(fleet, workload, item, declared[item.pod_group])
@@ -162,6 +162,7 @@ def _mismatch(first: FleetWorkload, workload: FleetWorkload) -> Iterator[Diagnos
         for what, here, there in (
             ("pool", workload.target, first.target),
             ("priority", workload.priority, first.priority),
+            ("namespace", workload.namespace, first.namespace),
         )
         if here != there
     ]

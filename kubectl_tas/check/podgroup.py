@@ -80,9 +80,9 @@ PODGROUP_PRIORITY = Rule(
 PODGROUP_NAMESPACE = Rule(
     "podgroup-namespace",
     Severity.WARNING,
-    "A hand-written PodGroup is in another namespace than the work of its cluster.",
-    "No workload of this repository can join it, so whoever does takes from the queue without a review. Write the "
-    "namespace of the backend.",
+    "A hand-written PodGroup is in another namespace than the work of its queue.",
+    "No workload of this repository can join it, so whoever does takes from the queue without a review. Write a "
+    "namespace of the pool or the subpool whose queue it names.",
     protects=Waiving.CONFIG,
 )
 PODGROUP_TOPOLOGY = Rule(
@@ -269,13 +269,13 @@ def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
 
 
 def _namespace(item: FleetPodGroup) -> Iterator[Diagnostic]:
-    if item.namespace != item.backend.namespace:
-        message = (
-            f'the PodGroup is in namespace "{item.namespace}", but work of backend {item.backend.name} runs in '
-            f'"{item.backend.namespace}"'
-        )
+    if item.namespace not in item.namespaces:
+        is_default = item.namespaces == (item.backend.namespace,)
+        whose = f"backend {item.backend.name}" if is_default else "its queue"
+        allowed = " or ".join(f'"{name}"' for name in item.namespaces)
+        message = f'the PodGroup is in namespace "{item.namespace}", but work of {whose} runs in {allowed}'
         place = item.declared.at("metadata", "namespace")
-        yield Diagnostic(PODGROUP_NAMESPACE, message, place, hint=f"Write {item.backend.namespace}.")
+        yield Diagnostic(PODGROUP_NAMESPACE, message, place, hint=f"Write {item.namespaces[0]}.")
 
 
 def _pods(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
@@ -283,7 +283,7 @@ def _pods(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     minimums = minimums_of(item)
     there = Counter(sub_group_of(pod) for pod in item.pods)
     for pod in item.pods:
-        yield from check_demands(pod.origin, member_demands(fleet, item))
+        yield from check_demands(pod.origin, member_demands(fleet, item, pod.origin))
         yield from _pool(fleet, item, pod)
         if sub_group_of(pod) not in minimums:
             yield _no_leaf(item, pod, minimums)

@@ -61,18 +61,22 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)
     for cluster in fleet.backends:
-        own = (item for item in fleet.pod_clique_sets if item.backend == cluster)
-        yield from _repeated("PodCliqueSet", (_Named(item.name, item.declared) for item in own))
+        own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
+        for namespace in sorted({item.namespace for item in own}):
+            there = (_Named(item.name, item.declared) for item in own if item.namespace == namespace)
+            yield from _repeated("PodCliqueSet", there)
     workflows = (_Named(names.fold(w.spec.workflow.name), w, ("workflow", "name")) for w in repository.workflows)
     yield from _repeated("workflow", workflows)
     for workflow in repository.workflows:
         yield from _folded(workflow)
-    kinds = {(item.pool.backend.name, item.kind) for item in fleet.workloads}
-    for backend, kind in sorted(kinds):
-        same = (item for item in fleet.workloads if (item.pool.backend.name, item.kind) == (backend, kind))
-        yield from _repeated(kind, (_Named(item.name, item.declared) for item in same))
-    for workload in repository.workloads:
-        yield from _parts(workload)
+    alike: dict[tuple[str, str, str], list[_Named]] = {}
+    for workload in fleet.workloads:
+        key = (workload.pool.backend.name, workload.kind, workload.namespace)
+        alike.setdefault(key, []).append(_Named(workload.name, workload.declared))
+    for (_, kind, _), same in sorted(alike.items()):
+        yield from _repeated(kind, same)
+    for declared in repository.workloads:
+        yield from _parts(declared)
     yield from _collisions(fleet)
 
 
@@ -178,7 +182,7 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             where = (pod_group.backend.name, pod_group.namespace)
             yield ("Pod", *where, pod.spec.metadata.name), id(pod), _Named(pod.spec.metadata.name, pod)
     for workflow, group in _groups_that_could_meet(fleet):
-        where = (workflow.pool.backend.name, workflow.pool.backend.namespace)
+        where = (workflow.pool.backend.name, workflow.namespace)
         gang = gang_of_group(fleet, workflow, group)
         item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
         yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
@@ -193,17 +197,17 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         kind, *space = ("PodGroup",) if cluster.writes_pod_groups_of_sets else ("PodGang", clique_set.namespace)
         for name in clique_set.gang_names:
             item = _Named(name, clique_set.declared, namespace=clique_set.namespace)
-            yield (kind, cluster.name, *space, name), clique_set.name, item
+            yield (kind, cluster.name, *space, name), clique_set.key, item
         yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
         backend = workload.pool.backend
         if workload.kind == "Pod":  # of two such Pods _repeated speaks
-            where = (backend.name, backend.namespace)
+            where = (backend.name, workload.namespace)
             yield ("Pod", *where, workload.name), "Pod", _Named(workload.name, workload.declared)
         if workload.is_owned:
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
-            item = _Named(pod_group_name(workload), workload.declared, namespace=backend.namespace)
-            yield ("PodGroup", backend.name, item.name), source, item
+            item = _Named(pod_group_name(workload), workload.declared, namespace=workload.namespace)
+            yield ("PodGroup", workload.pool.backend.name, item.name), source, item
 
 
 def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, FleetGroup]]:

@@ -45,6 +45,8 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
             place = pool.declared.origin.locate(("spec", field), key=True)
             yield unsupported(pool.backend, Feature.TOPOLOGY, "a topology", place)
+        if pool.declared.spec.spec.nodePool is not None and not pool.backend.is_kai:
+            yield _needs_kai(pool.backend, "nodePool", pool.declared.origin.locate(("spec", "nodePool"), key=True))
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
 from kubectl_tas.model import labels
@@ -12,6 +12,7 @@ from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.podtemplate import Meta
+from kubectl_tas.model.pool import Nodes
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.model.workload import AnyWorkload, BarePod
@@ -80,6 +81,15 @@ WORKLOAD_SCHEDULER = Rule(
     "priority are set on the TrainJob, where KAI reads them. The guard judges pods by their own labels: where it is "
     "on, label them in the runtime, in podTemplateOverrides (Kubeflow Trainer 2.1) or in runtimePatches (from 2.2).",
 )
+NODES_LEFT = Rule(
+    "nodes-left",
+    Severity.WARNING,
+    "A nodeSelector chooses other nodes than those of the pool.",
+    "What a workload says itself stays, so its pods leave the nodes of their pool: they take those of others, while "
+    "their own queue is charged. Remove the key, so that the pool's value is added, or send the work to the pool "
+    "whose nodes it asks for.",
+    protects=Waiving.CONFIG,
+)
 _Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
 _Labelled = _Sent | Declared[Companion]
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)
@@ -106,7 +116,8 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
         if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
             name = workload.pool.backend.scheduler_name
             label = f", and its pods need the label {labels.QUEUE}: {workload.queue}" if fleet.config.guard else ""
-            message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{label}"
+            nodes = f", and all that nodes of pool {workload.pool.name} says" if workload.pool.nodes != Nodes() else ""
+            message = f"a {workload.kind} has no pod template: its runtime must set schedulerName: {name}{nodes}{label}"
             yield Diagnostic(WORKLOAD_SCHEDULER, message, workload.declared.at("kind"))
 
 
@@ -188,6 +199,10 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
         elif present is not None and demand.mode is Mode.ABSENT:
             message = f'{_name(demand.path)} is "{present}", but {demand.why} has none'
             yield Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(demand.path), hint="Remove it.")
+        elif demand.path[-2:-1] == ("nodeSelector",) and present not in (None, demand.value):
+            message = f'{demand.path[-1]} is "{present}", but {demand.why} have "{demand.value}": the pods leave them'
+            hint = f"Remove it, or write {demand.value}."
+            yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
         elif changes(origin, demand):
             obstacle = origin.obstacle(demand.path)
             if obstacle is not None and obstacle not in obstacles:
@@ -195,7 +210,7 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
                 yield _obstacle(origin, obstacle, demand)
 
 
-def conflict(origin: Origin, path: KeyPath, value: str | int, why: str) -> Diagnostic:
+def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnostic:
     """Something at ``path`` that is not ``value``, which follows from ``why``."""
     message = f'{_name(path)} is "{origin.value(path)}", but {why} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")

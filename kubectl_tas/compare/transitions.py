@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
 from kubectl_tas.compare.cluster import check_drift
+from kubectl_tas.compare.namespaces import changed_namespaces
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
@@ -88,6 +89,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_constraints,
     changed_references,
     changed_subpools,
+    changed_namespaces,
     changed_classes,
     _unreadable,
 )

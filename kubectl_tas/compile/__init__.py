@@ -9,6 +9,7 @@ from dataclasses import replace
 from kubectl_tas.compile.cliquesets import compile_sets
 from kubectl_tas.compile.companions import compile_companions
 from kubectl_tas.compile.guard import compile_guards
+from kubectl_tas.compile.namespaces import compile_namespaces
 from kubectl_tas.compile.podgangs import preview_pod_gangs
 from kubectl_tas.compile.podgroups import (
     compile_owned,
@@ -25,6 +26,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
 PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
+    compile_namespaces,
     compile_priority_classes,
     compile_guards,
     compile_topologies,

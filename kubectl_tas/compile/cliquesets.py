@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.compile.workloads import with_demands
 from kubectl_tas.gangs.demands import demands
@@ -26,11 +27,12 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
         manifest = PassThrough(
             apiVersion=declared.spec.apiVersion,
             kind=declared.spec.kind,
-            metadata=Metadata(name=submitted.name, namespace=backend.namespace),
+            metadata=Metadata(name=submitted.name, namespace=submitted.namespace),
             text=with_demands(declared.origin, wanted, tuple(_respelled(submitted))),
         )
         file = names.file(f"podcliqueset-{submitted.name}")
-        yield Artifact(backend.name, Phase.POD, WORKLOADS, file, manifest, declared.origin.path)
+        where = folder(WORKLOADS, backend, submitted.namespace)
+        yield Artifact(backend.name, Phase.POD, where, file, manifest, declared.origin.path)
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.workloads import with_demands
 from kubectl_tas.gangs.demands import companion_demands
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
@@ -24,6 +25,6 @@ def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
             metadata=Metadata(name=item.name, namespace=item.namespace),
             text=with_demands(item.declared.origin, companion_demands(fleet, item)),
         )
-        folder = FOLDER if item.namespace == backend.namespace else f"{FOLDER}/{item.namespace}"
+        where = folder(FOLDER, backend, item.namespace)
         file = names.file(f"{item.kind.lower()}-{item.name}")
-        yield Artifact(backend.name, Phase.COMPANION, folder, file, manifest, item.declared.origin.path)
+        yield Artifact(backend.name, Phase.COMPANION, where, file, manifest, item.declared.origin.path)

@@ -9,7 +9,7 @@ are created, and when they join a PodGroup. What is refused, and what cannot be 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,9 +38,9 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
-MAX_ENTRIES = 500
-"""Queues in one CEL expression; with names of 63 characters these are 37,000 characters, and an API server takes
-100,000.
+MAX_ENTRIES, MAX_CHARACTERS = 500, 80_000
+"""Queues in one CEL expression, and its length; 500 names of 63 characters are 37,000 characters, and an API server
+takes 100,000.
 """
 _POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
@@ -57,6 +57,8 @@ class _Guarded:
     backend: FleetBackend
     namespaces: tuple[str, ...]
     """Where work of its pools may run."""
+    places: tuple[Expression, ...]
+    """Tables of all leaves, each with the namespaces that its work may run in; none where all have the same."""
     classes: dict[str, int]
     """PriorityClasses that are known, with their values."""
     leaves: tuple[Expression, ...]
@@ -84,16 +86,15 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
 
 def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
     own = fleet.config.priorityClasses.model_dump()
-    queues = {queue for pool in fleet.pools for queue in (pool.shared_queue, *(s.queue for s in pool.subpools))}
-    written = (
-        item.namespace
-        for item in fleet.pod_groups
-        if item.backend == backend and item.declared.spec.spec.queue in queues
-    )
+    places = {queue: {*namespaces} for queue, namespaces in fleet.namespaces(backend).items()}
+    for item in fleet.pod_groups:
+        if item.backend == backend and item.declared.spec.spec.queue in places:
+            places[item.declared.spec.spec.queue].add(item.namespace)
     return _Guarded(
         fleet,
         backend,
-        namespaces=tuple(sorted({backend.namespace, *written})),
+        namespaces=tuple(sorted(set().union(*places.values()))),
+        places=_places(places),
         classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
         leaves=_leaves(fleet, backend),
         draining=_draining(fleet, backend),
@@ -320,8 +321,10 @@ def _queues(guarded: _Guarded) -> Iterator[Expression]:
     yield Expression(name="isLeaf", expression=" || ".join(map(_holds, guarded.leaves)))
     yield Expression(name="isDraining", expression=" || ".join(map(_holds, guarded.draining)))
     yield Expression(name="isOurs", expression="variables.isLeaf || variables.isDraining")
-    found = (f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in guarded.leaves)
-    yield Expression(name="quota", expression=" : ".join((*found, "-1")))
+    yield Expression(name="quota", expression=_looked_up(guarded.leaves, "-1"))
+    yield from guarded.places
+    if guarded.places:
+        yield Expression(name="namespaces", expression=_looked_up(guarded.places, "[]"))
 
 
 def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
@@ -333,6 +336,14 @@ def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
     return _tables("leaves", [f"{_text(queue)}: {quota}" for queue, quota in sorted(quotas.items())], "{}")
 
 
+def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:
+    if len(set(map(frozenset, places.values()))) < 2:
+        return ()
+    return _tables(
+        "places", [f"{_text(queue)}: {_list(sorted(names))}" for queue, names in sorted(places.items())], "{}"
+    )
+
+
 def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
     subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
     return _tables("draining", [_text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
@@ -340,11 +351,26 @@ def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
 
 def _tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
     """Entries as one CEL literal, or as several where they are many: an expression has its maximal length."""
-    parts = [", ".join(entries[start : start + MAX_ENTRIES]) for start in range(0, len(entries), MAX_ENTRIES)] or [""]
+    parts: list[list[str]] = [[]]
+    length = 0
+    for entry in entries:
+        if len(parts[-1]) == MAX_ENTRIES or length + len(entry) > MAX_CHARACTERS:
+            parts.append([])
+            length = 0
+        parts[-1].append(entry)
+        length += len(entry) + 2
     return tuple(
-        Expression(name=name if index == 1 else f"{name}{index}", expression=f"{brackets[0]}{part}{brackets[1]}")
+        Expression(
+            name=name if index == 1 else f"{name}{index}", expression=f"{brackets[0]}{', '.join(part)}{brackets[1]}"
+        )
         for index, part in enumerate(parts, 1)
     )
+
+
+def _looked_up(tables: Iterable[Expression], otherwise: str) -> str:
+    """What tables have for the queue that is named."""
+    found = (f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in tables)
+    return " : ".join((*found, otherwise))
 
 
 def _holds(table: Expression) -> str:
@@ -352,13 +378,16 @@ def _holds(table: Expression) -> str:
 
 
 def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
-    """The namespace is one of the pools', and the queue a leaf that takes work."""
-    where = ", ".join(guarded.namespaces)
+    """The queue is a leaf that takes work, and the namespace one where its work may run."""
+    where, allowed = _text(", ".join(guarded.namespaces)), _inside(guarded)
+    if guarded.places:
+        where = "variables.namespaces.join(', ')"
+        allowed = "!variables.isOurs || request.namespace in variables.namespaces"
     return (
         Validation(
-            expression=f"{unless}{_inside(guarded)}",
+            expression=f"{unless}{allowed}",
             messageExpression="'queue ' + variables.queue + ' takes work of namespace ' + "
-            f"{_text(where)} + ', not of ' + request.namespace",
+            f"{where} + ', not of ' + request.namespace",
             reason="Forbidden",
         ),
         Validation(

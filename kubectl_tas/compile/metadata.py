@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.labels import MANAGED_BY, SYNC_WAVE
 from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
 _RECREATE = {
@@ -13,6 +14,12 @@ _RECREATE = {
     "none": {},
 }
 """What makes each GitOps tool replace an object whose fields are immutable."""
+_KEEP = {
+    "argocd": {"argocd.argoproj.io/sync-options": "Delete=false,Prune=false"},
+    "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
+    "none": {},
+}
+"""What makes each GitOps tool leave an object in the cluster that is no longer in the repository."""
 
 
 def metadata(
@@ -24,6 +31,7 @@ def metadata(
     labels: dict[str, str] | None = None,
     annotations: dict[str, str] | None = None,
     recreate: bool = False,
+    keep: bool = False,
 ) -> Metadata:
     """Metadata with the tool's own label and the annotations of the GitOps tool, keys sorted."""
     gitops = fleet.config.gitops
@@ -32,6 +40,8 @@ def metadata(
         notes[SYNC_WAVE] = str(int(phase))
     if recreate:
         notes |= _RECREATE[gitops]
+    if keep:
+        notes |= _KEEP[gitops]
     marks = {**(labels or {}), MANAGED_BY: "kubectl-tas"}
     return Metadata(
         name=name,
@@ -39,3 +49,10 @@ def metadata(
         labels=dict(sorted(marks.items())),
         annotations=dict(sorted(notes.items())),
     )
+
+
+def folder(base: str, backend: FleetBackend, namespace: str) -> str:
+    """The folder of manifests in a namespace: two namespaces may have objects of one name. Those of the backend's own
+    namespace lie in ``base`` itself.
+    """
+    return base if namespace == backend.namespace else f"{base}/{namespace}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.gangs import podgrouper, waits
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
@@ -36,8 +36,9 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         written = item.declared.spec
         labels = {**written.metadata.labels, **dict.fromkeys(item.backend.queue_labels, written.spec.queue)}
         target = fleet.leaf_queues(item.backend).get(written.spec.queue)
-        if target is not None:
-            labels[POOL] = target
+        found = fleet.target(target) if target is not None else None
+        if target is not None and found is not None:
+            labels |= {POOL: target, **found[0].shard_labels}
         manifest = PodGroup(
             metadata=metadata(
                 fleet,
@@ -76,13 +77,14 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
             fleet,
             gang.name,
             Phase.POD_GROUP,
-            namespace=backend.namespace,
-            labels={**_queue(workload), POOL: workload.target},
+            namespace=workload.namespace,
+            labels={**workload.kai_labels, POOL: workload.target},
         ),
         spec=pod_group_spec(fleet, workload, gang, is_owned=True),
     )
     source = " and ".join(dict.fromkeys(member.declared.origin.path for member in members))
-    return Artifact(backend.name, Phase.POD_GROUP, WORKLOADS, f"podgroup-{gang.name}.yaml", manifest, source)
+    where = folder(WORKLOADS, backend, workload.namespace)
+    return Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
 
 
 def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -106,13 +108,14 @@ def _preview_of_workload(fleet: Fleet, item: FleetWorkload, workload: FleetWorkl
     indexed = {**_index_labels(item), **_ranges(gang)} if spec.subGroups else {}
     about = Metadata(
         name=gang.name,
-        namespace=item.pool.backend.namespace,
-        labels={**_queue(item), MANAGED_BY: "kubectl-tas", POOL: item.target},
+        namespace=item.namespace,
+        labels={**item.kai_labels, MANAGED_BY: "kubectl-tas", POOL: item.target},
         annotations={NOTE: note(item, divided=bool(spec.subGroups)), **indexed},
     )
     stem = f"podgroup-{item.file_name}"
     stem = stem if item is workload else f"{stem}.{item.replicas[0].name}"  # no name of an object ends like that
-    return _preview(item, stem, PodGroup(metadata=about, spec=spec))
+    where = folder(PREVIEW, item.pool.backend, item.namespace)
+    return _preview(item, where, stem, PodGroup(metadata=about, spec=spec))
 
 
 def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -133,21 +136,17 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
             about = Metadata(
                 name=name,
                 namespace=submitted.set.namespace,
-                labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, **_queue(submitted)},
+                labels={MANAGED_BY: "kubectl-tas", POOL: submitted.target, **submitted.kai_labels},
                 annotations=annotations,
             )
             spec = pod_group_spec(fleet, submitted, gang)
             stem = f"podgroup-{about.namespace}-{gang.name}"
-            yield _preview(submitted, stem, PodGroup(metadata=about, spec=spec))
+            yield _preview(submitted, PREVIEW, stem, PodGroup(metadata=about, spec=spec))
 
 
-def _queue(item: Submission) -> dict[str, str]:
-    return dict.fromkeys(item.pool.backend.queue_labels, item.queue)
-
-
-def _preview(item: Submission, stem: str, manifest: PodGroup) -> Artifact:
+def _preview(item: Submission, where: str, stem: str, manifest: PodGroup) -> Artifact:
     backend, source = item.pool.backend.name, item.declared.origin.path
-    return Artifact(backend, Phase.POD_GROUP, PREVIEW, names.file(stem), manifest, source, apply=False)
+    return Artifact(backend, Phase.POD_GROUP, where, names.file(stem), manifest, source, apply=False)
 
 
 def pod_group_spec(

@@ -25,17 +25,19 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         pools = [pool for pool in fleet.pools if pool.backend == backend]
         if not backend.is_kai or not pools:
             continue
-        parent = None
-        if backend.has(Feature.DEEP_QUEUES):
-            parent = names.root_queue(fleet.config.queuePrefix, backend.namespace)
-            yield _queue(fleet, backend, Phase.ROOT_QUEUE, parent, None, parent, _NO_LIMIT, {}, fleet.settings)
+        root = None
+        if backend.has(Feature.DEEP_QUEUES) and not all(pool.shard_labels for pool in pools):
+            root = names.root_queue(fleet.config.queuePrefix, backend.namespace)
+            yield _queue(fleet, backend, Phase.ROOT_QUEUE, root, None, root, _NO_LIMIT, {}, fleet.settings)
         for pool in pools:
-            yield from _pool(fleet, backend, pool, parent)
+            # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
+            # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
+            yield from _pool(fleet, backend, pool, None if pool.shard_labels else root)
 
 
 def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | None) -> Iterator[Artifact]:
     """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED."""
-    source, labels = pool.declared.origin.path, {POOL: pool.name}
+    source, labels = pool.declared.origin.path, {POOL: pool.name, **pool.shard_labels}
     share = _share(pool, pool.guarantee)
     yield _queue(fleet, backend, Phase.POOL_QUEUE, pool.queue, parent, pool.name, share, labels, source)
     display = f"{pool.name}{names.SEPARATOR}_{names.SHARED}"
@@ -44,7 +46,7 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
     yield _queue(fleet, backend, leaf, pool.shared_queue, pool.queue, display, share, labels, source)
     for subpool in pool.subpools:
         if subpool.state != "ARCHIVED":
-            source, labels = subpool.declared.origin.path, {POOL: subpool.canonical}
+            source, labels = subpool.declared.origin.path, {POOL: subpool.canonical, **pool.shard_labels}
             share = _share(pool, subpool.quota)
             display = subpool.canonical
             yield _queue(fleet, backend, leaf, subpool.queue, pool.queue, display, share, labels, source)

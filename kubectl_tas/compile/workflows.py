@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.compile.metadata import metadata
+from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow import gang_of_group
@@ -21,21 +21,21 @@ from kubectl_tas.resolve.workflows import FleetWorkflow
 def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
     """The PodGroups of all workflows, where their scheduler is KAI, and their pods."""
     for workflow in fleet.workflows:
-        backend, folder = workflow.pool.backend, f"{WORKFLOWS}/{names.shorten(workflow.name)}"
-        source = workflow.declared.origin.path
+        backend, source = workflow.pool.backend, workflow.declared.origin.path
+        where = f"{folder(WORKFLOWS, backend, workflow.namespace)}/{names.shorten(workflow.name)}"
         for group in workflow.groups:
             gang = gang_of_group(fleet, workflow, group)
             if backend.is_kai:
                 manifest = _pod_group(fleet, workflow, gang)
-                yield Artifact(backend.name, Phase.POD_GROUP, folder, f"podgroup-{gang.name}.yaml", manifest, source)
+                yield Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
             for pod in _pods(fleet, workflow, gang):
-                yield Artifact(backend.name, Phase.POD, folder, f"pod-{pod.metadata.name}.yaml", pod, source)
+                yield Artifact(backend.name, Phase.POD, where, f"pod-{pod.metadata.name}.yaml", pod, source)
 
 
 def _pod_group(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> PodGroup:
-    namespace = workflow.pool.backend.namespace
+    about = metadata(fleet, gang.name, Phase.POD_GROUP, namespace=workflow.namespace, labels=_labels(workflow))
     return PodGroup(
-        metadata=metadata(fleet, gang.name, Phase.POD_GROUP, namespace=namespace, labels=_labels(workflow)),
+        metadata=about,
         spec=pod_group_spec(fleet, workflow, gang, is_owned=True),
     )
 
@@ -54,7 +54,7 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
                     fleet,
                     names.pod(gang.name, member.name),
                     Phase.POD,
-                    namespace=backend.namespace,
+                    namespace=workflow.namespace,
                     labels=own,
                     annotations=annotations,
                 ),
@@ -63,10 +63,10 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
 
 
 def _labels(workflow: FleetWorkflow) -> dict[str, str]:
-    """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue."""
+    """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue and shard."""
     return {
         **workflow.declared.spec.workflow.labels,
         POOL: workflow.target,
         WORKFLOW: names.shorten(workflow.name),
-        **dict.fromkeys(workflow.pool.backend.queue_labels, workflow.queue),
+        **workflow.kai_labels,
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.demands import Demand, Mode, changes, demands, member_demands
 from kubectl_tas.load.alike import reads_alike
-from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values, without_aliases
+from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, Renamed, extended, with_values, without_aliases
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import Metadata
@@ -21,9 +22,11 @@ _PLACES = {
     "namespace": "name",
     "labels": "name",
     "metadata": FIRST,
+    "nodeSelector": FIRST,
     "replicas": FIRST,
     "schedulerName": FIRST,
     "priorityClassName": FIRST,
+    "tolerations": FIRST,
 }
 """What a new key is put behind; at the end of its mapping otherwise."""
 
@@ -35,11 +38,12 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
         manifest = PassThrough(
             apiVersion=spec.apiVersion,
             kind=spec.kind,
-            metadata=Metadata(name=workload.name, namespace=backend.namespace),
+            metadata=Metadata(name=workload.name, namespace=workload.namespace),
             text=with_demands(workload.declared.origin, demands(fleet, workload)),
         )
         source = workload.declared.origin.path
-        yield Artifact(backend.name, Phase.POD, WORKLOADS, names.file(workload.file_name), manifest, source)
+        where = folder(WORKLOADS, backend, workload.namespace)
+        yield Artifact(backend.name, Phase.POD, where, names.file(workload.file_name), manifest, source)
 
 
 def compile_members(fleet: Fleet) -> Iterator[Artifact]:
@@ -50,10 +54,11 @@ def compile_members(fleet: Fleet) -> Iterator[Artifact]:
                 apiVersion=pod.spec.apiVersion,
                 kind=pod.spec.kind,
                 metadata=Metadata(name=pod.spec.metadata.name, namespace=group.namespace),
-                text=with_demands(pod.origin, member_demands(fleet, group)),
+                text=with_demands(pod.origin, member_demands(fleet, group, pod.origin)),
             )
             file = names.file(f"pod-{pod.spec.metadata.name}")
-            yield Artifact(group.backend.name, Phase.POD, WORKLOADS, file, manifest, pod.origin.path)
+            where = folder(WORKLOADS, group.backend, group.namespace)
+            yield Artifact(group.backend.name, Phase.POD, where, file, manifest, pod.origin.path)
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
@@ -81,7 +86,8 @@ def _entry(origin: Origin, demand: Demand, made: set[KeyPath]) -> Entry:
     parts = [demand.path[: depth + 1] for depth in range(len(demand.path))]
     missing = [part for part in parts if part not in made and origin.value(part) is None]
     made.update(missing)
-    return demand.path, demand.value, _PLACES.get(str(missing[0][-1])) if missing else None
+    value: Change = demand.value if isinstance(demand.value, (str, int)) else Appended(demand.value)
+    return demand.path, value, _PLACES.get(str(missing[0][-1])) if missing else None
 
 
 def _removals(origin: Origin, paths: Sequence[KeyPath], made: set[KeyPath]) -> list[Entry]:
@@ -108,7 +114,8 @@ def _merged(data: Any, entries: Sequence[Entry]) -> Any:
         if value is None or isinstance(value, Renamed):
             del target[path[-1]]
         else:
-            _put(target, path[-1], value, after)
+            new = extended(target.get(path[-1]), value) if isinstance(value, Appended) else value
+            _put(target, path[-1], new, after)
     return merged
 
 

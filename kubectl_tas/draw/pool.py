@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.gangs.accounts import Account
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.model.pod import Toleration
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.resolve.fleet import Fleet
@@ -151,16 +152,41 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         ("Maximum", _gpus(pool.maximum)),
         ("Weight", str(pool.weight)),
         ("Topology", pool.topology.name if pool.topology else "none"),
+        *_places(pool),
     ]
 
 
+def _places(pool: FleetPool) -> Iterator[tuple[str, str]]:
+    """Where its work runs, as far as the pool says it."""
+    spec = pool.declared.spec.spec
+    if spec.namespaces:
+        yield "Namespaces", ", ".join(spec.namespaces)
+    if spec.nodePool is not None:
+        yield "Node pool", spec.nodePool
+    if spec.nodes.selector:
+        yield "Node selector", ", ".join(f"{key}={value}" for key, value in spec.nodes.selector.items())
+    if spec.nodes.tolerations:
+        yield "Tolerations", ", ".join(_toleration(item) for item in spec.nodes.tolerations)
+
+
+def _toleration(item: Toleration) -> str:
+    """As kubectl describe prints it."""
+    value = f"={item.value}" if item.value else ""
+    effect = f":{item.effect}" if item.effect else ""
+    exists = " op=Exists" if item.operator == "Exists" else ""
+    seconds = f" for {item.tolerationSeconds}s" if item.tolerationSeconds is not None else ""
+    return f"{item.key or ''}{value}{effect}{exists}{seconds}"
+
+
 def _subpool_facts(subpool: FleetSubpool) -> list[tuple[str, str]]:
+    written = subpool.declared.spec.spec.namespaces
     return [
         ("Name", subpool.canonical),
         ("File", subpool.declared.origin.path),
         ("State", subpool.state),
         ("Quota", f"{_gpus(subpool.quota)} (declared: {subpool.declared.spec.spec.quota})"),
         ("Queue", subpool.queue if subpool.state != "ARCHIVED" else "none"),
+        *([("Namespaces", ", ".join(written))] if written else []),
     ]
 
 

@@ -23,7 +23,7 @@ def document(artifact: Artifact) -> str:
     manifest = artifact.manifest
     if isinstance(manifest, PassThrough):
         return manifest.text
-    return _template(manifest.kind.lower()).render(o=manifest)
+    return _template(manifest.kind.lower()).render(o=manifest, comments=artifact.comments)
 
 
 def file_text(artifact: Artifact) -> str:
@@ -67,6 +67,6 @@ def _environment() -> Environment:
         autoescape=False,
         keep_trailing_newline=True,
     )
-    filters: dict[str, Any] = {"scalar": scalar}
+    filters: dict[str, Any] = {"scalar": scalar, "comment": comment}
     environment.filters.update(filters)
     return environment

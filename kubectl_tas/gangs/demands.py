@@ -20,7 +20,7 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.podgroup import FleetPodGroup
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
 
@@ -33,6 +33,8 @@ class Mode(Enum):
     """It stays."""
     RESOLVE = "resolve"
     """It names the same thing in the pool's words, and is replaced."""
+    APPEND = "append"
+    """It is a list, which then ends in the value."""
     ABSENT = "absent"
     """Any one is an error; nothing is added."""
     REMOVE = "remove"
@@ -44,7 +46,8 @@ class Demand:
     """One value of a manifest."""
 
     path: KeyPath
-    value: str | int
+    value: str | int | tuple[Mapping[str, str | int], ...]
+    """Several are items of a list."""
     why: str
     """What the value follows from, for messages."""
     mode: Mode = Mode.ADD
@@ -64,6 +67,8 @@ def changes(origin: Origin, demand: Demand) -> bool:
         return present != demand.value
     if demand.mode is Mode.REMOVE:
         return present is not None
+    if demand.mode is Mode.APPEND:
+        return True
     return demand.mode is not Mode.ABSENT and present is None
 
 
@@ -73,7 +78,7 @@ def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
     """
     backend = sent.pool.backend
     found = {
-        Decides.NAMESPACE: (backend.namespace, f"the namespace of backend {backend.name}"),
+        Decides.NAMESPACE: (sent.namespace, _why_there(sent)),
         Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
         Decides.PRIORITY: (
             str(getattr(fleet.config.priorityClasses, sent.priority)),
@@ -86,7 +91,25 @@ def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
     }
     if backend.is_kai:
         found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
-    return found
+    return {**found, **agreed_shard(sent.pool)}
+
+
+def agreed_shard(pool: FleetPool) -> Mapping[Decides, tuple[str, str]]:
+    """The shard of the scheduler that places work of ``pool``, where it says one."""
+    shard = pool.shard_labels.get(labels.NODE_POOL)
+    return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
+
+
+def _why_there(sent: Submission) -> str:
+    """What the namespace of ``sent`` follows from."""
+    allowed = sent.namespaces
+    if sent.own_namespace in allowed:
+        return f"the namespace of the {sent.kind}"
+    if allowed == (sent.pool.backend.namespace,):
+        return f"the namespace of backend {sent.pool.backend.name}"
+    if len(allowed) == 1:
+        return f"the namespace of {sent.target}"
+    return f"work of {sent.target} runs in {' or '.join(allowed)}, and the default"
 
 
 def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
@@ -107,13 +130,17 @@ def agreed_with(group: FleetPodGroup) -> Mapping[Decides, tuple[str, str]]:
     for decides, value in ((Decides.PRIORITY, spec.priorityClassName), (Decides.PREEMPTIBILITY, spec.preemptibility)):
         if value is not None:
             found[decides] = value, why
-    return found
+    return {**found, **(agreed_shard(group.pool) if group.pool else {})}
 
 
-def member_demands(fleet: Fleet, group: FleetPodGroup) -> tuple[Demand, ...]:
-    """What a Pod needs that joins a hand-written PodGroup."""
+def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[Demand, ...]:
+    """What a Pod needs that joins a hand-written PodGroup; ``origin`` is its document."""
     spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
     found = [Demand(("metadata", "labels", label), spec.queue, why) for label in backend.queue_labels]
+    if group.pool is not None:
+        shard = agreed_shard(group.pool)
+        found += [Demand(("metadata", "labels", labels.NODE_POOL), *value) for value in shard.values()]
+        found += _nodes(group.pool, origin, ("spec",))
     found += _marks(fleet.config.gitops, Phase.POD)
     found.append(Demand(("metadata", "namespace"), group.namespace, why))
     if backend.has(Feature.SKIP_PODGROUPER):
@@ -141,6 +168,8 @@ class _Demands:
         self._gitops = fleet.config.gitops
         self._agreed = agreed(fleet, sent)
         self._backend = sent.pool.backend
+        self._pool = sent.pool
+        self._origin = sent.declared.origin
 
     def of_workload(self, workload: FleetWorkload) -> Iterator[Demand]:
         """What the workload itself needs, then what its placements and its pod templates need."""
@@ -168,6 +197,7 @@ class _Demands:
             pods = (*clique.path, "spec", "podSpec")
             yield from self._scheduler(pods)
             yield self._priority((*pods, "priorityClassName"))
+            yield from _nodes(self._pool, self._origin, pods)
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
         metadata, spec = item.metadata_path, (*item.path, "spec")
@@ -183,13 +213,17 @@ class _Demands:
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
+        yield from _nodes(self._pool, self._origin, spec)
 
     def _namespace(self) -> Demand:
         return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
 
     def _queue(self, place: KeyPath) -> Iterator[Demand]:
+        """The labels by which KAI finds the queue and, where it has several, the shard of the scheduler."""
         for label in self._backend.queue_labels:
             yield Demand((*place, label), *self._agreed[Decides.QUEUE])
+        if Decides.SHARD in self._agreed:
+            yield Demand((*place, labels.NODE_POOL), *self._agreed[Decides.SHARD])
 
     def _scheduler(self, spec: KeyPath) -> Iterator[Demand]:
         if self._backend.is_kai:
@@ -197,6 +231,19 @@ class _Demands:
 
     def _priority(self, path: KeyPath) -> Demand:
         return Demand(path, *self._agreed[Decides.PRIORITY])
+
+
+def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath) -> Iterator[Demand]:
+    """What the pool's pods need of a node, beside what is written."""
+    why = f"the nodes of pool {pool.name}"
+    for key, value in pool.nodes.selector.items():
+        yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
+    path = (*spec, "tolerations")
+    written = origin.value(path)
+    there = [_compared(item) for item in written] if isinstance(written, list) else []
+    missing = tuple(item.data for item in pool.nodes.tolerations if _compared(item.data) not in there)
+    if missing:
+        yield Demand(path, missing, why, Mode.APPEND)
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:
@@ -238,3 +285,11 @@ def _counts(workload: FleetWorkload) -> Iterator[Demand]:
     if podgrouper.is_made_by_kai(workload):
         for path, count in workload.declared.spec.implied_counts:
             yield Demand(path, count, "what its operator counts", Mode.RESOLVE)
+
+
+def _compared(toleration: object) -> object:
+    """A toleration in which what Kubernetes fills in stands, and what means nothing does not."""
+    if not isinstance(toleration, Mapping):
+        return None
+    said = {name: value for name, value in toleration.items() if value is not None and value != ""}
+    return {"operator": "Equal", **said}

@@ -303,9 +303,9 @@ def missing_gang(workload: FleetWorkload) -> Feature | None:
 def pod_group_name(workload: FleetWorkload) -> str:
     """Name of a workload's PodGroup, or what the podgrouper lets it begin with."""
     if workload.is_owned:
-        backend, name = workload.pool.backend, workload.gang or workload.name
+        name = workload.gang or workload.name
         kind = "gang" if workload.gang else workload.kind
-        return names.owned_pod_group(name, backend.name, backend.namespace, kind, name)
+        return names.owned_pod_group(name, workload.pool.backend.name, workload.namespace, kind, name)
     return names.shorten(f"pg-{workload.name}", names.MAX_NAME)
 
 

@@ -6,18 +6,28 @@ that is left out of the manifest.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.pool import Nodes
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 
 _HOSTNAME = "kubernetes.io/hostname"
+_FILLED_IN = tuple(
+    Toleration(key=key, operator="Exists", effect="NoExecute", tolerationSeconds=300)
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+)
+"""What an API server adds to every pod (Kubernetes 1.35, plugin/pkg/admission/defaulttolerationseconds)."""
 
 
-def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str) -> dict[str, Any]:
-    """What the pod of ``task`` runs, asks for and keeps away from: the data of a ``PodSpec``."""
+def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str, nodes: Nodes) -> dict[str, Any]:
+    """What the pod of ``task`` runs, asks for and keeps away from: the data of a ``PodSpec``. ``nodes`` is what its
+    pool says of them.
+    """
     spec: dict[str, Any] = {
         "schedulerName": scheduler,
         "priorityClassName": priority_class,
@@ -26,12 +36,25 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
     }
     if task.hostNetwork:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if nodes.selector:
+        spec["nodeSelector"] = nodes.selector
+    if nodes.tolerations:
+        spec["tolerations"] = [item.data for item in (*nodes.tolerations, *_filled_in(nodes.tolerations))]
     if resource.nodesExcluded:
         spec["affinity"] = _away_from(list(dict.fromkeys(resource.nodesExcluded)))
     if task.volumeMounts:
         paths = (mount.partition(":")[0] for mount in task.volumeMounts)
         spec["volumes"] = [{"name": f"host-{index}", "hostPath": {"path": path}} for index, path in enumerate(paths)]
     return spec
+
+
+def _filled_in(written: tuple[Toleration, ...]) -> Iterator[Toleration]:
+    """What a server would add behind ``written``. A list of tolerations is compared as a whole, so kubectl and Argo CD
+    would find a change in every apply.
+    """
+    for item in _FILLED_IN:
+        if not any(known.key in (None, item.key) and known.effect in (None, "NoExecute") for known in written):
+            yield item
 
 
 def _container(task: Task, resource: Resource) -> dict[str, Any]:

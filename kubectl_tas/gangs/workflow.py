@@ -46,7 +46,8 @@ def gang_of_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> G
     """The gang of a group, named by a hash of all that is emitted of it and cannot change while it runs."""
     backend, topology = workflow.pool.backend, workflow.pool.topology
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
-    specs = [pod_spec(task.spec, task.resource.spec, backend.scheduler_name, priority_class) for task in group.tasks]
+    scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
+    specs = [pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) for task in group.tasks]
     members = [
         Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
     ]
@@ -59,9 +60,18 @@ def gang_of_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> G
         "group": group.name,
         "gang": _identity(workflow.queue, gang) if backend.is_kai else None,
         "pods": pods,
+        **_elsewhere(workflow),
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return replace(gang, name=pod_group(workflow.name, group.name, text))
+
+
+def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
+    """Where a workflow runs, as far as its pool says it. In another namespace its gang is another one: KAI knows
+    PodGroups by their name alone. On another shard of the scheduler it would hold nodes that the shard does not see.
+    """
+    where = {} if workflow.namespace == workflow.pool.backend.namespace else {"namespace": workflow.namespace}
+    return where | workflow.pool.shard_labels
 
 
 def _identity(queue: str, gang: Gang) -> object:

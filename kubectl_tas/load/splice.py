@@ -32,8 +32,8 @@ _REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=[\r\n])")
 _BLOCK_HEADER = re.compile(r"[|>][-+1-9]*([ \t]+#[^\r\n]*)?")
 _QUOTES = {"'": "'", '"': '"'}
 """The styles of scalars that stay when one is replaced."""
-Value = str | int | bool | Mapping[str, "Value"] | None
-"""What can be written: a scalar, or a mapping of such; None: the key goes."""
+Value = str | int | bool | Mapping[str, "Value"] | Sequence["Value"] | None
+"""What can be written: a scalar, or a mapping or a list of such; None: the key goes."""
 FIRST = ""
 """In place of the key to add behind: before all others."""
 
@@ -45,7 +45,15 @@ class Renamed(NamedTuple):
     value: Value
 
 
-Entry = tuple[KeyPath, Value | Renamed | None, str | None]
+class Appended(NamedTuple):
+    """What a list ends in afterwards, which need not be there yet."""
+
+    items: Sequence[Mapping[str, str | int]]
+
+
+Change = Value | Renamed | Appended
+"""What becomes of the value of a key."""
+Entry = tuple[KeyPath, Change, str | None]
 """A value, where it belongs, and the key it is added behind; None: what is there is taken out."""
 
 
@@ -172,7 +180,7 @@ class _Editor:
             node = child
         return node, len(path) - 1
 
-    def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Value | Renamed | None, str | None]) -> _Cut:
+    def _cut(self, node: Any, path: KeyPath, depth: int, new: tuple[Change, str | None]) -> _Cut:
         """The edit of ``node``, which is ``depth`` steps down the path, that sets a value behind a key."""
         value, after = new
         found = _own_child(node, path[depth])
@@ -180,6 +188,10 @@ class _Editor:
             if found is None:
                 raise _refusal(path)
             return self._rename(*found, value)
+        if isinstance(value, Appended):
+            if found is not None and type(found[1]) is SequenceNode and not self._is_elsewhere(*found):
+                return self._append(path, found[1], value.items)
+            value = list(value.items)
         if value is None:
             return self._remove(node, path, depth)
         if found is None:
@@ -211,7 +223,8 @@ class _Editor:
 
     def _replace(self, path: KeyPath, key: Any, child: Any, value: Value) -> _Cut:
         is_alias = key is not None and self._is_elsewhere(key, child)
-        if isinstance(value, Mapping) or (type(child) is not ScalarNode and not is_alias):
+        is_scalar = isinstance(value, (str, int)) or value is None
+        if not is_scalar or (type(child) is not ScalarNode and not is_alias):
             raise _refusal(path)
         if is_alias:
             start = self._text.index("*", key.end_mark.index)
@@ -226,6 +239,20 @@ class _Editor:
             elif start == end and self._text[start - 1] == ":":  # an empty value
                 new = f" {new}"
         return _Cut(start, end, new)
+
+    def _append(self, path: KeyPath, node: Any, items: Sequence[Mapping[str, str | int]]) -> _Cut:
+        """Adds items behind the last one of a list."""
+        if node.flow_style:
+            text = ", ".join(yaml.flow(item) for item in items)
+            if not node.value:
+                place = self._text.index("[", node.start_mark.index) + 1
+                return _Cut(place, place, text)
+            place = self._end(None, node.value[-1])
+            return _Cut(place, place, f", {text}")
+        dash = node.start_mark
+        if self._text[dash.index : dash.index + 1] != "-":
+            raise _refusal(path)
+        return self._add_lines(self._end(None, node), [" " * dash.column + line for line in yaml.items(items)])
 
     def _scalar_span(self, node: Any) -> tuple[int, int]:
         """Where a scalar stands: without the anchor in front of it, and the blank lines behind a block scalar."""
@@ -288,11 +315,16 @@ class _Editor:
         before, child = _entry_before(node, after)
         indent = " " * self._column(node)
         top = self._top(node) if after == FIRST else None
-        place = self._end(before, child) if top is None else top
-        newline = self._break(place)
-        lines = newline.join(yaml.entry(key, value, indent))
+        lines = yaml.entry(key, value, indent)
         if top is not None:
-            return _Cut(top, top, f"{lines}{newline}")
+            newline = self._break(top)
+            return _Cut(top, top, f"{newline.join(lines)}{newline}")
+        return self._add_lines(self._end(before, child), lines)
+
+    def _add_lines(self, place: int, added: Sequence[str]) -> _Cut:
+        """Adds lines behind what ends at ``place``, and behind its comment."""
+        newline = self._break(place)
+        lines = newline.join(added)
         if place > 0 and self._text[place - 1] in "\r\n":  # behind a block scalar, which ends with its line
             return _Cut(place, place, f"{lines}{newline}")
         while place < len(self._text) and self._text[place] not in "\r\n":
@@ -359,6 +391,8 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
                 del target[path[-1]]
             if isinstance(value, Renamed):
                 target[value.key] = _plain(value.value)
+            elif isinstance(value, Appended):
+                target[path[-1]] = extended(target.get(path[-1]), value)
             elif value is not None:
                 target[path[-1]] = _plain(value)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -373,8 +407,15 @@ def without_aliases(data: Any) -> Any:
     return [without_aliases(item) for item in data] if isinstance(data, list) else data
 
 
+def extended(written: object, added: Appended) -> list[Any]:
+    """The list that ``written`` becomes."""
+    return [*(written if isinstance(written, list) else ()), *map(_plain, added.items)]
+
+
 def _plain(value: Value) -> Any:
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _refusal(path: KeyPath) -> TasError:

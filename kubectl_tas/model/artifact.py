@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import Metadata, PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import Metadata, Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.topology import ClusterTopology
 
@@ -26,7 +27,8 @@ class PassThrough(Model):
 
 
 Manifest = (
-    PriorityClass
+    Namespace
+    | PriorityClass
     | Topology
     | ClusterTopology
     | Queue
@@ -47,6 +49,7 @@ class Phase(IntEnum):
     admission policy takes about a second to count, so policies stand as far before the work as they can.
     """
 
+    NAMESPACE = -1
     PRIORITY_CLASS = 0
     GUARD = 1
     TOPOLOGY = 2
@@ -74,6 +77,8 @@ class Artifact:
     """The file that it was compiled from, relative to the repository root."""
     apply: bool = True
     """False for a preview, which people read: it is written, and nothing else."""
+    comments: Mapping[str, str] = field(default_factory=dict)
+    """What stands behind a value, by the name of what the value is about."""
 
     @property
     def order(self) -> tuple[int, str, str, str]:

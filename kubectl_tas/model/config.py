@@ -49,7 +49,7 @@ class Backend(Model):
     name: Text
     """What pools call it, and its folder below the output where there are several."""
     namespace: Text = "default"
-    """Where its workloads run; part of every queue name."""
+    """Where the work of pools runs that name no namespaces; part of every queue name."""
     scheduler: Scheduler = Scheduler()
     """Who places its pods."""
     grove: GroveVersion = GroveVersion()
@@ -89,6 +89,8 @@ class ConfigSpec(Model):
     """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
     warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.
     """
+    createNamespaces: bool = False
+    """Whether to emit the namespaces of the pools too, before all else."""
     drainInterval: Annotated[
         str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
     ] = "15m"

@@ -38,12 +38,27 @@ class Metadata(Model):
     """Annotations."""
 
 
+class Namespace(Model):
+    """Kubernetes' Namespace: cluster-scoped."""
+
+    apiVersion: Literal["v1"] = "v1"
+    """v1"""
+    kind: Literal["Namespace"] = "Namespace"
+    """Namespace"""
+    metadata: Metadata
+    """Its name."""
+
+
+KaiNumber = Annotated[int, Field(ge=-1)] | Annotated[float, Field(ge=-1, allow_inf_nan=False)]
+"""An amount in the unit in which KAI counts the resource; -1: no limit."""
+
+
 class Share(Model):
     """One resource of a queue; -1 means no limit."""
 
-    quota: Annotated[int, Field(ge=-1)]
+    quota: KaiNumber
     """Guaranteed amount."""
-    limit: Annotated[int, Field(ge=-1)]
+    limit: KaiNumber
     """The most that the queue may hold. KAI reads an absent limit as nothing allowed."""
     overQuotaWeight: Annotated[int, Field(ge=0)]
     """Share of what nobody claims."""
@@ -67,6 +82,12 @@ class QueueSpec(Model):
     """What users see."""
     parentQueue: ObjectName | None = None
     """The queue above; none at the top."""
+    priority: Int32 | None = None
+    """Among the queues beside it; KAI takes 100 where it is absent."""
+    preemptMinRuntime: Text | None = None
+    """How long work runs before it may be preempted; from KAI 0.6."""
+    reclaimMinRuntime: Text | None = None
+    """How long work runs before it may be reclaimed; from KAI 0.6."""
     resources: QueueResources
     """Its resources."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from kubectl_tas.model.base import AnyText, Image, LabelKey, Many, Model, Text, VariableName
+from kubectl_tas.model.base import AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
 from kubectl_tas.model.manifest import Metadata, SubGroupName
 
 
@@ -120,6 +120,27 @@ class Affinity(Model):
     """Nodes."""
 
 
+class Toleration(Model):
+    """A taint of nodes that a pod may run on all the same, as Kubernetes has it."""
+
+    key: LabelKey | None = None
+    """Key of the taint; none, with operator Exists: every taint."""
+    operator: Literal["Exists", "Equal"] | None = None
+    """Equal, which is the default, compares the value; Exists does not, and has none."""
+    value: LabelValue | None = None
+    """Value of the taint."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint; none: every effect."""
+    tolerationSeconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
+    """With effect NoExecute: seconds for which a pod that runs is left alone; none: for ever."""
+
+    @property
+    def data(self) -> dict[str, str | int]:
+        """Its fields as an API server keeps them."""
+        fields: dict[str, str | int | None] = self.model_dump()
+        return {name: value for name, value in fields.items() if value is not None and value != ""}
+
+
 class PodSpec(Model):
     """How a pod runs."""
 
@@ -133,8 +154,12 @@ class PodSpec(Model):
     """Whether it shares the node's network."""
     dnsPolicy: Text | None = None
     """Set where hostNetwork would change it."""
+    nodeSelector: dict[LabelKey, LabelValue] = {}
+    """Labels of the nodes that it may run on."""
     affinity: Affinity | None = None
     """Which nodes it keeps away from."""
+    tolerations: Many[Toleration] = ()
+    """Taints of nodes that it may run on all the same."""
     containers: Annotated[Many[Container], Field(min_length=1)]
     """Its container."""
     volumes: Many[Volume] = ()

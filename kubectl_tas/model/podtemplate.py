@@ -140,7 +140,7 @@ class RootMeta(Meta):
     name: Text
     """Name of the object. A generateName cannot be applied twice, so it is not accepted."""
     namespace: Text | None = None
-    """Where it runs; the namespace of the pool's backend."""
+    """Where it runs: one of the namespaces of its pool, the first of them where it is left out."""
 
 
 class PodTemplate(Open):

@@ -1,4 +1,4 @@
-"""Pools and subpools: who is guaranteed how many GPUs, and where."""
+"""Pools and subpools: who is guaranteed how much, and where."""
 
 from __future__ import annotations
 
@@ -6,13 +6,52 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.model.base import NAME_PART, AnyText, Count, LabelKey, Many, Model, Named, Text, said
+from kubectl_tas import quantities
+from kubectl_tas.model.base import (
+    MAX_COUNT,
+    NAME_PART,
+    AnyText,
+    Count,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Named,
+    Text,
+    said,
+)
+from kubectl_tas.model.pod import Toleration
+from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 
 SHARE = r"^(100(\.0+)?|[0-9]{1,2}(\.[0-9]+)?)%$"
 """How a share of the parent's guarantee is written: "33%"."""
+CPU = r"^([0-9]{1,12}(\.[0-9]{1,3})?|[0-9]{1,15}m)$"
+"""How cpu is written: 2000, 0.5, 500m; in whole thousandths of a core."""
+MEMORY = (
+    r"^(0|[0-9]{1,9}(\.[0-9]{1,3})?(k|M|G|Ki|Mi|Gi)|[0-9]{1,6}(\.[0-9]{1,3})?(T|Ti)|[0-9]{1,3}(\.[0-9]{1,3})?(P|Pi))$"
+)
+"""How memory is written: 8Ti, 64Gi, 1.5Gi; with a unit, since a bare number would be bytes."""
 SubpoolState = Literal["ACTIVE", "DELETING", "ARCHIVED"]
 GpuLimit = Annotated[int, Field(ge=-1)]
 """Whole GPUs; -1 means no limit."""
+UNLIMITED = -1
+"""How no limit is written."""
+
+
+_CPU = 'must be cores such as 600, or a quantity such as "500m"'
+_MEMORY = "must be a quantity with a unit such as 8Ti or 64Gi"
+CpuLimit = Annotated[int, Field(ge=-1, le=MAX_COUNT)] | Annotated[str, StringConstraints(pattern=CPU), said(_CPU)]
+"""Cores; -1 means no limit."""
+MemoryLimit = (
+    Annotated[int, Field(ge=-1, le=0)] | Annotated[str, StringConstraints(pattern=MEMORY), said(_MEMORY, "64Gi")]
+)
+"""Memory; -1 means no limit."""
+Weight = Count
+"""Share of what nobody claims, relative to the others beside it."""
+
+
+Namespaces = Annotated[Many[Text], Field(min_length=1)]
+"""Namespaces of a cluster, at least one."""
 
 
 class Gpu(Model):
@@ -22,8 +61,30 @@ class Gpu(Model):
     """Guaranteed GPUs; -1: no limit. A pool with subpools needs a number."""
     maximum: GpuLimit = -1
     """The most GPUs that the pool may hold, borrowed ones included; -1: no limit."""
-    weight: Count = 1
+    weight: Weight = 1
     """Share of the GPUs that nobody claims, relative to the other pools."""
+
+
+class Cpu(Model):
+    """Cpu of a pool."""
+
+    guarantee: CpuLimit = -1
+    """Guaranteed cores: 2000, or a quantity such as "500m"; -1: no limit."""
+    maximum: CpuLimit = -1
+    """The most that the pool may hold, borrowed cores included; -1: no limit."""
+    weight: Weight = 1
+    """Share of the cpu that nobody claims, relative to the other pools."""
+
+
+class Memory(Model):
+    """Memory of a pool."""
+
+    guarantee: MemoryLimit = -1
+    """Guaranteed memory: a quantity such as 8Ti; -1: no limit."""
+    maximum: MemoryLimit = -1
+    """The most that the pool may hold, borrowed memory included; -1: no limit."""
+    weight: Weight = 1
+    """Share of the memory that nobody claims, relative to the other pools."""
 
 
 class PoolResources(Model):
@@ -31,6 +92,52 @@ class PoolResources(Model):
 
     gpu: Gpu = Gpu()
     """GPUs, whole ones."""
+    cpu: Cpu = Cpu()
+    """Cpu."""
+    memory: Memory = Memory()
+    """Memory."""
+
+    @property
+    def guarantee(self) -> Amounts:
+        """What is guaranteed."""
+        return _amounts(self.gpu.guarantee, self.cpu.guarantee, self.memory.guarantee)
+
+    @property
+    def maximum(self) -> Amounts:
+        """The most that the pool may hold."""
+        return _amounts(self.gpu.maximum, self.cpu.maximum, self.memory.maximum)
+
+    @property
+    def weight(self) -> Amounts:
+        """The over-quota weights."""
+        return Amounts(self.gpu.weight, self.cpu.weight, self.memory.weight)
+
+
+def _amounts(gpu: int, cpu: int | str, memory: int | str) -> Amounts:
+    return Amounts(amount("gpu", gpu), amount("cpu", cpu), amount("memory", memory))
+
+
+def amount(resource: ResourceName, written: int | str) -> Amount:
+    """What is written for a resource: GPUs, millicores or bytes."""
+    if written == UNLIMITED:
+        return NO_LIMIT
+    match resource:
+        case "gpu":
+            return int(written)
+        case "cpu":
+            return quantities.millicores(written)
+        case "memory":
+            return quantities.in_bytes(written)
+
+
+Duration = Annotated[
+    str,
+    StringConstraints(min_length=1, pattern=r"^([0-9]{1,5}h)?([0-9]{1,6}m)?([0-9]{1,6}(\.[0-9]{1,3})?s)?$"),
+    said("must be a duration such as 1h30m, in hours, minutes and seconds"),
+]
+"""A duration that Go reads too."""
+Priority = Annotated[int, Field(ge=-(2**31), le=MAX_COUNT)]
+"""Of a queue among its siblings."""
 
 
 class TopologyKey(Model):
@@ -46,6 +153,15 @@ class TopologyKey(Model):
     """The node label that tells the domains of this level apart, such as topology.kubernetes.io/zone."""
 
 
+class Nodes(Model):
+    """What all pods of a pool need of a node. What a workload says itself stays."""
+
+    selector: dict[LabelKey, LabelValue] = {}
+    """Labels of the pool's nodes, which become nodeSelector."""
+    tolerations: Many[Toleration] = ()
+    """Taints of the pool's nodes that its pods tolerate."""
+
+
 class PoolSpec(Model):
     """What a pool is; the field names are those of OSMO's pool config."""
 
@@ -53,8 +169,24 @@ class PoolSpec(Model):
     """For people."""
     backend: Text | None = None
     """The cluster it lives in. May be left out where there is one."""
+    namespaces: Namespaces = ()
+    """Where its work may run, the first by default. Without any: the namespace of the backend."""
     resources: PoolResources = PoolResources()
     """What it is guaranteed."""
+    priority: Priority | None = None
+    """Of its queues among those beside them: what nobody claims goes to the highest first, which are reclaimed from
+    last. KAI takes 100 where it is left out.
+    """
+    preemptMinRuntime: Duration | None = None
+    """How long its work runs before work of a higher priority in the same queue may preempt it, such as 1h30m."""
+    reclaimMinRuntime: Duration | None = None
+    """How long its work runs before other queues may reclaim what it borrowed, such as 1h30m."""
+    nodes: Nodes = Nodes()
+    """What its pods need of a node."""
+    nodePool: Annotated[LabelValue, StringConstraints(min_length=1)] | None = None
+    """The shard of KAI Scheduler that places its work, where a cluster has several: the value of the label
+    kai.scheduler/node-pool on the shard's nodes.
+    """
     topology_keys: Many[TopologyKey] = ()
     """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
     topology: Text | None = None
@@ -74,20 +206,91 @@ class Pool(Model):
     """What it is."""
 
 
+GpuShare = (
+    Count
+    | Annotated[
+        str,
+        StringConstraints(pattern=SHARE),
+        said('must be whole GPUs such as 30, or a share of the parent such as "33%"'),
+    ]
+)
+"""Whole GPUs, or a share of the parent's."""
+
+
+CpuShare = (
+    Count
+    | Annotated[
+        str, StringConstraints(pattern=f"^({CPU[1:-1]}|{SHARE[1:-1]})$"), said(f'{_CPU}, or a share such as "33%"')
+    ]
+)
+"""Cores, or a share of the parent's."""
+MemoryShare = (
+    Annotated[int, Field(ge=0, le=0)]
+    | Annotated[
+        str,
+        StringConstraints(pattern=f"^({MEMORY[1:-1]}|{SHARE[1:-1]})$"),
+        said(f'{_MEMORY}, or a share such as "33%"', "2Ti"),
+    ]
+)
+"""Memory, or a share of the parent's."""
+
+
+class QuotaAmounts(Model):
+    """What a subpool is guaranteed of each resource; nothing of one that is left out, unless its pool's guarantee has
+    no limit.
+    """
+
+    gpu: GpuShare = 0
+    """Guaranteed GPUs: a whole number, or a share of the parent's such as "33%", rounded down."""
+    cpu: CpuShare = 0
+    """Guaranteed cores: 600, a quantity such as "500m", or a share of the parent's such as "33%"."""
+    memory: MemoryShare = 0
+    """Guaranteed memory: a quantity such as 2Ti, or a share of the parent's such as "33%"."""
+
+
+class MaximumAmounts(Model):
+    """The most that a subpool may hold of each resource; of one that is left out as much as its pool."""
+
+    gpu: GpuLimit | None = None
+    """GPUs; -1: no limit."""
+    cpu: CpuLimit | None = None
+    """Cores: 600, or a quantity such as "500m"; -1: no limit."""
+    memory: MemoryLimit | None = None
+    """Memory: a quantity such as 2Ti; -1: no limit."""
+
+
+class Weights(Model):
+    """Over-quota weights of a subpool; of a resource that is left out its pool's."""
+
+    gpu: Weight | None = None
+    """Of GPUs."""
+    cpu: Weight | None = None
+    """Of cpu."""
+    memory: Weight | None = None
+    """Of memory."""
+
+
 class SubpoolSpec(Model):
     """A guaranteed part of a pool."""
 
     parent: Text
     """The pool that it is a part of."""
-    quota: (
-        Count
-        | Annotated[
-            str,
-            StringConstraints(pattern=SHARE),
-            said('must be whole GPUs such as 30, or a share of the parent such as "33%"'),
-        ]
-    )
-    """Guaranteed GPUs: a whole number, or a share of the parent such as "33%", rounded down."""
+    quota: GpuShare | QuotaAmounts
+    """What it is guaranteed: whole GPUs; a share of all that the parent is guaranteed, such as "33%", rounded down; or
+    each resource by its name.
+    """
+    maximum: GpuLimit | MaximumAmounts | None = None
+    """The most that it may hold, borrowed resources included: whole GPUs, or each resource by its name; -1: no limit.
+    Of what is left out as much as its pool, which bounds it in any case.
+    """
+    weight: Weight | Weights | None = None
+    """Its share of what nobody claims, relative to the pool's other queues: one number for all resources, or each by
+    its name. Its pool's where it is left out.
+    """
+    priority: Priority | None = None
+    """Of its queue among the pool's; the pool's where it is left out."""
+    namespaces: Namespaces = ()
+    """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
 

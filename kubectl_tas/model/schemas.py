@@ -16,7 +16,7 @@ from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -27,6 +27,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
     Companion,
     Config,
+    Namespace,
     OperatorConfiguration,
     Pod,
     PodCliqueSet,

@@ -88,8 +88,10 @@ class FleetPodCliqueSet:
 
     @property
     def namespace(self) -> str:
-        """Its own namespace, or its backend's."""
+        """Its own namespace, or the first one of its pool, or that of its backend."""
         own = self.declared.spec.metadata.namespace
+        if own is None and self.submitted is not None:
+            return self.submitted.namespace
         return own or (self.backend.namespace if self.backend else "default")
 
     @property
@@ -217,6 +219,11 @@ class SubmittedSet(Submission):
     def kind(self) -> str:
         """PodCliqueSet."""
         return self.set.spec.kind
+
+    @property
+    def own_namespace(self) -> str | None:
+        """The namespace that it names itself."""
+        return self.declared.spec.metadata.namespace
 
     @property
     def priority(self) -> Priority:

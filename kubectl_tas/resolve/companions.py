@@ -72,8 +72,9 @@ def _companion(
         target = known.target(wanted, declared, ("metadata", "labels", labels.POOL))
         if target is None:
             return None
-        backend = target[0].backend
-        return _at(declared, backend, backend.namespace, known)
+        pool, subpool = target
+        allowed = (subpool or pool).namespaces
+        return FleetCompanion(declared, pool.backend, metadata.namespace or allowed[0], allowed)
     near = [place for place in beside.values() if metadata.namespace in (None, place[1])]
     clusters = {backend.name: backend for backend, _ in beside.values()}
     if len(near) == 1:
@@ -97,5 +98,6 @@ def _at(declared: Declared[Companion], backend: FleetBackend, default: str, know
 
 
 def namespaces_of(backend: FleetBackend, known: Known) -> tuple[str, ...]:
-    """The namespaces of a cluster in which work of its pools may run."""
-    return (backend.namespace,)
+    """Where work of a cluster may run, the backend's own namespace first."""
+    pools = (pool for pool in known.pools.values() if pool.backend == backend)
+    return tuple(dict.fromkeys((backend.namespace, *(name for pool in pools for name in pool.namespaces))))

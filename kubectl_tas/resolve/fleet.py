@@ -62,7 +62,7 @@ class Fleet:
     pod_clique_sets: tuple[FleetPodCliqueSet, ...] = ()
     """Sorted by namespace and name."""
     workloads: tuple[FleetWorkload, ...] = ()
-    """Sorted by name and kind."""
+    """Sorted by name, kind and namespace."""
     companions: tuple[FleetCompanion, ...] = ()
     """Sorted by kind and name."""
     dangling: tuple[Dangling, ...] = ()
@@ -137,6 +137,15 @@ class Fleet:
                 place = item.declared.at("metadata", "name")
                 yield PlacedWork(f"PodGroup {item.name}", item.declared.spec.spec.queue, place)
 
+    def namespaces(self, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
+        """The leaf queues of ``backend``, those of ARCHIVED subpools too, each with the namespaces of its work."""
+        found: dict[str, tuple[str, ...]] = {}
+        for pool in self.pools:
+            if pool.backend == backend:
+                found[pool.shared_queue] = pool.namespaces
+                found.update((subpool.queue, subpool.namespaces) for subpool in pool.subpools)
+        return found
+
     def leaf_queues(self, backend: FleetBackend) -> dict[str, str]:
         """The queues of ``backend`` that take workloads, and the pool or pool--subpool of each."""
         leaves: dict[str, str] = {}
@@ -184,7 +193,7 @@ def resolve(repository: Repository) -> Fleet:
         pod_groups=tuple(sorted(pod_groups, key=lambda item: (item.namespace, item.name))),
         grove=grove,
         pod_clique_sets=tuple(sorted(sets, key=lambda item: (*item.key, item.declared.origin.path))),
-        workloads=join_shared_gangs(sorted(workloads, key=lambda item: (item.name, item.kind))),
+        workloads=join_shared_gangs(sorted(workloads, key=lambda item: (item.name, item.kind, item.namespace))),
         companions=tuple(sorted(companions, key=lambda item: (item.kind, item.name, item.declared.origin.path))),
         dangling=tuple(dangling),
     )
@@ -209,7 +218,7 @@ def _places(
 ) -> Iterator[tuple[str, Place]]:
     """The file, the cluster and the namespace of all work."""
     for item in (*workflows, *workloads):
-        yield item.declared.origin.path, (item.pool.backend, item.pool.backend.namespace)
+        yield item.declared.origin.path, (item.pool.backend, item.namespace)
     for group in pod_groups:
         yield group.declared.origin.path, (group.backend, group.namespace)
     for clique_set in sets:
@@ -248,7 +257,7 @@ def replaced(path: str, repository: Repository) -> Repository:
     """The repository in which objects of the file at ``path`` take the place of those of their kind and name."""
     fleet = resolve(repository)
     objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
-    named = [((item.kind, item.name, item.pool.backend.name), item.declared) for item in objects]
+    named = [((item.kind, item.name, item.namespace, item.pool.backend.name), item.declared) for item in objects]
     new = {name for name, item in named if item.origin.path == path}
     old = {id(item) for name, item in named if item.origin.path != path and name in new}
     return replace(

@@ -18,6 +18,7 @@ from kubectl_tas.model.workflow import PRIORITIES, Priority
 from kubectl_tas.model.workload import AnyWorkload, BarePod
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
+from kubectl_tas.resolve.companions import namespaces_of
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 
 
@@ -27,6 +28,10 @@ class FleetPodGroup:
 
     declared: Declared[PodGroup]
     backend: FleetBackend
+    namespaces: tuple[str, ...]
+    """Where work of its queue may run, the first by default; of a queue that is not declared here, all the namespaces
+    of its cluster's pools.
+    """
     pool: FleetPool | None = None
     """The pool of its queue; None where nothing here declares that."""
     subpool: FleetSubpool | None = None
@@ -41,8 +46,8 @@ class FleetPodGroup:
 
     @property
     def namespace(self) -> str:
-        """Its own namespace, or the backend's."""
-        return self.declared.spec.metadata.namespace or self.backend.namespace
+        """Its own namespace, or the first one where work of its queue runs."""
+        return self.declared.spec.metadata.namespace or self.namespaces[0]
 
     @property
     def sub_groups(self) -> tuple[tuple[SubGroup, KeyPath], ...]:
@@ -140,10 +145,14 @@ def resolve_pod_group(
     """
     queue, namespace = declared.spec.spec.queue, declared.spec.metadata.namespace
     by_queue = [pool.backend for pool in known.pools.values() if queue.startswith(pool.queue + names.SEPARATOR)]
-    by_namespace = [backend for backend in known.backends if backend.namespace == namespace]
+    by_namespace = [backend for backend in known.backends if namespace in namespaces_of(backend, known)]
     for candidates in (known.backends, by_queue, by_namespace):
         if len({backend.name for backend in candidates}) == 1:
-            return FleetPodGroup(declared, candidates[0], *_owner(queue, candidates[0], known), tuple(pods))
+            backend = candidates[0]
+            pool, subpool = _owner(queue, backend, known)
+            owner = subpool or pool
+            namespaces = owner.namespaces if owner else namespaces_of(backend, known)
+            return FleetPodGroup(declared, backend, namespaces, pool, subpool, tuple(pods))
     backends = tuple(backend.name for backend in known.backends)
     known.dangling.append(Dangling("backend of a PodGroup", queue, backends, declared, ("spec", "queue")))
     return None

@@ -14,7 +14,7 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.pool import Pool, Subpool, SubpoolState
+from kubectl_tas.model.pool import Nodes, Pool, Subpool, SubpoolState
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workflow import PRIORITIES, Priority
 from kubectl_tas.resolve import names
@@ -49,6 +49,8 @@ class FleetSubpool:
     asked: int
     """GPUs that its quota comes to, whatever its state."""
     queue: str
+    namespaces: tuple[str, ...]
+    """Where its work may run, the first by default."""
 
     @property
     def state(self) -> SubpoolState:
@@ -78,6 +80,27 @@ class FleetPool:
     topology: FleetTopology | None
     queue: str
     shared_queue: str
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Where its work may run, the first by default."""
+        return self.declared.spec.spec.namespaces or (self.backend.namespace,)
+
+    @property
+    def nodes(self) -> Nodes:
+        """What its pods need of a node."""
+        return self.declared.spec.spec.nodes
+
+    @property
+    def shard_labels(self) -> dict[str, str]:
+        """The label that its queues, PodGroups and pods bear where KAI's scheduler has several shards.
+
+        A shard lists the Nodes, Queues and PodGroups that bear it with its own value (KAI 0.9 to 0.17,
+        pkg/scheduler/cache/cluster_info/data_lister/kubernetes_lister.go), the one without a value those that do not
+        bear it. The podgrouper copies it from the workload, else from the pod (pkg/podgrouper/pod_controller.go).
+        """
+        shard = self.declared.spec.spec.nodePool
+        return {labels.NODE_POOL: shard} if shard is not None and self.backend.is_kai else {}
 
     @property
     def guarantee(self) -> int:
@@ -152,6 +175,28 @@ class Submission(ABC):
     @abstractmethod
     def place(self) -> Location:
         """Where its pool stands."""
+
+    @property
+    def own_namespace(self) -> str | None:
+        """The namespace that it names itself."""
+        return None
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Where it may run, the first by default."""
+        return self.subpool.namespaces if self.subpool else self.pool.namespaces
+
+    @property
+    def namespace(self) -> str:
+        """Where it runs: its own namespace where it may run there."""
+        own, allowed = self.own_namespace, self.namespaces
+        return own if own in allowed else allowed[0]
+
+    @property
+    def kai_labels(self) -> dict[str, str]:
+        """The labels by which KAI sends its pods and PodGroups to a queue, and to a shard of the scheduler."""
+        found = dict.fromkeys(self.pool.backend.queue_labels, self.queue)
+        return found | self.pool.shard_labels
 
     @property
     def is_preemptible(self) -> bool:
@@ -236,7 +281,8 @@ def resolve_pools(
         for item in by_parent.get(name, ()):
             short = item.spec.metadata.name
             quota = asked_quota(item.spec.spec.quota, spec.resources.gpu.guarantee)
-            subpools.setdefault(short, FleetSubpool(item, name, short, quota, names.leaf_queue(*where, short)))
+            within = item.spec.spec.namespaces or spec.namespaces or (backend.namespace,)
+            subpools.setdefault(short, FleetSubpool(item, name, short, quota, names.leaf_queue(*where, short), within))
         pools[name] = FleetPool(
             declared=declared,
             name=name,

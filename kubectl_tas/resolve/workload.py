@@ -66,6 +66,11 @@ class FleetWorkload(Submission):
         return self.declared.spec.kind
 
     @property
+    def own_namespace(self) -> str | None:
+        """The namespace that it names itself."""
+        return self.declared.spec.metadata.namespace
+
+    @property
     def file_name(self) -> str:
         """What its files are called, however long: unique among workloads of a namespace."""
         return f"{self.kind.lower()}-{self.name}"

@@ -120,3 +120,16 @@ def test_the_metadata_of_a_kind_that_the_config_adds(repository: Path) -> None:
 def test_what_the_config_adds_may_stand_above_it(repository: Path, kind: str) -> None:
     config = "---\napiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
     assert findings(repository, {"tas.yaml": companion(kind) + config}) == []
+
+
+def test_companions_follow_the_namespaces_of_pools(repository: Path) -> None:
+    files = {
+        "pools/p.yaml": pool(spec="  namespaces: [nlp, cv]\n"),
+        "workflows/w.yaml": companion() + deployment("team"),
+    }
+    files["workflows/cv.yaml"] = companion(metadata="name: x, namespace: cv")
+    files["workflows/named.yaml"] = companion(metadata="name: y, labels: {kubectl-tas/pool: team}")
+    assert findings(repository, files) == []
+    assert places(repository) == [
+        f"companions/{name}.yaml" for name in ("cv/configmap-x", "nlp/configmap-x", "nlp/configmap-y")
+    ]

@@ -523,3 +523,62 @@ def test_policies_count_gpus_as_files_are_counted(
     item = {"metadata": {"annotations": annotations} if annotations else {}, "spec": spec}
     counted = PodTemplate.model_validate(item).spec.gpus_with(annotations)
     assert evaluate(cel_variables(), item)["hundredths"] == int(counted * 100)
+
+
+@pytest.fixture(scope="module")
+def several() -> list[Object]:
+    """What guards a cluster in which each pool has namespaces of its own."""
+    return policies(case_input(GOLDEN / "manifests/namespaces"))
+
+
+class TestNamespacesOfPools:
+    """Each queue takes work of the namespaces of its pool or subpool."""
+
+    NLP, CI = "osmo-pool-ml-nlp--shared", "osmo-pool-ml-nlp--ci"
+
+    @pytest.mark.parametrize(
+        ("queue", "namespace", "allowed"),
+        [
+            (NLP, "team-nlp", ""),
+            (NLP, "team-nlp-ci", ""),
+            (NLP, "team-cv", "team-nlp, team-nlp-ci"),
+            (NLP, "ml", "team-nlp, team-nlp-ci"),
+            (CI, "team-nlp-ci", ""),
+            (CI, "team-nlp", "team-nlp-ci"),
+            ("osmo-pool-ml-scratch--shared", "ml", ""),
+            ("osmo-pool-ml-scratch--shared", "elsewhere", "ml"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        "make", [lambda queue: pod(queue, 8), lambda queue: Request("podgroups", pod_group(queue))]
+    )
+    def test_whose_work_a_queue_takes(
+        self, several: list[Object], make: Any, queue: str, namespace: str, allowed: str
+    ) -> None:
+        request = make(queue)
+        refused = refusals(several, Request(request.resource, request.new, namespace=namespace))
+        message = f"queue {queue} takes work of namespace {allowed}, not of {namespace}"
+        assert refused == ([message] if allowed else [])
+
+    def test_a_queue_that_nobody_has_is_said_to_be_none(self, several: list[Object]) -> None:
+        request = Request("pods", pod("nowhere", 8).new, namespace="team-cv")
+        assert refusals(several, request) == [NO_LEAF.format("nowhere")]
+
+    def test_a_pod_joins_podgroups_in_all_of_them(self, several: list[Object]) -> None:
+        (members,) = (
+            item for item in several if item["metadata"]["name"].endswith("members") and "paramKind" in item["spec"]
+        )
+        (requirement,) = members["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"]
+        assert requirement["values"] == ["ml", "team-cv", "team-nlp", "team-nlp-ci"]
+
+    def test_many_namespaces_fit_into_an_expression(self, repository: Path) -> None:
+        several = ", ".join(f"{'n' * 58}-{index:03}" for index in range(60))
+        for index in range(60):
+            write(repository, {f"pools/p{index}.yaml": f"{pool(f'p{index}')}  namespaces: [x{index}, {several}]\n"})
+        write(repository, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: enforce}\n"})
+        found = policies(repository)
+        for policy in found:
+            assert violations(policy) == []
+        request = Request("pods", pod("osmo-pool-default-p59--shared", 0).new, namespace="x59")
+        assert refusals(found, request) == []
+        assert refusals(found, Request("pods", request.new, namespace="x58")) != []

@@ -47,7 +47,7 @@ def only(text: str) -> tuple[str, str, str, str]:
             SUBPOOL + "spec: {parent: team, quota: 1, cpu: 1}\n",
             "4:32",
             'unknown field "cpu" in spec',
-            "Fields here: parent, quota, state.",
+            "Fields here: parent, quota, maximum, weight, priority, state.",
         ),
         (
             POOL + "spec:\n  topology_keys:\n  - {key: a, label: b}\n  - {key: c, label: d, alias: e}\n",
@@ -118,7 +118,7 @@ QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such
             POOL + "spec:\n  resources: 8\n",
             "5:14",
             "spec.resources must be a mapping, not 8",
-            "Write a mapping with gpu.",
+            "Write a mapping with gpu, cpu, memory.",
         ),
         (
             POOL + "spec: {topology_keys: zone}\n",

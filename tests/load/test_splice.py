@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.splice import FIRST, set_value, with_values
+from kubectl_tas.load.splice import FIRST, Appended, set_value, with_values
 from kubectl_tas.yaml import scalar
 
 QUOTA, STATE = ("spec", "quota"), ("spec", "state")
@@ -250,3 +250,34 @@ def test_what_cannot_be_removed(text: str) -> None:
     """The only key of a mapping, which would have no value then; a key that does not begin its line."""
     (document,), _ = parse("", text)
     assert with_values(text, document.data, [(QUOTA, None, None)]) is None
+
+
+LISTED = {
+    "block": ("a:\n- x: 1 # c\n# d\nb: 2\n", "a:\n- x: 1 # c\n- k: v\n  m: 1\n- k: w\n# d\nb: 2\n"),
+    "block-further-in": (
+        "a:\n    -   x: 1\n        y: 2\n",
+        "a:\n    -   x: 1\n        y: 2\n    - k: v\n      m: 1\n    - k: w\n",
+    ),
+    "block-without-final-newline": ("a:\n- x: 1", "a:\n- x: 1\n- k: v\n  m: 1\n- k: w"),
+    "block-behind-a-literal": ("a:\n- |-\n  x\nb: 2\n", "a:\n- |-\n  x\n- k: v\n  m: 1\n- k: w\nb: 2\n"),
+    "block-behind-a-list": ("a:\n- - x\n  - y\n", "a:\n- - x\n  - y\n- k: v\n  m: 1\n- k: w\n"),
+    "flow": ("a: [{x: 1}] # c\n", "a: [{x: 1}, {k: v, m: 1}, {k: w}] # c\n"),
+    "flow-that-ends-in-a-comma": ("a: [\n  {x: 1}, # c\n]\n", "a: [\n  {x: 1}, {k: v, m: 1}, {k: w}, # c\n]\n"),
+    "flow-without-items": ("a: [ ]\n", "a: [{k: v, m: 1}, {k: w} ]\n"),
+    "none-yet": ("b: 2 # c\n", "b: 2 # c\na:\n- k: v\n  m: 1\n- k: w\n"),
+    "none-yet-in-flow": ("{b: 2}\n", "{b: 2, a: [{k: v, m: 1}, {k: w}]}\n"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), LISTED.values(), ids=LISTED)
+def test_items_are_appended_to_a_list(before: str, after: str) -> None:
+    (document,), _ = parse("", before)
+    assert with_values(before, document.data, [(("a",), Appended(({"k": "v", "m": 1}, {"k": "w"})), None)]) == after
+
+
+@pytest.mark.parametrize("text", ["a: &x [1]\nb: *x\n", "b: &x [1]\na: *x\n", "a:\nb: 1\n", "a: &x\n- 1\n"])
+def test_a_list_that_stands_elsewhere_too_or_is_none_is_left_alone(text: str) -> None:
+    """What is left alone is written anew by whoever asks."""
+    (document,), _ = parse("", text)
+    edited = with_values(text, document.data, [(("a",), Appended(({"k": "v"},)), None)])
+    assert edited is None

@@ -208,6 +208,7 @@ FUNCTIONS: dict[str, Any] = {
     "sum": lambda numbers: celtypes.IntType(sum(numbers)),
     "max": lambda numbers: celtypes.IntType(max(numbers)),
     "split": lambda text, separator: celtypes.ListType(celtypes.StringType(part) for part in text.split(separator)),
+    "join": lambda texts, separator: celtypes.StringType(separator.join(texts)),
     "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
 }
 """Of Kubernetes' CEL libraries, what the policies use."""
