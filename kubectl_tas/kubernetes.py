@@ -172,6 +172,12 @@ pkg/apis/core/validation, apps/validation and batch/validation of Kubernetes 1.3
 """
 
 
+def definition(api_version: str, kind: str) -> str:
+    """The name in the schemas of a kind of Kubernetes' own; of any other kind a name that they do not have."""
+    group, _, version = api_version.rpartition("/")
+    return f"io.k8s.api.{group.partition('.')[0] or 'core'}.{version}.{kind}"
+
+
 class Shape:
     """What a field may hold; what is below it is made when it is first asked for."""
 

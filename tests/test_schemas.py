@@ -29,7 +29,7 @@ DOCUMENTS: dict[str, Any] = {
 """A valid document of every kind, with every field that it may have."""
 TEXTS = schema_texts()
 SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
-OPEN = tuple(model.__name__ for model in WORKLOADS)
+OPEN = (*(model.__name__ for model in WORKLOADS), "Companion")
 """Kinds of which a part is read."""
 PARTLY = {
     "PodCliqueSet": {"PackConstraint", "Pack"},

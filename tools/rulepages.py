@@ -32,6 +32,7 @@ SUBJECTS = {
     "Workflows": ("check.workflow",),
     "Workloads": (
         "check.workload",
+        "check.companions",
         "check.fields",
         "check.pods",
         "check.combinations",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
+from kubectl_tas.check.companions import check_companions
 from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.documents import check_documents
 from kubectl_tas.check.draining import check_draining
@@ -54,6 +55,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_pods,
     check_workloads,
     check_documents,
+    check_companions,
     check_pod_placement,
     check_replicas,
     check_segment_sizes,

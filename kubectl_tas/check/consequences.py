@@ -18,6 +18,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "fields-conflict": _FIELDS,
     "operator-refuses": _FIELDS,
     "volume-unknown": _FIELDS,
+    "podgroup-member": (*_FIELDS, "key-unknown", "key-misplaced"),
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
     "domain-order": ("hostname-not-last", "level-duplicate"),
     "hostname-not-last": ("level-duplicate",),
@@ -29,6 +30,8 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
 """Rules whose findings most likely follow from others that touch the same file, which are said alone."""
 _NAMES = ("parent-unknown", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
+    "podgroup-unknown": (UNREAD,),
+    "podgroup-short": (UNREAD, "podgroup-member", "podgroup-unknown"),
     "podgroup-queue": (UNREAD, *_NAMES, "pool-unknown", "subpool-closed"),
     "podgroup-namespace": (UNREAD, *_NAMES),
     "podgroup-topology": (UNREAD, *_NAMES, "topology-unknown"),

@@ -9,7 +9,7 @@ from kubectl_tas.check.keys import keys_of
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.resourcenames import resources_of
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.gangs.demands import agreed, agreed_shard
+from kubectl_tas.gangs.demands import agreed, agreed_shard, agreed_with
 from kubectl_tas.resolve.fleet import Fleet
 
 
@@ -18,9 +18,9 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
     repository = fleet.repository
     sent = {id(item.declared.origin): agreed(fleet, item) for item in (*fleet.workloads, *fleet.submitted_sets)}
     for group in fleet.pod_groups:
-        target = fleet.target(fleet.leaf_queues(group.backend).get(group.declared.spec.spec.queue, ""))
-        if target is not None:
-            sent[id(group.declared.origin)] = agreed_shard(target[0])
+        sent |= {id(pod.origin): agreed_with(group) for pod in group.pods}
+        if group.pool is not None:
+            sent[id(group.declared.origin)] = agreed_shard(group.pool)
     origins = [item.origin for item in repository.workloads]
     origins += [item.origin for item in repository.pod_clique_sets]
     origins += [item.origin for item in repository.pod_groups]

@@ -59,6 +59,13 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         versioned = f"{declared.spec.apiVersion} {kind}"
         shape = shapes.named(versioned if versioned in TYPES else kind)
         yield from _below(declared.origin, (), declared.origin.data, shape)
+    clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
+    for companion in fleet.repository.companions:
+        origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
+        yield from _below(origin, ("metadata",), origin.value(("metadata",)), shapes.named("ObjectMeta"))
+        shape = shapes.named(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
+        found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
+        yield from found
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))

@@ -12,8 +12,10 @@ from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.podtemplate import PodSpec, Resources
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.workload import FleetWorkload
 
 GPUS_UNKNOWN = Rule(
@@ -54,6 +56,9 @@ class _Pod:
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
     """Pod templates of workloads and PodCliqueSets; what OSMO's tasks ask for is always whole GPUs."""
+    for pod in (pod for group in fleet.pod_groups for pod in _members(group)):
+        yield from _unknown(pod)
+        yield from _refused(pod)
     for item in fleet.submissions:
         for pod in _pods(item):
             yield from _unknown(pod)
@@ -64,11 +69,16 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
                     yield from _uncounted(item.declared.origin, part.path)
 
 
+def _members(group: FleetPodGroup) -> Iterator[_Pod]:
+    for pod in group.pods:
+        yield _Pod(pod.origin, pod.spec.spec, ("spec",), pod.spec.metadata.annotations, ROOT)
+
+
 def _pods(item: object) -> Iterator[_Pod]:
     if isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:
-                notes = (*part.path, "metadata", "annotations")
+                notes = part.annotations_path
                 template, path = part.template, (*part.path, "spec")
                 yield _Pod(item.declared.origin, template.spec, path, template.metadata.annotations, notes)
     elif isinstance(item, SubmittedSet):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.kubeflow import PyTorchJob
 from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
@@ -47,6 +48,34 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _judged(item, _of_set(item))
         elif isinstance(item, FleetWorkload):
             yield from _judged(item, _of_workload(item))
+    for companion in fleet.companions:
+        if companion.kind == "HorizontalPodAutoscaler":
+            yield from _autoscaled(fleet, companion)
+
+
+def _autoscaled(fleet: Fleet, companion: FleetCompanion) -> Iterator[Diagnostic]:
+    """A HorizontalPodAutoscaler sets spec.replicas of a workload: its pods, or the groups of a LeaderWorkerSet."""
+    origin = companion.declared.origin
+    target = origin.value(("spec", "scaleTargetRef"))
+    most = origin.value(("spec", "maxReplicas"))
+    if not (isinstance(target, dict) and isinstance(most, int)):
+        return
+    for item in fleet.workloads:
+        there = (item.pool.backend, item.namespace) == (companion.backend, companion.namespace)
+        if not there or (item.kind, item.name) != (target.get("kind"), target.get("name")) or not item.replicas:
+            continue
+        parts = item.replicas if item.kind == "LeaderWorkerSet" else (replace(item.replicas[0], replicas=1),)
+        gpus = sum(part.replicas * part.gpus for part in parts)
+        start = item.copies if item.kind == "LeaderWorkerSet" else item.replicas[0].replicas
+        if gpus and most > start:
+            message = (
+                f"this HorizontalPodAutoscaler may take {item.kind} {item.name} from {start} to {most} replicas: "
+                f"{item.gpus} GPUs are counted, and they may grow to {item.gpus + (most - start) * gpus}"
+            )
+            hint = "Lower it, or write as many replicas in the workload."
+            place = companion.declared.at("spec", "maxReplicas")
+            related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
+            yield Diagnostic(GROWTH_UNCOUNTED, message, place, related, hint=hint)
 
 
 def _judged(item: Submission, parts: Iterator[_Growth]) -> Iterator[Diagnostic]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from kubectl_tas.check.levels import check_order
+from kubectl_tas.check.workload import WORKLOAD_CONFLICT, check_demands
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.podgroup import gang_of_pod_group
+from kubectl_tas.gangs.demands import member_demands
+from kubectl_tas.gangs.podgroup import DEFAULT, gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.kai import PRIORITY_CLASSES, Feature
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.workload import BarePod
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
@@ -91,6 +97,23 @@ PODGROUP_SPELLING = Rule(
     "A hand-written PodGroup spells subGroups as subgroups.",
     "An API server drops the field under that name without a word. It is rendered under the right one.",
 )
+PODGROUP_MEMBER = Rule(
+    "podgroup-member",
+    Severity.ERROR,
+    "A Pod joins a PodGroup without naming a SubGroup of it that takes pods.",
+    "KAI never places a pod whose label kai.scheduler/subgroup-name is missing while the PodGroup has SubGroups, names "
+    "none of them, or names one that has others below it; the rest of the gang waits for it. Name a SubGroup without "
+    "children.",
+)
+PODGROUP_SHORT = Rule(
+    "podgroup-short",
+    Severity.ERROR,
+    "Fewer Pods are declared for a PodGroup than it needs to start.",
+    "KAI places none of them before minMember of them are there. Declare the others beside them, or lower minMember. "
+    "Where something else makes the others, waive the rule there. Nothing is said of a PodGroup of which no pod stands "
+    "here.",
+    protects=Waiving.ANYBODY,
+)
 COMMON_CLASSES = PRIORITY_CLASSES
 """PriorityClasses that every cluster with KAI has: of KAI's chart (0.6 to 0.17)."""
 _SYSTEM = "system-"
@@ -107,6 +130,7 @@ def check_pod_groups(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _queue(fleet, item)
         yield from _priority(fleet, item)
         yield from _namespace(item)
+        yield from _pods(fleet, item)
         topologies = {topology.name_on(item.backend): topology for topology in fleet.topologies}
         for constraint, path in item.constraints:
             yield from _constraint(item, constraint, path, topologies)
@@ -254,6 +278,78 @@ def _namespace(item: FleetPodGroup) -> Iterator[Diagnostic]:
         message = f'the PodGroup is in namespace "{item.namespace}", but work of {whose} runs in {allowed}'
         place = item.declared.at("metadata", "namespace")
         yield Diagnostic(PODGROUP_NAMESPACE, message, place, hint=f"Write {item.namespaces[0]}.")
+
+
+def _pods(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
+    """The Pods that join a PodGroup: where they say they belong, and whether they are enough."""
+    minimums = minimums_of(item)
+    there = Counter(sub_group_of(pod) for pod in item.pods)
+    for pod in item.pods:
+        yield from check_demands(pod.origin, member_demands(fleet, item, pod.origin))
+        yield from _pool(fleet, item, pod)
+        if sub_group_of(pod) not in minimums:
+            yield _no_leaf(item, pod, minimums)
+    for workload in fleet.workloads:
+        same = workload.pool.backend == item.backend
+        for part in workload.replicas if same and item.pods else ():
+            if part.template is not None and part.pod_group == item.name:
+                name = part.template.metadata.labels.get(labels.SUBGROUP) or DEFAULT
+                there[name] += workload.copies * part.replicas
+    if item.pods and not _starts(item, None, minimums, there):
+        for name, least in minimums.items():
+            if there[name] < least:
+                yield _short(item, name, there[name], least)
+
+
+def _starts(item: FleetPodGroup, name: str | None, minimums: Mapping[str, int], there: Mapping[str, int]) -> bool:
+    """Whether a SubGroup, or the PodGroup as a whole (None), has the pods that it needs."""
+    if name is not None and name in minimums:
+        return there[name] >= minimums[name]
+    spec = item.declared.spec.spec
+    if name is None and not spec.subGroups:
+        return there[DEFAULT] >= minimums[DEFAULT]
+    below = [written.name for written in spec.subGroups if written.parent == name]
+    asked = spec.minSubGroup if name is None else next(s.minSubGroup for s in spec.subGroups if s.name == name)
+    ready = sum(_starts(item, child, minimums, there) for child in below if child != name)
+    return ready >= (len(below) if asked is None else asked)
+
+
+def _short(item: FleetPodGroup, name: str, there: int, least: int) -> Diagnostic:
+    paths = [path for sub_group, path in item.sub_groups if sub_group.name == name]
+    place = item.declared.at(*(paths[0] if paths else ("spec",)), "minMember")
+    what = f'SubGroup "{name}"' if paths else f'PodGroup "{item.name}"'
+    are = "is 1 Pod" if there == 1 else f"are {there} Pods"
+    message = f"{what} needs {least} Pods before any starts, and there {are}: it waits for ever"
+    return Diagnostic(PODGROUP_SHORT, message, place, hint="Declare the others too, or lower minMember.")
+
+
+def _no_leaf(item: FleetPodGroup, pod: Declared[BarePod], minimums: Mapping[str, int]) -> Diagnostic:
+    written = pod.spec.metadata.labels.get(labels.SUBGROUP)
+    leaves = [name for name in minimums if name != DEFAULT]
+    hint = (
+        f"Name one of {', '.join(leaves)}." if leaves else f"Remove the label: PodGroup {item.name} has no SubGroups."
+    )
+    if written is None:
+        message = f"Pod {pod.spec.metadata.name} names no SubGroup, but PodGroup {item.name} has some: it never runs"
+        place = pod.origin.locate(("metadata", "labels", labels.SUBGROUP), key=True)
+        return Diagnostic(PODGROUP_MEMBER, message, place, hint=f"Add the label {labels.SUBGROUP}. {hint}")
+    has_children = any(written == sub_group.name for sub_group, _ in item.sub_groups)
+    why = "has SubGroups below it" if has_children else f"is none of PodGroup {item.name}"
+    message = f'the SubGroup "{written}" {why}: Pod {pod.spec.metadata.name} never runs'
+    place = pod.at("metadata", "labels", labels.SUBGROUP)
+    return Diagnostic(PODGROUP_MEMBER, message, place, hint=did_you_mean(written, leaves, hint))
+
+
+def _pool(fleet: Fleet, item: FleetPodGroup, pod: Declared[BarePod]) -> Iterator[Diagnostic]:
+    """The pool that a Pod names is that of its PodGroup's queue."""
+    written = pod.spec.metadata.labels.get(labels.POOL)
+    target = fleet.leaf_queues(item.backend).get(item.declared.spec.spec.queue, "another repository's")
+    if written is not None and names.fold(written) != target:
+        message = f'the pool is "{written}", but the queue of PodGroup {item.name} is that of {target}'
+        related = (Related("that PodGroup", item.declared.at("spec", "queue")),)
+        place = pod.at("metadata", "labels", labels.POOL)
+        hint = "Remove the label: a Pod goes where its PodGroup goes."
+        yield Diagnostic(WORKLOAD_CONFLICT, message, place, related, hint=hint)
 
 
 def _constraint(

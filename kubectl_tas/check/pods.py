@@ -12,7 +12,16 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.model.workload import AnyWorkload, CronJob, Deployment, Job, JobSet, LeaderWorkerSet, StatefulSet
+from kubectl_tas.model.workload import (
+    AnyWorkload,
+    CronJob,
+    Deployment,
+    Job,
+    JobSet,
+    LeaderWorkerSet,
+    Notebook,
+    StatefulSet,
+)
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
@@ -27,9 +36,9 @@ RESTART_POLICY = Rule(
     "restart-policy",
     Severity.ERROR,
     "The pods of a workload have a restart policy that their kind does not allow.",
-    "Pods of a Job end, so it takes Never or OnFailure and has no default; those of a Deployment, a StatefulSet or a "
-    "LeaderWorkerSet are to run for ever, so these take Always alone. Others are refused, some only once the operator "
-    "makes the pods.",
+    "Pods of a Job end, so it takes Never or OnFailure and has no default; those of a Deployment, a StatefulSet, a "
+    "LeaderWorkerSet or a Notebook are to run for ever, so these take Always alone. Others are refused, some only once "
+    "the operator makes the pods.",
 )
 SELECTOR_MISMATCH = Rule(
     "selector-mismatch",
@@ -127,7 +136,7 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     workload = declared.spec
     if isinstance(workload, (Job, CronJob, JobSet)):
         allowed = ["Never", "OnFailure"]
-    elif isinstance(workload, (Deployment, StatefulSet, LeaderWorkerSet)):
+    elif isinstance(workload, (Deployment, StatefulSet, LeaderWorkerSet, Notebook)):
         allowed = ["Always"]
     else:
         return
@@ -154,7 +163,7 @@ def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
         if workload.spec.completionMode == "Indexed":
             last = str(max(0, (workload.spec.completions or 1) - 1))
             most, why = most - len(last) - 1, f"its last pod is called -{last} behind it"
-    elif isinstance(workload, StatefulSet):
+    elif isinstance(workload, (StatefulSet, Notebook)):
         most, why = names.MAX_LABEL, "its pods bear it as a label"
     name = workload.metadata.name
     if most and most < len(name) <= names.MAX_NAME:

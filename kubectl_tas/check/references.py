@@ -19,9 +19,11 @@ BACKEND_UNKNOWN = Rule(
     "backend-unknown",
     Severity.ERROR,
     "A pool names no backend although there are several, or one that the Config does not have; or nothing "
-    "tells the backend of a PodGroup.",
+    "tells the backend of a PodGroup, or of an object beside workloads.",
     "The backend decides the namespace and the folder of everything that belongs to the pool. Name one of "
-    "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace.",
+    "spec.backends in tas.yaml. A PodGroup belongs to the backend of its queue, else to that of its namespace; an "
+    "object beside workloads to that of its label kubectl-tas/pool, else of the work in its file, else of its "
+    "namespace.",
 )
 PARENT_UNKNOWN = Rule(
     "parent-unknown",
@@ -58,6 +60,7 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
 _RULE_OF = {
     "backend": BACKEND_UNKNOWN,
     "backend of a PodGroup": BACKEND_UNKNOWN,
+    "place of a companion": BACKEND_UNKNOWN,
     "parent": PARENT_UNKNOWN,
     "pool": POOL_UNKNOWN,
     "subpool": POOL_UNKNOWN,
@@ -175,6 +178,10 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
         case "backend of a PodGroup":
             message = f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
             return message, f"Name a queue that is declared here, or the namespace of one backend ({known})."
+        case "place of a companion":
+            kind = item.declared.spec.kind
+            message = f'cannot tell which cluster and namespace the {kind} "{item.name}" is for'
+            return message, f"Add the label kubectl-tas/pool, or put it beside its workload. Clusters are {known}."
         case "topology key":
             topology = _topology(item, fleet)
             level = topology.level(item.name) if topology else None

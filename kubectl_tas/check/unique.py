@@ -178,6 +178,9 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
     for pod_group in fleet.pod_groups:
         item = _Named(pod_group.name, pod_group.declared, namespace=pod_group.namespace)
         yield ("PodGroup", pod_group.backend.name, item.name), id(pod_group.declared), item
+        for pod in pod_group.pods:
+            where = (pod_group.backend.name, pod_group.namespace)
+            yield ("Pod", *where, pod.spec.metadata.name), id(pod), _Named(pod.spec.metadata.name, pod)
     for workflow, group in _groups_that_could_meet(fleet):
         where = (workflow.pool.backend.name, workflow.namespace)
         gang = gang_of_group(fleet, workflow, group)
@@ -197,6 +200,10 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             yield (kind, cluster.name, *space, name), clique_set.key, item
         yield from _sub_groups(clique_set)
     for workload in fleet.workloads:
+        backend = workload.pool.backend
+        if workload.kind == "Pod":  # of two such Pods _repeated speaks
+            where = (backend.name, workload.namespace)
+            yield ("Pod", *where, workload.name), "Pod", _Named(workload.name, workload.declared)
         if workload.is_owned:
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
             item = _Named(pod_group_name(workload), workload.declared, namespace=workload.namespace)
@@ -210,7 +217,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, Fleet
     every = [
         (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
     ]
-    if fleet.pod_groups or any(item.is_owned for item in fleet.workloads):
+    if fleet.pod_groups or any(item.is_owned or item.kind == "Pod" for item in fleet.workloads):
         yield from ((workflow, group) for _, workflow, group in every)
         return
     every.sort(key=lambda item: item[0])

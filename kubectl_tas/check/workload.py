@@ -9,12 +9,15 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.podtemplate import Meta
 from kubectl_tas.model.pool import Nodes
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workflow import PRIORITIES
-from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.model.workload import AnyWorkload, BarePod
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import whole_number
 from kubectl_tas.resolve.workload import OWNED, FleetWorkload
@@ -57,6 +60,13 @@ WORKLOAD_MINIMUM = Rule(
     "The pods that a workload needs before it starts are fewer than one, or more than it has or a PodGroup counts.",
     "KAI would refuse the gang, or wait for pods that never come. Use a number from 1 to the number of pods.",
 )
+PODGROUP_UNKNOWN = Rule(
+    "podgroup-unknown",
+    Severity.ERROR,
+    "A Pod joins a PodGroup that is not declared here, and names no pool.",
+    "A Pod goes where its PodGroup goes. Where that lives elsewhere nothing tells which queue pays for the Pod. "
+    "Declare the PodGroup, or add the label kubectl-tas/pool.",
+)
 WORKLOAD_TOPOLOGY = Rule(
     "workload-topology",
     Severity.WARNING,
@@ -81,6 +91,7 @@ NODES_LEFT = Rule(
     protects=Waiving.CONFIG,
 )
 _Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
+_Labelled = _Sent | Declared[Companion]
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 """Grove makes the gangs of a PodCliqueSet."""
@@ -89,16 +100,17 @@ _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workload, whether its pool exists or not."""
     for declared in fleet.repository.workloads:
-        yield from _pool(declared)
-        yield from _labels(declared, _READ)
+        if id(declared) not in fleet.joined:
+            yield from _pool(declared)
+        yield from own_labels(declared, _READ)
         yield from _on_templates(declared)
     for item in fleet.repository.pod_clique_sets:
         yield from _pool(item)
-        yield from _labels(item, _READ_OF_SETS)
+        yield from own_labels(item, _READ_OF_SETS)
     for submitted in fleet.submitted_sets:
-        yield from _demands(submitted.declared.origin, demands(fleet, submitted))
+        yield from check_demands(submitted.declared.origin, demands(fleet, submitted))
     for workload in fleet.workloads:
-        yield from _demands(workload.declared.origin, demands(fleet, workload))
+        yield from check_demands(workload.declared.origin, demands(fleet, workload))
         yield from _minimum(workload)
         yield from _topologies(fleet, workload)
         if podgrouper.row(workload).templates_elsewhere and workload.pool.backend.is_kai:
@@ -110,14 +122,27 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
 
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:
-    if not declared.spec.metadata.labels.get(labels.POOL):
+    metadata = declared.spec.metadata
+    if isinstance(declared.spec, BarePod) and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
+        message = (
+            f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
+        )
+        place = declared.at(*ROOT, labels.POD_GROUP)
+        hint = "Declare that PodGroup here, or add the label kubectl-tas/pool, by which its GPUs are counted."
+        yield Diagnostic(PODGROUP_UNKNOWN, message, place, hint=hint)
+    elif not _says_pool(metadata):
         message = f"{declared.spec.kind} {declared.spec.metadata.name} does not say which pool it belongs to"
         hint = "Add the label kubectl-tas/pool with the name of a pool, or pool--subpool."
         place = declared.origin.locate(("metadata", "labels", labels.POOL), key=True)
         yield Diagnostic(WORKLOAD_POOL, message, place, hint=hint)
 
 
-def _labels(declared: _Sent, read: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _says_pool(metadata: Meta) -> bool:
+    return bool(metadata.labels.get(labels.POOL))
+
+
+def own_labels(declared: _Labelled, read: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """Labels of this tool's that are none, or say nothing that it knows; ``read`` are those that it reads there."""
     metadata = declared.spec.metadata
     for name in metadata.annotations:
         if name in read:
@@ -138,7 +163,7 @@ def _labels(declared: _Sent, read: tuple[str, ...]) -> Iterator[Diagnostic]:
             yield _label(declared, "labels", name, message, 'Use lower-case letters, digits and "-".')
 
 
-def _label(declared: _Sent, where: str, name: str, message: str, hint: str = "") -> Diagnostic:
+def _label(declared: _Labelled, where: str, name: str, message: str, hint: str = "") -> Diagnostic:
     place = declared.origin.locate(("metadata", where, name), key=where == "annotations" or name not in _READ)
     return Diagnostic(WORKLOAD_LABEL, message, place, hint=hint or "Move it to metadata.labels.")
 
@@ -148,7 +173,7 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     workload's own is no harm.
     """
     kind = declared.spec.kind
-    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None]
+    pod_sets = [item for item in declared.spec.pod_sets if item.template is not None and not item.bears_root]
     places: list[KeyPath] = [(*item.path, "metadata") for item in pod_sets]
     places = list(dict.fromkeys((*places, *(item.job[0] for item in pod_sets if item.job))))
     places += podgrouper.metadata_below(declared)
@@ -164,7 +189,7 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
                     yield Diagnostic(WORKLOAD_LABEL, message, place, hint=hint)
 
 
-def _demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
+def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
     """Values that contradict a demand, and places where a line cannot be added."""
     obstacles = set()
     for demand in wanted:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kubectl_tas.compile.cliquesets import compile_sets
+from kubectl_tas.compile.companions import compile_companions
 from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.namespaces import compile_namespaces
 from kubectl_tas.compile.podgangs import preview_pod_gangs
@@ -19,7 +20,7 @@ from kubectl_tas.compile.podgroups import (
 from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
-from kubectl_tas.compile.workloads import compile_workloads
+from kubectl_tas.compile.workloads import compile_members, compile_workloads
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -31,10 +32,12 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_topologies,
     compile_bindings,
     compile_queues,
+    compile_companions,
     compile_workflows,
     pass_pod_groups,
     compile_owned,
     compile_workloads,
+    compile_members,
     compile_sets,
     preview_pod_groups,
     preview_pod_gangs,

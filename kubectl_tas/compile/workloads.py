@@ -7,7 +7,7 @@ from typing import Any
 
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
-from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
+from kubectl_tas.gangs.demands import Demand, Mode, changes, demands, member_demands
 from kubectl_tas.load.alike import reads_alike
 from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, Renamed, extended, with_values, without_aliases
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
@@ -44,6 +44,21 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
         source = workload.declared.origin.path
         where = folder(WORKLOADS, backend, workload.namespace)
         yield Artifact(backend.name, Phase.POD, where, names.file(workload.file_name), manifest, source)
+
+
+def compile_members(fleet: Fleet) -> Iterator[Artifact]:
+    """The Pods that join PodGroups which are written by hand."""
+    for group in fleet.pod_groups:
+        for pod in group.pods:
+            manifest = PassThrough(
+                apiVersion=pod.spec.apiVersion,
+                kind=pod.spec.kind,
+                metadata=Metadata(name=pod.spec.metadata.name, namespace=group.namespace),
+                text=with_demands(pod.origin, member_demands(fleet, group, pod.origin)),
+            )
+            file = names.file(f"pod-{pod.spec.metadata.name}")
+            where = folder(WORKLOADS, group.backend, group.namespace)
+            yield Artifact(group.backend.name, Phase.POD, where, file, manifest, pod.origin.path)
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:

@@ -11,12 +11,14 @@ from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.cliqueset import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gangs.podgroup import gang_of_pod_group
 from kubectl_tas.gangs.workflow import gang_of_group
 from kubectl_tas.gangs.workload import gang_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Segments
+from kubectl_tas.resolve.podgroup import SubmittedPodGroup
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
@@ -53,6 +55,10 @@ def picture(fleet: Fleet, item: Submission) -> Picture:
             topology = known.name if known else item.set.topology_name
             gangs = tuple(gangs_of_set(item.set)) if item.set.is_previewed else ()
             facts = (("Gangs", _count(item.set)),)
+        case SubmittedPodGroup():
+            named = (constraint.topology for constraint, _ in item.group.constraints)
+            topology, gangs = next(named, None), (gang_of_pod_group(fleet, item.group),)
+            facts = (("Pods", str(len(item.group.pods))),)
         case _:
             raise TypeError(item)
     return Picture(item, Admission(fleet).verdict(item), topology, gangs, facts)

@@ -279,7 +279,7 @@ def _workflows(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> l
 def _workloads(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, ...]]:
     return [
         (workload.name, workload.kind, workload.target, workload.priority, str(workload.gpus))
-        for workload in (*fleet.workloads, *fleet.submitted_sets)
+        for workload in (*fleet.workloads, *fleet.submitted_sets, *fleet.submitted_pod_groups)
         if workload.pool == pool and (subpool is None or workload.subpool == subpool)
     ]
 

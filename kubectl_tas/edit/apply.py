@@ -102,16 +102,20 @@ def _identity(diagnostic: Diagnostic, message: str) -> tuple[str, str, str]:
 
 def _check_unchanged(edit: SetValues | RemoveDocument, content: bytes) -> None:
     documents, _ = parse(edit.path, decode(edit.path, content)[0])
-    if not any(item.index == edit.origin.index and item.data == edit.origin.data for item in documents):
+    within, data = edit.origin.within, edit.origin.data
+    if not any(item.index == edit.origin.index and item.value(within) == data for item in documents):
         raise _changed(edit.path)
 
 
 def _edited(edit: SetValues | RemoveDocument, content: bytes) -> str:
-    text = content.decode("utf-8")
+    text, within = content.decode("utf-8"), edit.origin.within
     try:
-        if isinstance(edit, RemoveDocument):
-            return without_document(text, edit.origin.index)
-        return set_values(text, edit.origin.index, edit.values)
+        if not isinstance(edit, RemoveDocument):
+            entries = [((*within, *path), value, behind) for path, value, behind in edit.values]
+            return set_values(text, edit.origin.index, entries)
+        if within:
+            raise TasError("an item of a List is not taken out of it", hint="Remove it by hand.")
+        return without_document(text, edit.origin.index)
     except TasError as error:
         raise TasError(f"{edit.path}: {error.message}", hint=error.hint) from error
 

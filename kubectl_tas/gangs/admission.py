@@ -11,10 +11,12 @@ from typing import Literal, Protocol
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.podgroup import least_of
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, ResourceName, each, larger, said, show, smaller, total
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
+from kubectl_tas.resolve.podgroup import SubmittedPodGroup
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
@@ -148,6 +150,9 @@ class Admission:
                 return _of_workload(item)
             case SubmittedSet():
                 return _of_set(item.set, item.asks)
+            case SubmittedPodGroup():
+                least = least_of(item.group)
+                return Request(item.asks, least, least, least == item.asks)
             case _:
                 raise TypeError(item)
 

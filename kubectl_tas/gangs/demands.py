@@ -16,8 +16,10 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType
+from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -110,6 +112,55 @@ def _why_there(sent: Submission) -> str:
     return f"work of {sent.target} runs in {' or '.join(allowed)}, and the default"
 
 
+def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
+    """What a companion of workloads needs."""
+    why = f"the namespace of the work of backend {item.backend.name}"
+    namespace = Demand(("metadata", "namespace"), item.namespace, why)
+    return (*_marks(fleet.config.gitops, Phase.COMPANION), namespace)
+
+
+def agreed_with(group: FleetPodGroup) -> Mapping[Decides, tuple[str, str]]:
+    """The same of a Pod that joins a hand-written PodGroup, by what that says."""
+    spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
+    found = {
+        Decides.NAMESPACE: (group.namespace, why),
+        Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
+        Decides.QUEUE: (spec.queue, why),
+    }
+    for decides, value in ((Decides.PRIORITY, spec.priorityClassName), (Decides.PREEMPTIBILITY, spec.preemptibility)):
+        if value is not None:
+            found[decides] = value, why
+    return {**found, **(agreed_shard(group.pool) if group.pool else {})}
+
+
+def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[Demand, ...]:
+    """What a Pod needs that joins a hand-written PodGroup; ``origin`` is its document."""
+    spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
+    found = [Demand(("metadata", "labels", label), spec.queue, why) for label in backend.queue_labels]
+    if group.pool is not None:
+        shard = agreed_shard(group.pool)
+        found += [Demand(("metadata", "labels", labels.NODE_POOL), *value) for value in shard.values()]
+        found += _nodes(group.pool, origin, ("spec",))
+    found += _marks(fleet.config.gitops, Phase.POD)
+    found.append(Demand(("metadata", "namespace"), group.namespace, why))
+    if backend.has(Feature.SKIP_PODGROUPER):
+        found.append(Demand(("metadata", "annotations", labels.SKIP_PODGROUPER), "true", why))
+    if spec.priorityClassName is not None:
+        found.append(Demand(("spec", "priorityClassName"), spec.priorityClassName, why))
+    if backend.is_kai:
+        found.append(
+            Demand(("spec", "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
+        )
+    return tuple(found)
+
+
+def _marks(gitops: str, phase: Phase) -> Iterator[Demand]:
+    yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
+    if gitops == "argocd":
+        why = "the wave after that of its queue"
+        yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(phase)), why, Mode.KEEP)
+
+
 class _Demands:
     """The demands of one object, each by the place where its kind has it."""
 
@@ -128,7 +179,7 @@ class _Demands:
         # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
         if row.templates_elsewhere and self._backend.is_kai:
             yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS))
-        yield from self._marks()
+        yield from _marks(self._gitops, Phase.POD)
         yield from _placements(workload)
         yield from _counts(workload)
         for item in workload.templates:
@@ -139,17 +190,17 @@ class _Demands:
         """What the set itself needs, then what the pods of its cliques need."""
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
-        yield from self._marks()
+        yield from _marks(self._gitops, Phase.POD)
         yield self._priority((*TEMPLATE, "priorityClassName"))
         for clique in submitted.set.cliques:
             yield from self._queue((*clique.path, "labels"))
             pods = (*clique.path, "spec", "podSpec")
             yield from self._scheduler(pods)
             yield self._priority((*pods, "priorityClassName"))
-            yield from self._nodes(pods)
+            yield from _nodes(self._pool, self._origin, pods)
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
-        metadata, spec = (*item.path, "metadata"), (*item.path, "spec")
+        metadata, spec = item.metadata_path, (*item.path, "spec")
         yield from self._queue((*metadata, "labels"))
         if workload.is_owned and self._backend.has(Feature.SKIP_PODGROUPER):
             part, why = sub_group(workload, item), "the PodGroup that the workload's labels ask for"
@@ -162,16 +213,10 @@ class _Demands:
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
-        yield from self._nodes(spec)
+        yield from _nodes(self._pool, self._origin, spec)
 
     def _namespace(self) -> Demand:
         return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])
-
-    def _marks(self) -> Iterator[Demand]:
-        yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
-        if self._gitops == "argocd":
-            why = "the wave after that of its queue"
-            yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(Phase.POD)), why, Mode.KEEP)
 
     def _queue(self, place: KeyPath) -> Iterator[Demand]:
         """The labels by which KAI finds the queue and, where it has several, the shard of the scheduler."""
@@ -184,20 +229,21 @@ class _Demands:
         if self._backend.is_kai:
             yield Demand((*spec, "schedulerName"), *self._agreed[Decides.SCHEDULER])
 
-    def _nodes(self, spec: KeyPath) -> Iterator[Demand]:
-        """What the pool's pods need of a node, beside what is written."""
-        why = f"the nodes of pool {self._pool.name}"
-        for key, value in self._pool.nodes.selector.items():
-            yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
-        path = (*spec, "tolerations")
-        written = self._origin.value(path)
-        there = [_compared(item) for item in written] if isinstance(written, list) else []
-        missing = tuple(item.data for item in self._pool.nodes.tolerations if _compared(item.data) not in there)
-        if missing:
-            yield Demand(path, missing, why, Mode.APPEND)
-
     def _priority(self, path: KeyPath) -> Demand:
         return Demand(path, *self._agreed[Decides.PRIORITY])
+
+
+def _nodes(pool: FleetPool, origin: Origin, spec: KeyPath) -> Iterator[Demand]:
+    """What the pool's pods need of a node, beside what is written."""
+    why = f"the nodes of pool {pool.name}"
+    for key, value in pool.nodes.selector.items():
+        yield Demand((*spec, "nodeSelector", key), value, why, Mode.KEEP)
+    path = (*spec, "tolerations")
+    written = origin.value(path)
+    there = [_compared(item) for item in written] if isinstance(written, list) else []
+    missing = tuple(item.data for item in pool.nodes.tolerations if _compared(item.data) not in there)
+    if missing:
+        yield Demand(path, missing, why, Mode.APPEND)
 
 
 def _placements(workload: FleetWorkload) -> Iterator[Demand]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
+from kubectl_tas.kai import Feature
+from kubectl_tas.model import labels
 from kubectl_tas.model.manifest import TopologyConstraint
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.workload import BarePod
+from kubectl_tas.quantities import Amounts, each, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.topologies import level_called
+
+DEFAULT = "default"
+"""The SubGroup of a pod that names none."""
 
 
 def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
@@ -37,6 +46,43 @@ def gang_of_pod_group(fleet: Fleet, item: FleetPodGroup) -> Gang:
         needs_all_parts=spec.minSubGroup is not None and spec.minSubGroup == children[None],
         parts=parts,
     )
+
+
+def least_of(item: FleetPodGroup) -> Amounts:
+    """What the Pods ask for that must start together: of each SubGroup as many as it needs, those that ask for most
+    first.
+
+    Where fewer SubGroups are needed than there are, all are counted whose Pods are declared.
+    """
+    asked: dict[str, list[Amounts]] = {}
+    for pod in item.pods:
+        asked.setdefault(sub_group_of(pod), []).append(total(part.asks for part in pod.spec.pod_sets))
+    minimums = minimums_of(item)
+    return total(_most(found, minimums.get(name, 0)) for name, found in asked.items())
+
+
+def _most(asked: Sequence[Amounts], pods: int) -> Amounts:
+    """Of each resource what the ``pods`` ask for that ask for most of it."""
+    return each(lambda name: sum(sorted((amounts.of(name) for amounts in asked), reverse=True)[:pods]))
+
+
+def sub_group_of(pod: Declared[BarePod]) -> str:
+    """The SubGroup that a Pod joins (KAI 0.9 to 0.17, AddTaskInfo of pkg/scheduler/api/podgroup_info/job_info.go)."""
+    return pod.spec.metadata.labels.get(labels.SUBGROUP) or DEFAULT
+
+
+def minimums_of(item: FleetPodGroup) -> dict[str, int]:
+    """The SubGroups that have pods, with how many each needs; without SubGroups the one that KAI makes itself."""
+    spec = item.declared.spec.spec
+    if not spec.subGroups:
+        return {DEFAULT: spec.minMember or 1}
+    above = {written.parent for written in spec.subGroups}
+    least = 0 if item.backend.has(Feature.ZERO_MIN_MEMBER) else 1
+    return {
+        written.name: max(least, 1 if written.minMember is None else written.minMember)
+        for written in spec.subGroups
+        if written.name not in above
+    }
 
 
 def _constraint(fleet: Fleet, item: FleetPodGroup, written: TopologyConstraint | None) -> Constraint | None:

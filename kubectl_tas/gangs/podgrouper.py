@@ -16,7 +16,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import KubeflowJob, MPIJob
 from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob, JobSet
+from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob, JobSet, kind_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT
@@ -205,6 +205,8 @@ TABLE: dict[str, Row] = {
         placed_at=("spec", "jobTemplate", "metadata", "annotations"),
         not_owned="all its runs would join one PodGroup",
     ),
+    "Pod": Row(_all, segment_template="Remove it: a Pod is not divided."),
+    "Notebook": Row(_all, segment_template="Remove it: a Notebook is one pod."),
     "Deployment": Row(_all, starts_one_by_one=True, one_pod_group=False),
     "StatefulSet": Row(_all, starts_one_by_one=True),
     "JobSet": Row(
@@ -242,7 +244,7 @@ TABLE: dict[str, Row] = {
         segment_template="Move it to workerTemplate.",
     ),
 }
-SEGMENTED_KINDS = tuple(model.__name__ for model in WORKLOADS if model.divided)
+SEGMENTED_KINDS = tuple(kind_of(model) for model in WORKLOADS if model.divided)
 """The kinds that the podgrouper divides into segments."""
 
 
@@ -337,8 +339,11 @@ def names_its_own(workload: FleetWorkload, item: ReplicaType) -> bool:
 def skipping(workload: FleetWorkload, item: ReplicaType) -> KeyPath | None:
     """The annotation by which KAI's PodGrouper leaves these pods alone; None where there is none.
 
-    It reads that of pods and of all their owners (pod_controller.go, shouldSkipAnyOwner, 0.15.0 to 0.17.0).
+    It reads that of pods and of all their owners (pod_controller.go, shouldSkipAnyOwner, 0.15.0 to 0.17.0), and
+    leaves a Pod alone that nothing owns and that names its PodGroup (isOrphanPodWithPodGroup, 0.5 to 0.17).
     """
+    if workload.kind == "Pod" and item.pod_group is not None:
+        return (*item.annotations_path, labels.POD_GROUP)
     if not workload.pool.backend.has(Feature.SKIP_PODGROUPER):
         return None
     root: KeyPath = ("metadata", "annotations")

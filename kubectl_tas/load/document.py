@@ -48,17 +48,19 @@ class ScalarSpan:
 class Document:
     """One YAML document: its data and the nodes that know where everything stands.
 
-    ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty.
+    ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty;
+    ``within`` is the path of an item of a List in the document that it stands in.
     """
 
-    __slots__ = ("_keys", "_lines", "_node", "data", "has_null", "index", "path")
+    __slots__ = ("_keys", "_lines", "_node", "data", "has_null", "index", "path", "within")
 
-    def __init__(self, path: str, index: int, root: Root, data: Any, lines: Lines, *, has_null: bool) -> None:
+    def __init__(self, path: str, index: int, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
         self.index = index
         self.data = data
         self.has_null = has_null
-        self._node = root.node
+        self.within: KeyPath = ()
+        self._node = node
         self._keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._lines = lines
 
@@ -135,9 +137,20 @@ class Document:
             waiting += (part for pair in node.value for part in (pair if type(pair) is tuple else (pair,)))
         return None
 
+    def part(self, path: KeyPath) -> Document:
+        """What stands at ``path``, as a document of its own; the path must be there."""
+        node = self._node
+        for step in path:
+            node = self._child(node, step)[1]  # type: ignore[index]
+        found = Document(self.path, self.index, node, self.value(path), self._lines, has_null=self.has_null)
+        found.within = (*self.within, *path)
+        return found
+
     @property
     def text(self) -> str:
         """The text of this document alone, with its comments."""
+        if self.within:
+            return self._lines.part(self._node.start_mark, self._node.end_mark)
         return self._lines.document(self._node.start_mark.index)
 
 
@@ -153,7 +166,7 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
         for root in roots(text):
             reader = Reader(has_tags=root.has_tags, bare_tags=bare_tags)
             data = reader.read(root.node)
-            documents.append(Document(path, len(documents), root, data, lines, has_null=reader.has_null))
+            documents.append(Document(path, len(documents), root.node, data, lines, has_null=reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
         problem = Diagnostic(
@@ -230,6 +243,11 @@ def _repeated(root: Any) -> frozenset[int]:
     return frozenset(repeated)
 
 
+def _is_comment(line: str, *, outside: str) -> bool:
+    """Whether a line has only a comment, which stands farther to the left than ``outside``."""
+    return line.lstrip().startswith("#") and not line.startswith(outside)
+
+
 MARKER = re.compile(r"^(?:---|\.\.\.)(?:[ \t]*\r?\n|(?=[ \t])|\Z)", re.MULTILINE)
 """What stands before a document, or behind it; libyaml reads no such line within one."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -266,6 +284,21 @@ class Lines:
         above = self.text[: self._markers[0][0]].splitlines(keepends=True) if behind == 1 else []
         if behind == 1 and all(line.startswith(("#", "%")) or not line.strip() for line in above):
             text = "".join(line for line in above if not line.startswith("%")) + text
+        return text if text.endswith(("\n", "\r")) else f"{text}\n"
+
+    def part(self, start: Any, end: Any) -> str:
+        """The text of an item of a list between a parser's marks, as far to the left as its first key can be, with the
+        comments above it and without those of the next item.
+        """
+        indent, margin = " " * start.column, start.index - start.column
+        lines = self.text[start.index : end.index].splitlines(keepends=True)
+        while len(lines) > 1 and (not lines[-1].strip() or _is_comment(lines[-1], outside=indent)):
+            lines.pop()
+        above = self.text[:margin].splitlines(keepends=True)
+        comments: list[str] = []
+        while above and above[-1].lstrip().startswith("#"):
+            comments.insert(0, above.pop().lstrip())
+        text = "".join((*comments, *(line.removeprefix(indent) for line in lines)))
         return text if text.endswith(("\n", "\r")) else f"{text}\n"
 
     def location(self, start: Any, end: Any = None) -> Location:

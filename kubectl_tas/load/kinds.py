@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -11,13 +11,14 @@ from pydantic import BaseModel
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.document import Document
 from kubectl_tas.model.base import API_VERSION
+from kubectl_tas.model.companion import COMPANIONS, Companion, CompanionKind, belongs_elsewhere, group_of, makes_pods
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload import WORKLOADS, kind_of
 from kubectl_tas.words import did_you_mean
 
 UNKNOWN_KIND = Rule(
@@ -25,7 +26,16 @@ UNKNOWN_KIND = Rule(
     Severity.ERROR,
     "A document is none of the kinds that are read.",
     "A document that is not understood would be left out of the manifests. Mend its apiVersion and kind, "
-    "or move it out of the folders that are read.",
+    "or move it out of the folders that are read. An object that asks for no GPU and stands beside workloads may be of "
+    "any kind that spec.companions of the Config names.",
+)
+KIND_ELSEWHERE = Rule(
+    "kind-elsewhere",
+    Severity.ERROR,
+    "A document, or a kind of spec.companions, could change who may use how much.",
+    "Queues, topologies, priority classes, roles, admission policies, quotas, namespaces and secrets decide what "
+    "others may do. Passed through beside workloads, whoever may send work could change them. The message says where "
+    "each belongs.",
 )
 
 
@@ -94,30 +104,32 @@ KINDS: tuple[Kind, ...] = (
     Kind("PodCliqueSet", GROVE, PodCliqueSet, without_nulls),
     Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, without_nulls),
     *(
-        Kind(model.__name__, version, model, _workload)
+        Kind(kind_of(model), version, model, _workload)
         for model in WORKLOADS
         for version in get_args(model.model_fields["apiVersion"].annotation)
     ),
 )
 _ADVICE = {
-    "ConfigMap": "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
     "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
     "Workflow": "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
     "ReplicaSet": "Write a Deployment, which makes ReplicaSets.",
-    "Pod": "A Pod alone is no workload; write a Job of one pod, or a workflow with one task.",
-    "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",
-    "Topology": "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead.",
 }
 
 
+LIST = "apiVersion: v1, kind: List, items: [...]"
+"""How several objects may be written as one document (load.lists)."""
+_OWN_APIS = frozenset({API_VERSION, GROVE, "operator.config.grove.io/v1alpha1"})
+"""Of which all kinds are known that mean anything here."""
 _OSMO_POOL = frozenset(
     {"pools", "platforms", "default_platform", "topology_keys", "common_pod_template", "common_resource_validations"}
 )
 """Fields at the top of OSMO's pool configuration, and of no kind that is read."""
 
 
-def recognise(document: Document) -> Kind | Diagnostic:
-    """The kind of a document, or the diagnostic that says why it has none."""
+def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> Kind | Diagnostic:
+    """The kind of a document, or the diagnostic that says why it has none. ``companions`` are the kinds of companions
+    that the Config adds.
+    """
     data = document.data
     if not isinstance(data, dict):
         found = "a list" if isinstance(data, list) else "a single value"
@@ -137,22 +149,50 @@ def recognise(document: Document) -> Kind | Diagnostic:
             return _unknown(document, (next(key for key in data if key in _OSMO_POOL),), message, hint)
         hint = f"Add kind: {' or '.join(related)}." if related else _known_kinds()
         return _unknown(document, ("kind",), message, hint)
-    same = [candidate for candidate in KINDS if candidate.name == kind]
+    elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
+    if elsewhere is not None:
+        message = f"{kind} of {api_version} is not passed through: it could change who may use how much"
+        return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
+    for item in (*COMPANIONS, *companions):
+        if (item.apiVersion, item.kind) == (api_version, kind):
+            return Kind(kind, item.apiVersion, Companion, _workload)
+    same = [candidate for candidate in KINDS if candidate.name == kind] or _other_versions(api_version, kind)
     if same:
         found = f'not "{api_version}"' if "apiVersion" in data else "and this document has none"
-        versions = " or ".join(candidate.api_version for candidate in same)
+        versions = " or ".join(dict.fromkeys(candidate.api_version for candidate in same))
         message = f"{kind} has apiVersion {versions}, {found}"
         where = "apiVersion" if "apiVersion" in data else "kind"
         return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
-    near = did_you_mean(kind, related) or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
-    hint = _ADVICE.get(kind) or f"{near} {_known_kinds()}".strip()
+    near = did_you_mean(kind, [*related, *(item.kind for item in COMPANIONS if item.apiVersion == api_version)])
+    near = near or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
+    hint = _ADVICE.get(kind) or " ".join(filter(None, (near, _known_kinds(), _addition(api_version, kind))))
+    if kind.endswith("List"):
+        hint = f"Write it as {LIST}."
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
 
 
 def _known_kinds() -> str:
     names = ", ".join(dict.fromkeys(kind.name for kind in KINDS))
-    return f"Kinds that are read: {names}, and OSMO workflows (root key workflow)."
+    beside = ", ".join(dict.fromkeys(item.kind for item in COMPANIONS))
+    return f"Kinds that are read: {names}, OSMO workflows (root key workflow), List, and beside workloads {beside}."
+
+
+def _other_versions(api_version: object, kind: str) -> list[Kind]:
+    """The companions of that kind in the same group of APIs, or in any where none is named."""
+    group = group_of(api_version) if isinstance(api_version, str) else None
+    return [
+        Kind(kind, item.apiVersion, Companion)
+        for item in COMPANIONS
+        if item.kind == kind and group in (None, group_of(item.apiVersion))
+    ]
+
+
+def _addition(api_version: object, kind: str) -> str:
+    """How another kind may stand beside workloads, where it may."""
+    if not isinstance(api_version, str) or api_version in _OWN_APIS or makes_pods(api_version, kind):
+        return ""
+    return f"A kind that makes no pods may be added: spec.companions: [{{apiVersion: {api_version}, kind: {kind}}}]."
 
 
 def _unknown(document: Document, path: tuple[str, ...], message: str, hint: str) -> Diagnostic:

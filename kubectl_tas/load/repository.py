@@ -13,13 +13,15 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import misspelled
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
 from kubectl_tas.load.waivers import waivers
-from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.companion import Companion, CompanionKind
+from kubectl_tas.model.config import Config, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository, Waiver
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload import WORKLOADS, kind_of
 
 CONFIG_MISPLACED = Rule(
     "config-misplaced",
@@ -69,6 +71,7 @@ class _Loader:
         self.refused_config: Document | None = None
         self.files = 0
         self.absent: list[str] = []
+        self._companions: tuple[CompanionKind, ...] = ()
 
     def read_config(self) -> None:
         """Reads ``tas.yaml``, which may hold other documents too."""
@@ -102,7 +105,8 @@ class _Loader:
             pod_groups=tuple(found["PodGroup"]),
             pod_clique_sets=tuple(found["PodCliqueSet"]),
             operators=tuple(found["OperatorConfiguration"]),
-            workloads=tuple(item for model in WORKLOADS for item in found[model.__name__]),
+            companions=tuple(found["Companion"]),
+            workloads=tuple(item for model in WORKLOADS for item in found[kind_of(model)]),
             waivers=tuple(self.waivers),
             files=self.files,
             absent=tuple(self.absent),
@@ -120,12 +124,16 @@ class _Loader:
         self._refuse(*problems)
         self.waivers += waivers(raw.path, text, documents)
         self.diagnostics += lookalikes(raw.path, text, documents)
-        for document in documents:
-            self._document(document)
+        items = [item for document in documents for item in items_of(document)]
+        for item in sorted(items, key=_is_no_config) if raw.path == CONFIG_FILE else items:
+            if isinstance(item, Diagnostic):
+                self._refuse(item)
+            else:
+                self._document(item)
         return None
 
     def _document(self, document: Document) -> None:
-        kind = recognise(document)
+        kind = recognise(document, self._companions)
         if isinstance(kind, Diagnostic):
             return self._refuse(kind)
         model, problems = validate(kind, document)
@@ -146,7 +154,9 @@ class _Loader:
             place = document.locate(("kind",))
             hint = "Make one of the two." if second else "Move it to tas.yaml at the root, or remove it."
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
-        self.found[kind.name].append(declared)
+        if isinstance(model, Config):
+            self._companions = model.spec.companions
+        self.found["Companion" if kind.model is Companion else kind.name].append(declared)
         return None
 
     def _refuse(self, *problems: Diagnostic) -> None:
@@ -174,3 +184,9 @@ class _Loader:
         if problem is not None:
             self.diagnostics.append(Diagnostic(INVALID_VALUE, problem[0], place, hint=problem[1]))
         return problem is None
+
+
+def _is_no_config(item: Document | Diagnostic) -> bool:
+    """Whether an item of a file may wait for the Config, which says what kinds there are."""
+    data = item.data if isinstance(item, Document) else None
+    return not (isinstance(data, dict) and data.get("kind") == "Config")

@@ -16,8 +16,9 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
-from kubectl_tas.load.document import MARKER, parse, roots
+from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
+from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import PodCliqueSet
@@ -147,13 +148,15 @@ def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | 
     if problem is not None or (pool is None and priority is None):
         return content
     documents, _ = parse(path, text)
+    found = [item for document in documents for item in items_of(document) if isinstance(item, Document)]
     for key, value in (("pool", pool), ("priority", priority)):
-        for document in documents if value is not None else ():
-            kind = recognise(document)
-            if kind is WORKFLOW and isinstance(document.data.get("workflow"), dict):
-                text = set_value(text, document.index, ("workflow", key), str(value), after="name")
+        for item in found if value is not None else ():
+            kind = recognise(item)
+            if kind is WORKFLOW and isinstance(item.data.get("workflow"), dict):
+                text = set_value(text, item.index, (*item.within, "workflow", key), str(value), after="name")
             elif isinstance(kind, Kind) and kind.model in (*WORKLOADS, PodCliqueSet):
-                text = set_value(text, document.index, ("metadata", "labels", f"{OWN_PREFIX}{key}"), str(value))
+                label: KeyPath = (*item.within, "metadata", "labels", f"{OWN_PREFIX}{key}")
+                text = set_value(text, item.index, label, str(value))
     return text.encode("utf-8")
 
 

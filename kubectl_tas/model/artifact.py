@@ -56,8 +56,9 @@ class Phase(IntEnum):
     ROOT_QUEUE = 3
     POOL_QUEUE = 4
     LEAF_QUEUE = 5
-    POD_GROUP = 6
-    POD = 7
+    COMPANION = 6
+    POD_GROUP = 7
+    POD = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import Many, Model, Named, Text, said
+from kubectl_tas.model.companion import CompanionKind
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
@@ -109,6 +110,10 @@ class ConfigSpec(Model):
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
     rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
+    companions: Many[CompanionKind] = ()
+    """Further kinds that may stand beside workloads. Service, ConfigMap, PersistentVolumeClaim, ServiceAccount,
+    HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and NetworkPolicy always may.
+    """
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
 

@@ -46,6 +46,8 @@ STALENESS_GRACE = "kai.scheduler/staleness-grace-period"
 SEGMENT_ANNOTATIONS = (SEGMENT_SIZE, SEGMENT_REQUIRED, SEGMENT_PREFERRED, POD_INDEX_LABEL)
 """What a pod template may say about its segments."""
 
+NOTEBOOK_STOPPED = "kubeflow-resource-stopped"
+"""An annotation with which Kubeflow's controller keeps no pod of a Notebook."""
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 KUBEFLOW_INDEX = "training.kubeflow.org/replica-index"
 LEADER_WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"

@@ -1,8 +1,8 @@
 """The fields of the kinds of operators, by name, as a strict API server knows them.
 
-Taken from the Go types of Kubeflow's training-operator v1.9.0, mpi-operator v0.8.0 and trainer v2.0.0 to v2.3.0,
-LeaderWorkerSet v0.10.0, JobSet v0.12.0 and KubeRay v1.3.0 to v1.7.0. A repository does not say which release of an
-operator its cluster has: a field of any of them passes.
+Taken from the Go types of Kubeflow's training-operator v1.9.0, notebook-controller v1.9.2, mpi-operator v0.8.0 and
+trainer v2.0.0 to v2.3.0, LeaderWorkerSet v0.10.0, JobSet v0.12.0 and KubeRay v1.3.0 to v1.7.0. A repository does not
+say which release of an operator its cluster has: a field of any of them passes.
 
 A type is written as in Go: ``[]EnvVar`` is a list, ``{}string`` a mapping with any keys. Types that are not here are
 Kubernetes' own.
@@ -66,6 +66,9 @@ TYPES: dict[str, dict[str, str]] = {
         "slotsPerWorker": "integer",
         "sshAuthMountPath": "string",
     },
+    "Notebook": {**_KIND, "spec": "NotebookSpec"},
+    "NotebookSpec": {"template": "NotebookTemplateSpec"},
+    "NotebookTemplateSpec": {"spec": "PodSpec"},
     "PyTorchReplicaSpecs": dict.fromkeys(("Master", "Worker"), "ReplicaSpec"),
     "TFReplicaSpecs": dict.fromkeys(("Chief", "Master", "PS", "Worker", "Evaluator"), "ReplicaSpec"),
     "XGBoostReplicaSpecs": dict.fromkeys(("Master", "Worker"), "ReplicaSpec"),

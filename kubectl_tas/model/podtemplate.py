@@ -265,6 +265,8 @@ class PodSet:
     """Jobs that its pods are shared out to."""
     is_leader: bool = False
     """Whether it is the one pod that leads others, which is never divided into segments."""
+    bears_root: bool = False
+    """Whether its pods have the labels and annotations of the workload itself, and none of their own."""
 
 
 @dataclass(frozen=True, slots=True)

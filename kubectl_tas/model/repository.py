@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
@@ -28,6 +29,10 @@ class Origin(Protocol):
     @property
     def index(self) -> int:
         """Its place among the documents of that file, from 0."""
+
+    @property
+    def within(self) -> KeyPath:
+        """Its path in that document, where it is an item of a List."""
 
     @property
     def data(self) -> Any:
@@ -90,6 +95,8 @@ class Repository:
     """Of Grove's operator; the first one counts."""
     workloads: tuple[Declared[AnyWorkload], ...] = ()
     """By kind."""
+    companions: tuple[Declared[Companion], ...] = ()
+    """Objects that stand beside workloads."""
     waivers: tuple[Waiver, ...] = ()
     files: int = 0
     """How many files were read."""
@@ -100,4 +107,4 @@ class Repository:
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)
-        return not any((*declared, self.pod_clique_sets, self.operators))
+        return not any((*declared, self.pod_clique_sets, self.operators, self.companions))

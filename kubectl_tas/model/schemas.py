@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
+from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
@@ -24,6 +25,7 @@ from kubectl_tas.model.workload import WORKLOADS
 
 MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
+    Companion,
     Config,
     Namespace,
     OperatorConfiguration,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text
@@ -15,6 +15,7 @@ from kubectl_tas.model.podtemplate import (
     Name,
     Open,
     PodSet,
+    PodSpec,
     PodTemplate,
     ReplicatedSpec,
     Resources,
@@ -74,6 +75,22 @@ class Job(Workload):
             count = pods.replicas if self.spec.completions is None else self.spec.completions
             pods = replace(pods, indices=count, index_label=labels.JOB_INDEX)
         yield pods
+
+
+class BarePod(Workload):
+    """A Kubernetes Pod that nothing else makes."""
+
+    apiVersion: Literal["v1"]
+    """v1"""
+    kind: Literal["Pod"]
+    """Pod"""
+    spec: PodSpec
+    """How it runs."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """Itself."""
+        yield replace(pod_set("pod", 1, (), PodTemplate(metadata=self.metadata, spec=self.spec)), bears_root=True)
 
 
 class CronJobSpec(Open):
@@ -142,6 +159,38 @@ class StatefulSet(Workload):
     def pod_sets(self) -> Iterator[PodSet]:
         """Its pods."""
         yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
+
+
+class NotebookTemplate(Open):
+    """What the pod of a Notebook is made from; its labels and annotations are those of the Notebook."""
+
+    spec: PodSpec = PodSpec()
+    """How it runs."""
+
+
+class NotebookSpec(Open):
+    """One pod for interactive work."""
+
+    template: NotebookTemplate = NotebookTemplate()
+    """The pod."""
+
+
+class Notebook(Workload):
+    """Kubeflow's Notebook."""
+
+    apiVersion: Literal["kubeflow.org/v1", "kubeflow.org/v1beta1"]
+    """kubeflow.org/v1 or kubeflow.org/v1beta1"""
+    kind: Literal["Notebook"]
+    """Notebook"""
+    spec: NotebookSpec
+    """Its pod."""
+
+    @property
+    def pod_sets(self) -> Iterator[PodSet]:
+        """Its pod; none while it is stopped (notebook_controller.go of Kubeflow 1.9)."""
+        pod = PodTemplate(metadata=self.metadata, spec=self.spec.template.spec)
+        running = labels.NOTEBOOK_STOPPED not in self.metadata.annotations
+        yield replace(pod_set("pod", int(running), ("spec", "template"), pod), bears_root=True)
 
 
 class Dependency(Open):
@@ -335,6 +384,8 @@ class LeaderWorkerSet(Workload):
 
 AnyWorkload = (
     Job
+    | BarePod
+    | Notebook
     | CronJob
     | Deployment
     | StatefulSet
@@ -355,8 +406,10 @@ AnyWorkload = (
 WORKLOADS: tuple[type[AnyWorkload], ...] = (
     Job,
     CronJob,
+    BarePod,
     Deployment,
     StatefulSet,
+    Notebook,
     JobSet,
     RayJob,
     RayCluster,
@@ -370,3 +423,9 @@ WORKLOADS: tuple[type[AnyWorkload], ...] = (
     LeaderWorkerSet,
 )
 """The models, in the order in which messages list their kinds."""
+
+
+def kind_of(model: type[AnyWorkload]) -> str:
+    """The kind that a model is of."""
+    kinds: tuple[str, ...] = get_args(model.model_fields["kind"].annotation)
+    return kinds[0]

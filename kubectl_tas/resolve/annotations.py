@@ -54,6 +54,8 @@ class AnnotationReader:
 
     def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
         """A replica type with what its template asks for; pods that are not ``in_gang`` are in none of its segments."""
+        if item.bears_root:  # what is asked for there is read of the workload itself
+            return item
         annotations, where = item.annotations, item.annotations_path
         self.outer = (item.job_annotations,) if item.job_annotations else ()
         placement = self.placement(annotations, where, OF_PODS)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.model.workload import BarePod
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
-from kubectl_tas.resolve.podgroup import FleetPodGroup, resolve_pod_group
+from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
+from kubectl_tas.resolve.podgroup import (
+    FleetPodGroup,
+    SubmittedPodGroup,
+    joins,
+    resolve_pod_group,
+    submitted_pod_groups,
+)
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
@@ -54,6 +64,8 @@ class Fleet:
     """Sorted by namespace and name."""
     workloads: tuple[FleetWorkload, ...] = ()
     """Sorted by name, kind and namespace."""
+    companions: tuple[FleetCompanion, ...] = ()
+    """Sorted by kind and name."""
     dangling: tuple[Dangling, ...] = ()
 
     @property
@@ -65,12 +77,22 @@ class Fleet:
     @property
     def submissions(self) -> tuple[Submission, ...]:
         """All that is sent to a queue."""
-        return (*self.workflows, *self.workloads, *self.submitted_sets)
+        return (*self.workflows, *self.workloads, *self.submitted_sets, *self.submitted_pod_groups)
 
     @cached_property
     def submitted_sets(self) -> tuple[SubmittedSet, ...]:
         """The PodCliqueSets whose pool is known."""
         return tuple(_known(item.submitted for item in self.pod_clique_sets))
+
+    @cached_property
+    def submitted_pod_groups(self) -> tuple[SubmittedPodGroup, ...]:
+        """The hand-written PodGroups that stand with their Pods, and whose queue is declared here."""
+        return submitted_pod_groups(self.pod_groups, self.config)
+
+    @cached_property
+    def joined(self) -> frozenset[int]:
+        """Identities of the Pods that join a hand-written PodGroup, and so need no pool of their own."""
+        return frozenset(id(pod) for group in self.pod_groups for pod in group.pods)
 
     @cached_property
     def cluster_topologies(self) -> dict[str, FleetTopology]:
@@ -172,9 +194,21 @@ def resolve(repository: Repository) -> Fleet:
     own = {pool.topology.name: pool.topology for pool in pools.values() if pool.topology and pool.topology.pool}
     known = Known(backends, {**topologies, **own}, pools, names_of(repository.pools), dangling)
     workflows = _known(resolve_workflow(item, known) for item in repository.workflows)
-    pod_groups = _known(resolve_pod_group(item, known) for item in repository.pod_groups)
-    sets = (resolve_set(item, known, topologies, grove) for item in repository.pod_clique_sets)
-    workloads = _known(resolve_workload(item, known) for item in repository.workloads)
+    groups: dict[str, list[Declared[PodGroup]]] = {}
+    for item in repository.pod_groups:
+        groups.setdefault(item.spec.metadata.name, []).append(item)
+    members: dict[str, list[Declared[Any]]] = {}
+    for workload in repository.workloads if groups else ():
+        if joins(workload.spec, groups):
+            members.setdefault(workload.spec.metadata.annotations[labels.POD_GROUP], []).append(workload)
+    pod_groups = _known(
+        resolve_pod_group(item, _members(item, groups, members), known) for item in repository.pod_groups
+    )
+    joined = {id(pod) for group in pod_groups for pod in group.pods}
+    sets = [resolve_set(item, known, topologies, grove) for item in repository.pod_clique_sets]
+    workloads = _known(resolve_workload(item, known) for item in repository.workloads if id(item) not in joined)
+    work = _places(workflows, workloads, pod_groups, sets)
+    companions = resolve_companions(repository.companions, work, known)
     return Fleet(
         repository=repository,
         config=config,
@@ -186,8 +220,36 @@ def resolve(repository: Repository) -> Fleet:
         grove=grove,
         pod_clique_sets=tuple(sorted(sets, key=lambda item: (*item.key, item.declared.origin.path))),
         workloads=join_shared_gangs(sorted(workloads, key=lambda item: (item.name, item.kind, item.namespace))),
+        companions=tuple(sorted(companions, key=lambda item: (item.kind, item.name, item.declared.origin.path))),
         dangling=tuple(dangling),
     )
+
+
+def _members(
+    group: Declared[PodGroup],
+    groups: Mapping[str, Sequence[Declared[PodGroup]]],
+    members: Mapping[str, Sequence[Declared[BarePod]]],
+) -> list[Declared[BarePod]]:
+    """The Pods that name a PodGroup; of several of that name, those of its file."""
+    name = group.spec.metadata.name
+    same = groups[name]
+    return [pod for pod in members.get(name, ()) if len(same) == 1 or pod.origin.path == group.origin.path]
+
+
+def _places(
+    workflows: Iterable[FleetWorkflow],
+    workloads: Iterable[FleetWorkload],
+    pod_groups: Iterable[FleetPodGroup],
+    sets: Iterable[FleetPodCliqueSet],
+) -> Iterator[tuple[str, Place]]:
+    """The file, the cluster and the namespace of all work."""
+    for item in (*workflows, *workloads):
+        yield item.declared.origin.path, (item.pool.backend, item.namespace)
+    for group in pod_groups:
+        yield group.declared.origin.path, (group.backend, group.namespace)
+    for clique_set in sets:
+        if clique_set.backend is not None:
+            yield clique_set.declared.origin.path, (clique_set.backend, clique_set.namespace)
 
 
 def _known(found: Iterable[T | None]) -> list[T]:
@@ -198,8 +260,16 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
     """Kind, name and document of all that is meant for a queue, whether it can be resolved or not."""
     for item in repository.workflows:
         yield "Workflow", item.spec.workflow.name, item
+    groups = {item.spec.metadata.name: item for item in repository.pod_groups}
+    with_pods: dict[str, Declared[Any]] = {}
     for workload in repository.workloads:
-        yield workload.spec.kind, workload.spec.metadata.name, workload
+        if joins(workload.spec, groups):
+            name = workload.spec.metadata.annotations[labels.POD_GROUP]
+            with_pods[name] = groups[name]
+        else:
+            yield workload.spec.kind, workload.spec.metadata.name, workload
+    for name, group in with_pods.items():
+        yield "PodGroup", name, group
     for clique_set in repository.pod_clique_sets:
         yield clique_set.spec.kind, clique_set.spec.metadata.name, clique_set
 

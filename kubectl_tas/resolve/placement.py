@@ -89,6 +89,8 @@ class ReplicaType:
     """Whether it is the one pod that leads others."""
     is_divided: bool = False
     """Whether KAI's podgrouper makes segments of these pods, by their size alone."""
+    bears_root: bool = False
+    """Whether its pods have the labels and annotations of the workload itself, and none of their own."""
     written: str | None = None
     """The name that the user gave it; None where its kind does."""
     job: tuple[KeyPath, Meta] | None = None
@@ -115,9 +117,14 @@ class ReplicaType:
         return -(-self.indices // self.segments.size) if self.segments else 0
 
     @property
+    def metadata_path(self) -> KeyPath:
+        """Where the labels and annotations of its pods stand."""
+        return ("metadata",) if self.bears_root else (*self.path, "metadata")
+
+    @property
     def annotations_path(self) -> KeyPath:
-        """Where the annotations of its template stand."""
-        return (*self.path, "metadata", "annotations")
+        """Where the annotations of its pods stand."""
+        return (*self.metadata_path, "annotations")
 
     @property
     def job_annotations(self) -> tuple[KeyPath, dict[str, str]] | None:

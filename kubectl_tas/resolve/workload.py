@@ -195,6 +195,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
                 indices=item.indices,
                 index_label=item.index_label,
                 is_leader=item.is_leader,
+                bears_root=item.bears_root,
                 is_divided=item.name == workload.divided,
                 written=item.written.text if item.written else None,
                 job=item.job,

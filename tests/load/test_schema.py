@@ -209,9 +209,10 @@ def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
 
 KNOWN = (
     "Kinds that are read: Config, Pool, Subpool, ClusterTopology, ClusterTopologyBinding, PodGroup, PodCliqueSet, "
-    "OperatorConfiguration, Job, CronJob, Deployment, StatefulSet, JobSet, RayJob, RayCluster, "
-    "RayService, TrainJob, PyTorchJob, TFJob, "
-    "XGBoostJob, JAXJob, MPIJob, LeaderWorkerSet, and OSMO workflows (root key workflow)."
+    "OperatorConfiguration, Job, CronJob, Pod, Deployment, StatefulSet, Notebook, JobSet, RayJob, RayCluster, "
+    "RayService, TrainJob, PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob, LeaderWorkerSet, OSMO workflows (root key "
+    "workflow), List, and beside workloads Service, ConfigMap, PersistentVolumeClaim, ServiceAccount, "
+    "HorizontalPodAutoscaler, PodDisruptionBudget, Ingress, NetworkPolicy."
 )
 
 
@@ -239,24 +240,65 @@ KNOWN = (
             'the kind "SubPool" of tas/v1alpha1 is not read',
             'Did you mean "Subpool"?',
         ),
-        ("apiVersion: v1\nkind: Secret\n", "2:7", 'the kind "Secret" of v1 is not read', KNOWN),
         (
-            "apiVersion: v1\nkind: ConfigMap\n",
+            "apiVersion: a.io/v1\nkind: A\n",
             "2:7",
-            'the kind "ConfigMap" of v1 is not read',
-            "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
+            'the kind "A" of a.io/v1 is not read',
+            f"{KNOWN} A kind that makes no pods may be added: spec.companions: [{{apiVersion: a.io/v1, kind: A}}].",
+        ),
+        ("apiVersion: apps/v1\nkind: DaemonSet\n", "2:7", 'the kind "DaemonSet" of apps/v1 is not read', KNOWN),
+        (
+            "apiVersion: v1\nkind: Servic\n",
+            "2:7",
+            'the kind "Servic" of v1 is not read',
+            'Did you mean "Service"?',
         ),
         (
-            "apiVersion: scheduling.run.ai/v2\nkind: Queue\n",
-            "2:7",
-            'the kind "Queue" of scheduling.run.ai/v2 is not read',
-            "Queues are rendered from Pool and Subpool documents; declare those instead.",
+            "apiVersion: autoscaling/v2beta2\nkind: HorizontalPodAutoscaler\n",
+            "1:13",
+            'HorizontalPodAutoscaler has apiVersion autoscaling/v2 or autoscaling/v1, not "autoscaling/v2beta2"',
+            "Write apiVersion: autoscaling/v2.",
+        ),
+        (
+            "kind: Service\n",
+            "1:7",
+            "Service has apiVersion v1, and this document has none",
+            "Write apiVersion: v1.",
         ),
     ],
 )
 def test_unknown_kind(text: str, place: str, message: str, hint: str) -> None:
     found = only(text)
     assert found[:3] == (place, "unknown-kind", message)
+    assert found[3].startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "hint"),
+    [
+        (
+            "scheduling.run.ai/v2",
+            "Queue",
+            "Queues are rendered from Pool and Subpool documents; declare those instead.",
+        ),
+        ("kueue.x-k8s.io/v1beta1", "ClusterQueue", "Queues are rendered from Pool"),
+        ("kai.scheduler/v1alpha1", "Topology", "Topologies are rendered from topology_keys"),
+        ("kai.scheduler/v1", "SchedulingShard", "PodGroups are the only objects of KAI"),
+        ("scheduling.k8s.io/v1", "PriorityClass", "PriorityClasses are rendered by spec.priorityClasses"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "Keep it where the cluster itself is set up"),
+        ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "spec.guard of the Config"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "Keep it where the cluster itself is set up"),
+        ("resource.k8s.io/v1", "ResourceClaimTemplate", "It hands out devices"),
+        ("v1", "Namespace", "Name it in namespaces of a Pool"),
+        ("v1", "Node", "Keep it where the cluster itself is set up"),
+        ("v1", "Secret", "What is secret is not for a repository"),
+        ("v1", "LimitRange", "What may be used is what Pool and Subpool say"),
+    ],
+)
+def test_kinds_that_belong_elsewhere(version: str, kind: str, hint: str) -> None:
+    found = only(f"apiVersion: {version}\nkind: {kind}\n")
+    message = f"{kind} of {version} is not passed through: it could change who may use how much"
+    assert found[:3] == ("2:7", "kind-elsewhere", message)
     assert found[3].startswith(hint)
 
 

@@ -285,4 +285,48 @@ spec:
   - name: leaf
     minMember: 1
 """,
+    "workflows/member.yaml": """apiVersion: v1
+kind: Pod
+metadata:
+  name: hand-0
+  labels:
+    kai.scheduler/subgroup-name: leaf
+  annotations:
+    pod-group-name: hand
+spec:
+  containers:
+  - name: main
+    image: trainer:1
+""",
+    "workflows/notebook.yaml": f"""{head("kubeflow.org/v1", "Notebook", "lab")}\
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        image: lab:1
+        resources:
+          limits: {{nvidia.com/gpu: 1}}
+""",
+    "workflows/service.yaml": """apiVersion: v1
+kind: Service
+metadata:
+  name: serve
+  namespace: ml
+spec:
+  selector: {app: x}
+  ports:
+  - port: 80
+    targetPort: 8000
+""",
+    "workflows/list.yaml": """apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: settings
+  data:
+    mode: fast
+""",
 }

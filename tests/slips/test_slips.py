@@ -458,6 +458,22 @@ YAML: tuple[Row, ...] = (
     ("workflows/train", "    gpu: 4", "    gpu: four", "four whole number"),
     ("workflows/train", "    gpu: 4", "    gpu: 1.5", "1.5 whole number"),
 )
+COMPANIONS: tuple[Row, ...] = (
+    ("workflows/service", "kind: Service", "kind: Servcie", "Servcie Service"),
+    ("workflows/service", "apiVersion: v1", "apiVersion: v2", "Service v1 v2"),
+    ("workflows/service", "  namespace: ml", "  namespace: lm", "lm ml"),
+    ("workflows/service", "  selector:", "  selecter:", "selecter selector"),
+    ("workflows/service", "  - port: 80", "  - prot: 80", "prot port"),
+    ("workflows/service", "    targetPort: 8000", "    targetport: 8000", "targetport targetPort"),
+    ("workflows/list", "items:", "itmes:", "itmes items"),
+    ("workflows/list", "kind: List", "kind: ConfigMapList", "ConfigMapList kind: List"),
+    ("workflows/list", "    name: settings", "    nmae: settings", "nmae name"),
+    ("workflows/list", "    mode: fast", "    mode: 1", "mode quotes"),
+    ("workflows/member", "subgroup-name: leaf", "subgroup-name: laef", "laef leaf"),
+    ("workflows/member", "    kai.scheduler/subgroup-name:", "    kai.scheduler/subgrup-name:", "subgrup-name"),
+    ("workflows/notebook", "    spec:", "    sepc:", "sepc spec"),
+    ("workflows/notebook", "        image: lab:1", "        imag: lab:1", "imag image"),
+)
 ALL = {
     "Config": CONFIG,
     "pools": POOLS,
@@ -470,6 +486,7 @@ ALL = {
     "operators": OPERATORS,
     "exports": EXPORTS,
     "Grove and PodGroups": GROVE_AND_PODGROUPS,
+    "objects beside workloads, Lists, Pods and Notebooks": COMPANIONS,
     "labels and annotations": KEYS,
     "YAML": YAML,
 }

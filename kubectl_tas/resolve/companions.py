@@ -1,0 +1,103 @@
+"""Companions of workloads: the cluster and the namespace that each is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
+from kubectl_tas.model.companion import Companion, group_of
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.clusters import Dangling, FleetBackend
+from kubectl_tas.resolve.pools import Known
+
+Place = tuple[FleetBackend, str]
+"""A cluster, and a namespace of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCompanion:
+    """A companion, and where it goes."""
+
+    declared: Declared[Companion]
+    backend: FleetBackend
+    namespace: str
+    """Its own, or that of the work beside it."""
+    namespaces: tuple[str, ...]
+    """Where it may be."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the object."""
+        return self.declared.spec.kind
+
+    @property
+    def name(self) -> str:
+        """Name of the object."""
+        return self.declared.spec.metadata.name
+
+    @property
+    def place(self) -> Location:
+        """Where its name stands."""
+        return self.declared.at("metadata", "name")
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What no other object of its cluster may share."""
+        return self.backend.name, self.namespace, group_of(self.declared.spec.apiVersion), self.kind, self.name
+
+
+def resolve_companions(
+    companions: Sequence[Declared[Companion]], work: Iterable[tuple[str, Place]], known: Known
+) -> Iterator[FleetCompanion]:
+    """Each goes where its label kubectl-tas/pool says; else where all work of its file goes, which is ``work`` (the
+    file and the place of each); else to the only cluster that has its namespace. Left out is one of which nobody knows.
+    """
+    beside: dict[str, dict[tuple[str, str], Place]] = {}
+    for path, (backend, namespace) in work if companions else ():
+        beside.setdefault(path, {})[backend.name, namespace] = backend, namespace
+    for declared in companions:
+        found = _companion(declared, beside.get(declared.origin.path, {}), known)
+        if found is not None:
+            yield found
+
+
+def _companion(
+    declared: Declared[Companion], beside: Mapping[tuple[str, str], Place], known: Known
+) -> FleetCompanion | None:
+    metadata = declared.spec.metadata
+    wanted = metadata.labels.get(labels.POOL)
+    if wanted:
+        target = known.target(wanted, declared, ("metadata", "labels", labels.POOL))
+        if target is None:
+            return None
+        pool, subpool = target
+        allowed = (subpool or pool).namespaces
+        return FleetCompanion(declared, pool.backend, metadata.namespace or allowed[0], allowed)
+    near = [place for place in beside.values() if metadata.namespace in (None, place[1])]
+    clusters = {backend.name: backend for backend, _ in beside.values()}
+    if len(near) == 1:
+        return _at(declared, *near[0], known)
+    if not near and len(clusters) == 1:  # its namespace is another than that of the work beside it
+        (backend,) = clusters.values()
+        return _at(declared, backend, backend.namespace, known)
+    if not near:
+        places = [backend for backend in known.backends if metadata.namespace in (None, *namespaces_of(backend, known))]
+        places = places or ([known.backends[0]] if len(known.backends) == 1 else [])
+        if len(places) == 1:
+            return _at(declared, places[0], places[0].namespace, known)
+    names = tuple(f"{backend.name} ({', '.join(namespaces_of(backend, known))})" for backend in known.backends)
+    known.dangling.append(Dangling("place of a companion", metadata.name, names, declared, ("metadata", "name")))
+    return None
+
+
+def _at(declared: Declared[Companion], backend: FleetBackend, default: str, known: Known) -> FleetCompanion:
+    namespace = declared.spec.metadata.namespace or default
+    return FleetCompanion(declared, backend, namespace, namespaces_of(backend, known))
+
+
+def namespaces_of(backend: FleetBackend, known: Known) -> tuple[str, ...]:
+    """Where work of a cluster may run, the backend's own namespace first."""
+    pools = (pool for pool in known.pools.values() if pool.backend == backend)
+    return tuple(dict.fromkeys((backend.namespace, *(name for pool in pools for name in pool.namespaces))))

@@ -1,0 +1,135 @@
+"""Objects beside workloads: where they go, what they may be, and what is said of those that may not be there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import kubectl_tas, pool, write
+from tests.support.kinds import selected
+
+TWO = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a, namespace: na}, {name: b, namespace: nb}]}\n"
+POOLS = {f"pools/{name}.yaml": pool(f"team-{name}", spec=f"  backend: {name}\n") for name in "ab"}
+
+
+def companion(kind: str = "v1 ConfigMap", metadata: str = "name: x") -> str:
+    """A companion with nothing but its metadata."""
+    version, name = kind.split()
+    return f"---\napiVersion: {version}\nkind: {name}\nmetadata: {{{metadata}}}\n"
+
+
+def deployment(team: str) -> str:
+    """A Deployment of a pool."""
+    labels = f"{{kubectl-tas/pool: {team}}}"
+    head = f"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, labels: {labels}}}\n"
+    return f"{head}spec: {{{selected()}}}\n"
+
+
+def findings(root: Path, files: dict[str, str]) -> list[str]:
+    """The first lines of what is found."""
+    write(root, files)
+    out = kubectl_tas("validate", "-C", root).out
+    return [line for line in out.splitlines() if line.startswith(("workflows/", "tas.yaml"))]
+
+
+def places(root: Path) -> list[str]:
+    """Where companions are rendered to."""
+    assert kubectl_tas("render", "-C", root).code == 0
+    folder = root / "manifests"
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("companions/**/*.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (companion(metadata="name: x, labels: {kubectl-tas/pool: team-b}") + deployment("team-a"), "b"),
+        (companion() + deployment("team-b"), "b"),
+        (companion(metadata="name: x, namespace: nb"), "b"),
+        (companion(metadata="name: x, namespace: na") + deployment("team-a"), "a"),
+    ],
+    ids=["by its pool", "by the work beside it", "by its namespace", "by both"],
+)
+def test_the_cluster_of_a_companion(repository: Path, text: str, where: str) -> None:
+    assert findings(repository, {"tas.yaml": TWO, **POOLS, "workflows/w.yaml": text}) == []
+    assert places(repository) == [f"{where}/companions/configmap-x.yaml"]
+    text = (repository / f"manifests/{where}/companions/configmap-x.yaml").read_text()
+    assert f"namespace: n{where}" in text
+    assert "app.kubernetes.io/managed-by: kubectl-tas" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [companion(), companion() + deployment("team-a") + deployment("team-b")],
+    ids=["nothing beside it", "work of two clusters beside it"],
+)
+def test_nothing_tells_the_cluster(repository: Path, text: str) -> None:
+    (found,) = findings(repository, {"tas.yaml": TWO, **POOLS, "workflows/w.yaml": text})
+    assert 'cannot tell which cluster and namespace the ConfigMap "x" is for [backend-unknown]' in found
+
+
+def test_one_name_in_two_clusters_is_no_collision(repository: Path) -> None:
+    texts = {f"workflows/{name}.yaml": companion() + deployment(f"team-{name}") for name in "ab"}
+    assert findings(repository, {"tas.yaml": TWO, **POOLS, **texts}) == []
+    assert places(repository) == ["a/companions/configmap-x.yaml", "b/companions/configmap-x.yaml"]
+
+
+def test_its_pool_must_exist(repository: Path) -> None:
+    text = companion(metadata="name: x, labels: {kubectl-tas/pool: taem}")
+    (found,) = findings(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
+    assert 'the pool "taem" does not exist [pool-unknown]' in found
+
+
+def test_a_repository_of_companions_alone_is_rendered(repository: Path) -> None:
+    assert findings(repository, {"workflows/w.yaml": companion()}) == []
+    assert places(repository) == ["companions/configmap-x.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "message"),
+    [
+        ("v1 Service", "{ports: [{prot: 80}]}", 'unknown field "prot" in spec.ports[0]'),
+        ("v1 Service", "{ports: [{port: '80'}]}", "spec.ports[0].port must be a whole number"),
+        ("policy/v1 PodDisruptionBudget", "{minAvailabel: 1}", 'unknown field "minAvailabel" in spec'),
+        (
+            "autoscaling/v2 HorizontalPodAutoscaler",
+            "{scaleTargetRef: {kind: Job, name: x}}",
+            'the field "maxReplicas" is missing',
+        ),
+        (
+            "autoscaling/v1 HorizontalPodAutoscaler",
+            "{maxReplicas: 2, scaleTargetRef: {kind: A, name: a}, metrics: []}",
+            'unknown field "metrics" in spec',
+        ),
+        ("networking.k8s.io/v1 NetworkPolicy", "{podSelectr: {}}", 'unknown field "podSelectr" in spec'),
+    ],
+)
+def test_fields_are_those_of_the_published_schemas(repository: Path, kind: str, spec: str, message: str) -> None:
+    found = findings(repository, {"workflows/w.yaml": f"{companion(kind)}spec: {spec}\n"})
+    assert message in found[0]
+
+
+def test_the_metadata_of_a_kind_that_the_config_adds(repository: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
+    text = companion("a.io/v1 A", "name: x, lables: {}") + "anything: goes\n"
+    (found,) = findings(repository, {"tas.yaml": config, "workflows/w.yaml": text})
+    assert 'unknown field "lables" in metadata' in found
+
+
+@pytest.mark.parametrize("kind", ["v1 ConfigMap", "a.io/v1 A"])
+def test_what_the_config_adds_may_stand_above_it(repository: Path, kind: str) -> None:
+    config = "---\napiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
+    assert findings(repository, {"tas.yaml": companion(kind) + config}) == []
+
+
+def test_companions_follow_the_namespaces_of_pools(repository: Path) -> None:
+    files = {
+        "pools/p.yaml": pool(spec="  namespaces: [nlp, cv]\n"),
+        "workflows/w.yaml": companion() + deployment("team"),
+    }
+    files["workflows/cv.yaml"] = companion(metadata="name: x, namespace: cv")
+    files["workflows/named.yaml"] = companion(metadata="name: y, labels: {kubectl-tas/pool: team}")
+    assert findings(repository, files) == []
+    assert places(repository) == [
+        f"companions/{name}.yaml" for name in ("cv/configmap-x", "nlp/configmap-x", "nlp/configmap-y")
+    ]
