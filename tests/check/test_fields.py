@@ -11,7 +11,7 @@ import pytest
 from kubectl_tas import kubernetes
 from kubectl_tas.kubernetes import Shapes
 from kubectl_tas.model.operators import TYPES
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload import WORKLOADS, kind_of
 from tests.support.golden import GOLDEN
 from tests.support.rendered import load
 from tests.support.workloads import Object, accepted, deployment, named, problems, pytorch_job
@@ -86,7 +86,7 @@ def test_every_type_of_operators_is_known() -> None:
 @pytest.mark.parametrize("release", kubernetes.releases())
 def test_every_release_has_the_pods_of_all_kinds(release: int) -> None:
     shapes = Shapes(kubernetes.definitions(release), TYPES)
-    for kind in (*KINDS, "PodSpec"):
+    for kind in (*map(kind_of, WORKLOADS), "PodSpec"):
         assert shapes.named(kind).fields
     assert shapes.named("TrainJobSpec").fields
 

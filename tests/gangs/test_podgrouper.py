@@ -13,7 +13,7 @@ from kubectl_tas.load.schema import validate
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.model.workload import WORKLOADS, kind_of
 from kubectl_tas.resolve.clusters import resolve_backend
 from kubectl_tas.resolve.pools import Known, resolve_pools
 from kubectl_tas.resolve.workload import FleetWorkload, resolve_workload
@@ -112,4 +112,4 @@ def test_an_indexed_job_has_an_index_for_each_completion() -> None:
 
 
 def test_every_kind_has_a_row() -> None:
-    assert set(TABLE) == {model.__name__ for model in WORKLOADS}
+    assert set(TABLE) == {kind_of(model) for model in WORKLOADS}

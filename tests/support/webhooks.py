@@ -97,7 +97,7 @@ def _pod(pod: Object, objects: Sequence[Object], release: kai.Release) -> Iterat
     metadata = pod["metadata"]
     name = metadata.get("annotations", {}).get("pod-group-name")
     groups = {item["metadata"]["name"]: item for item in objects if item["kind"] == "PodGroup"}
-    if name is None and "kubectl-tas/pool" in metadata["labels"]:
+    if name is None and "kubectl-tas/pool" in metadata.get("labels", {}):
         return  # a Pod by itself: KAI makes its PodGroup
     if name not in groups:
         yield f"the PodGroup {name} does not exist"
@@ -107,8 +107,9 @@ def _pod(pod: Object, objects: Sequence[Object], release: kai.Release) -> Iterat
         yield f"the PodGroup {name} is in another namespace"
     leaves = _leaf_queues(objects)
     queue = metadata.get("labels", {}).get("kai.scheduler/queue")
-    is_foreign = "kubectl-tas/pool" not in group["metadata"]["labels"]
-    if (queue not in leaves and not is_foreign) or group["spec"]["queue"] != queue:
+    rendered = {item["metadata"]["name"] for item in objects if item["kind"] == "Queue"}
+    is_elsewhere = queue is not None and queue not in rendered and bool(rendered)
+    if (queue not in leaves and not is_elsewhere) or group["spec"]["queue"] != queue:
         yield f"the queue {queue} is no leaf, or not that of the PodGroup"
     sub_group = metadata["labels"].get("kai.scheduler/subgroup-name")
     sub_groups = {item["name"]: item for item in group["spec"].get("subGroups", [])}
