@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from operator import attrgetter
 
 MAX_TEXT = 4000
 """Characters of a message or a hint that are kept."""
@@ -101,6 +102,8 @@ class Diagnostic:
     """How bad the Config calls it; None: as its rule does."""
     waiver: Location | None = None
     """The comment that waives it."""
+    cause: Location | None = None
+    """What it contradicts, where many documents may contradict it: findings with one cause are shown as one."""
 
     def __post_init__(self) -> None:
         """Cuts what is too long to be read."""
@@ -129,8 +132,7 @@ class Diagnostic:
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """All findings of a run, each once, in the one sort order."""
-    unique = {d.sort_key: d for d in diagnostics}
-    return tuple(unique[key] for key in sorted(unique))
+    return tuple(sorted(dict.fromkeys(diagnostics), key=attrgetter("sort_key")))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic], *, strict: bool = False) -> bool:

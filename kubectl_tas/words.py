@@ -64,9 +64,14 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds:
 
 def nothing_called(what: str, name: str, known: Sequence[str]) -> str:
     """A message for a name that is none: with the one that is meant, else with those that there are."""
-    there = ", ".join(known[:MAX_LISTED]) + (f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else "")
     hint = did_you_mean(name, known).removeprefix("D")
-    return f'no {what} "{name}"; ' + (f"d{hint}" if hint else f"there is {there or 'none'}")
+    return f'no {what} "{name}"; ' + (f"d{hint}" if hint else f"there is {shortened(known) or 'none'}")
+
+
+def shortened(listed: Sequence[str]) -> str:
+    """The first of them, with the number of the others."""
+    more = f" and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
+    return f"{', '.join(listed[:MAX_LISTED])}{more}"
 
 
 def within(value: int | None, most: int) -> str:

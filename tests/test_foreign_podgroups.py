@@ -37,18 +37,31 @@ def test_a_subgroup_of_a_podgroup_that_has_none(repository: Path) -> None:
     ("annotations", "message"),
     [
         ({**NAMED, **SKIPPED}, 'KAI\'s PodGrouper leaves the pods of worker alone, so their PodGroup "zz" must exist'),
-        (SKIPPED, "KAI's PodGrouper leaves the pods of worker alone, and they name no PodGroup"),
         (NAMED, 'the pods of worker name the PodGroup "zz", which KAI\'s PodGrouper may replace by its own'),
     ],
-    ids=["both", "skipped", "named"],
+    ids=["both", "named"],
 )
 def test_a_podgroup_that_nobody_makes(repository: Path, annotations: dict[str, str], message: str) -> None:
     assert problems(repository, job(annotations)) == {"podgroup-elsewhere": message}
     assert kubectl_tas("render", "-C", repository).code == 0
     assert not (repository / "manifests/preview").exists()
     explained = kubectl_tas("workflow", "explain", "j", "-C", repository).out
-    assert ("PodGroup:   zz, named by the pods themselves" in explained) == ("pod-group-name" in annotations)
-    assert ("PodGroup:   none; the pods name none" in explained) == ("pod-group-name" not in annotations)
+    assert "PodGroup:   zz, named by the pods themselves" in explained
+
+
+NONE = "the pods of worker never run: KAI's PodGrouper leaves them alone, and they name no PodGroup"
+
+
+def test_pods_without_a_podgroup(repository: Path) -> None:
+    assert problems(repository, job(SKIPPED)) == {"podgroup-none": NONE}
+    assert kubectl_tas("render", "-C", repository).code == 1
+
+
+def test_an_owner_hides_its_pods(repository: Path) -> None:
+    """KAI reads the annotation of every object that owns a pod."""
+    own = job({})
+    own["metadata"]["annotations"] = SKIPPED
+    assert problems(repository, own) == {"podgroup-none": NONE}
 
 
 def test_a_podgroup_that_is_declared(repository: Path) -> None:
@@ -56,8 +69,8 @@ def test_a_podgroup_that_is_declared(repository: Path) -> None:
 
 
 def test_one_of_several_templates(repository: Path) -> None:
-    assert "podgroup-elsewhere" in problems(repository, pytorch_job("p", annotations=SKIPPED))
-    assert kubectl_tas("render", "-C", repository).code == 0
+    assert "podgroup-none" in problems(repository, pytorch_job("p", annotations=SKIPPED))
+    assert kubectl_tas("render", "-C", repository).code == 1
     assert not (repository / "manifests/preview").exists()
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubectl_tas.check.grovefields import SET_FIELD
 from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.kai import Feature
+from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
 
+STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit")
+"""The values of cliqueStartupType."""
 MAX_NAME = 45
 """Characters that the names of a set, a scaling group and a clique have together: Grove adds indices to them."""
 
@@ -28,7 +33,7 @@ CLIQUE_DUPLICATE = Rule(
 CLIQUE_UNKNOWN = Rule(
     "clique-unknown",
     Severity.ERROR,
-    "A scaling group names a clique that its PodCliqueSet does not have, or a clique starts after one.",
+    "A scaling group, or startsAfter of a clique, names a clique that its PodCliqueSet does not have, or itself.",
     "Grove's webhook refuses the set. Correct the name, or add the clique.",
 )
 CLIQUE_MINIMUM = Rule(
@@ -65,6 +70,7 @@ def check_cliques(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _preview(item)
         yield from _names(item)
         yield from _members(item)
+        yield from _startup(item)
         yield from _minimums(item)
         yield from _versions(item)
 
@@ -142,17 +148,33 @@ def _members(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
             earlier = first.setdefault(name, path)
             if earlier != path:
                 yield _duplicate(item, f'the clique "{name}" is scaled twice', place, item.declared.at(*earlier))
+
+
+def _startup(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
+    """The order in which cliques start: the enumeration of Grove's CRD, and what its webhook demands of startsAfter
+    (validateCliqueDependencies, 0.1.0-alpha.8 to alpha.11), which it reads of the explicit order alone.
+    """
+    origin, path = item.declared.origin, (*TEMPLATE, "cliqueStartupType")
+    written = origin.value(path)
+    if written is not None and written not in STARTUP_TYPES:
+        meant = next((kind for kind in STARTUP_TYPES if kind.endswith(str(written))), "")
+        hint = f"Write {meant}." if meant else did_you_mean(str(written), STARTUP_TYPES, folds=True)
+        yield invalid_value(origin, path, f"must be one of {', '.join(STARTUP_TYPES)}", written, hint)
     for clique in item.cliques:
-        path = (*clique.path, "spec", "startsAfter")
-        after = item.declared.origin.value(path)
-        for index, name in enumerate(after if isinstance(after, list) else ()):
-            if name not in known:
-                hint = did_you_mean(str(name), known, f"Cliques here: {', '.join(known)}.")
-                message = f'the clique "{clique.name}" starts after the clique "{name}", which the set does not have'
-                yield Diagnostic(CLIQUE_UNKNOWN, message, item.declared.at(*path, index), hint=hint)
-            elif name == clique.name:
-                message = f'the clique "{clique.name}" starts after itself'
-                yield Diagnostic(CLIQUE_UNKNOWN, message, item.declared.at(*path, index), hint="Remove it.")
+        where = (*clique.path, "spec", "startsAfter")
+        after = origin.value(where)
+        others = [other.name for other in item.cliques if other is not clique]
+        unknown = [
+            (place, name) for place, name in enumerate(after if isinstance(after, list) else ()) if name not in others
+        ]
+        for index, name in unknown:
+            what = "itself" if name == clique.name else f'"{name}", which is no other clique of the set'
+            message = f'the clique "{clique.name}" starts after {what}'
+            hint = did_you_mean(str(name), others, f"Other cliques: {', '.join(others) or 'none'}.")
+            yield Diagnostic(CLIQUE_UNKNOWN, message, origin.locate((*where, index)), hint=hint)
+        if after and not unknown and written != STARTUP_TYPES[-1]:
+            message = f"startsAfter is read with cliqueStartupType: {STARTUP_TYPES[-1]} only, so it does nothing"
+            yield Diagnostic(SET_FIELD, message, origin.locate(where, key=True), hint="Write that, or remove it.")
 
 
 def _minimums(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:

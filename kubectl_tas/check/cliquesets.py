@@ -269,4 +269,4 @@ def _scheduler(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         message = needs_kai(item.backend, "topologyConstraint")
         place = item.declared.origin.locate(item.constraints[0][1], key=True)
         hint = "Remove the constraints, or use a pool of another backend."
-        yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)
+        yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=item.backend.type_place)

@@ -7,9 +7,13 @@ from pathlib import PurePosixPath
 
 from kubectl_tas import kai
 from kubectl_tas.check.topology import HOSTNAME
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.config import Config
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import closest
 
 VERSION_UNKNOWN = Rule(
     "version-unknown",
@@ -25,6 +29,15 @@ VERSION_NEWER = Rule(
     "What a release accepts and does is looked up in a table. A newer one is read as the newest of the table: what it "
     "does otherwise is not known here. Update kubectl-tas.",
 )
+SCHEDULER_NAME = Rule(
+    "scheduler-name",
+    Severity.ERROR,
+    "A backend's scheduler.name is that of another scheduler than its scheduler.type says.",
+    "Pods go to the scheduler of that name, whatever the type says: those of default-scheduler run without quota and "
+    "gang, and those of a name that nobody answers to never run. Remove name, or correct it. Where KAI really runs "
+    "under such a name, spec.rules of the Config lowers this rule.",
+    protects=Waiving.CONFIG,
+)
 OUTPUT_IN_SOURCES = Rule(
     "output-in-sources",
     Severity.ERROR,
@@ -38,6 +51,13 @@ PRIORITY_CLASS_INVALID = Rule(
     "Each priority has a value of its own, so it needs a class of its own; names that begin with system- "
     "are refused by the API server.",
 )
+OWN = {"kai": "kai-scheduler", "default": "default-scheduler"}
+"""What the schedulers of each type are called."""
+OTHERS = {"kai": OWN["default"], "default": OWN["kai"]}
+_BYPASS = {
+    "kai": "pods would be placed by kube-scheduler, without a quota",
+    "default": "KAI would have to place pods without a queue",
+}
 
 
 def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -53,6 +73,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(VERSION_UNKNOWN, message, place, hint="Name the release that runs there.")
         elif release is not None and release.is_newer:
             yield newer("KAI", version, release.version, place)
+        yield from _scheduler_name(config, backend)
     output = PurePosixPath(fleet.config.output)
     for folder in fleet.config.sources:
         if PurePosixPath(folder).is_relative_to(output):
@@ -60,6 +81,18 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
             place = config.at("spec", "output")
             yield Diagnostic(OUTPUT_IN_SOURCES, message, place, hint="Choose another folder, such as manifests.")
     yield from _priority_classes(fleet)
+
+
+def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator[Diagnostic]:
+    """kube-scheduler answers to default-scheduler, and KAI to kai-scheduler where its chart says nothing else."""
+    name, kind = backend.scheduler_name, backend.spec.scheduler.type
+    place = config.at("spec", "backends", backend.index, "scheduler", "name")
+    if name == OTHERS[kind]:
+        message = f'scheduler.name "{name}" is not that of a scheduler of type {kind}: {_BYPASS[kind]}'
+        yield Diagnostic(SCHEDULER_NAME, message, place, hint="Remove name, or mend type.")
+    elif not name.startswith(OWN[kind]) and closest(name, [OWN[kind]]):
+        message = f'no scheduler answers to the name "{name}", so no pod would run'
+        yield Diagnostic(SCHEDULER_NAME, message, place, hint=f"Did you mean {OWN[kind]}?")
 
 
 def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:

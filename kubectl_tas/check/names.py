@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.pool import Subpool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.resolve import names
@@ -49,7 +50,7 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
     for pool in fleet.repository.pools:
         yield from label_problems("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
     for subpool in fleet.repository.subpools:
-        yield from _subpool(subpool.spec.metadata.name, subpool.at("metadata", "name"))
+        yield from _subpool(subpool)
     for topology in fleet.repository.topologies:
         name, place = topology.spec.metadata.name, topology.at("metadata", "name")
         early = [backend for backend in fleet.backends if not backend.grove_release.has_names]
@@ -100,8 +101,13 @@ def label_problems(what: str, name: str, place: Location, *, limit: int | None =
         yield _long(f"{what} name", name, place, limit)
 
 
-def _subpool(name: str, place: Location) -> Iterator[Diagnostic]:
-    if names.fold(name) == names.SHARED:
+def _subpool(subpool: Declared[Subpool]) -> Iterator[Diagnostic]:
+    name, place = subpool.spec.metadata.name, subpool.at("metadata", "name")
+    short = name.removeprefix(f"{subpool.spec.spec.parent}{names.SEPARATOR}")
+    if short != name and names.is_label(short):
+        message = f'the subpool name "{name}" contains the name of its pool, which spec.parent says'
+        yield Diagnostic(NAME_DELIMITER, message, place, hint=f"Write {short}.")
+    elif names.fold(name) == names.SHARED:
         message = f'the subpool name "{name}" is reserved for the queue of the pool itself'
         yield Diagnostic(NAME_RESERVED, message, place, hint="Choose another name.")
     elif name.startswith("_"):

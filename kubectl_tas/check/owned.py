@@ -39,10 +39,19 @@ GANG_MISMATCH = Rule(
 PODGROUP_ELSEWHERE = Rule(
     "podgroup-elsewhere",
     Severity.WARNING,
-    "Pods of a workload name a PodGroup that is not declared here, or are hidden from KAI's PodGrouper.",
-    "With kai.scheduler/skip-podgrouper KAI's PodGrouper makes no PodGroup, and a pod without one is never scheduled; "
-    "no preview is written. Declare the PodGroup that pod-group-name names, remove the annotations, or let the tool "
-    "write it with the label kubectl-tas/podgroup: owned.",
+    "Pods of a workload name a PodGroup that is not declared here.",
+    "With kai.scheduler/skip-podgrouper KAI's PodGrouper makes no PodGroup, and the one that they name must exist; "
+    "without, it may replace that by its own. No preview is written. Declare the PodGroup that pod-group-name names, "
+    "remove the annotations, or let the tool write it with the label kubectl-tas/podgroup: owned.",
+    protects=Waiving.CONFIG,
+)
+PODGROUP_NONE = Rule(
+    "podgroup-none",
+    Severity.ERROR,
+    "Pods of a workload are hidden from KAI's PodGrouper, and name no PodGroup.",
+    "With kai.scheduler/skip-podgrouper on a pod, or on any object that owns it, KAI's PodGrouper makes no PodGroup, "
+    "and a pod without one is never scheduled. Remove the annotation, or let the tool write the PodGroup with the "
+    "label kubectl-tas/podgroup: owned. Where a controller of your own adds pod-group-name, the Config lowers this.",
     protects=Waiving.CONFIG,
 )
 
@@ -67,19 +76,20 @@ def _elsewhere(fleet: Fleet, workload: FleetWorkload) -> Iterator[Diagnostic]:
     for item in own.values():
         if item.pod_group in declared:
             yield from _joined(fleet, workload, item, declared[item.pod_group])
-        if podgrouper.is_skipped(workload, item) and item.pod_group in declared:
+        skipping = podgrouper.skipping(workload, item)
+        if skipping is not None and item.pod_group in declared:
             continue
         pods, hint = f"the pods of {item.name}", "Remove the annotation, or add kubectl-tas/podgroup: owned."
-        if not podgrouper.is_skipped(workload, item):
+        rule, path = PODGROUP_ELSEWHERE, (*item.annotations_path, labels.POD_GROUP)
+        if skipping is None:
             message = f'{pods} name the PodGroup "{item.pod_group}", which KAI\'s PodGrouper may replace by its own'
         elif item.pod_group is not None:
             message = f'KAI\'s PodGrouper leaves {pods} alone, so their PodGroup "{item.pod_group}" must exist'
             hint = "Declare that PodGroup, or remove the annotations. Nothing to do where it lives elsewhere."
         else:
-            message = f"KAI's PodGrouper leaves {pods} alone, and they name no PodGroup"
-        name = labels.SKIP_PODGROUPER if item.pod_group is None else labels.POD_GROUP
-        place = workload.declared.origin.locate((*item.annotations_path, name), key=True)
-        yield Diagnostic(PODGROUP_ELSEWHERE, message, place, hint=hint)
+            rule, path = PODGROUP_NONE, skipping
+            message = f"{pods} never run: KAI's PodGrouper leaves them alone, and they name no PodGroup"
+        yield Diagnostic(rule, message, workload.declared.origin.locate(path, key=True), hint=hint)
 
 
 def _joined(fleet: Fleet, workload: FleetWorkload, item: ReplicaType, group: FleetPodGroup) -> Iterator[Diagnostic]:

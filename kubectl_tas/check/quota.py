@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.admission import QUOTA_SHARED, Admission
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.gangs.admission import QUOTA_SHARED, SUBPOOL_CLOSED, Admission, Verdict
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import MaximumAmounts, amount
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
@@ -93,9 +93,20 @@ def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
         if verdict.outcome == "pending":
             waiting.setdefault(item.queue, []).append(item)
         elif verdict.rule is not None:
-            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint)
+            cause = _cause(item, verdict)
+            yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
     for queue, items in waiting.items():
         yield _crowded(items, admission.declared[queue])
+
+
+def _cause(item: Submission, verdict: Verdict) -> Location:
+    """What a submission that can never run contradicts: its subpool's state, its quota, or its pool's maximum."""
+    is_closed, short = verdict.rule is SUBPOOL_CLOSED, verdict.short
+    if item.is_preemptible and not is_closed:
+        return item.pool.declared.at("spec", "resources", short, "maximum")
+    if item.subpool is None:
+        return item.pool.declared.at(*_guarantee(short))
+    return item.subpool.declared.at(*(("spec", "state") if is_closed else item.subpool.quota_path(short)))
 
 
 def _crowded(items: list[Submission], asked: Amounts) -> Diagnostic:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import closest, did_you_mean
 
 BACKEND_UNKNOWN = Rule(
@@ -52,7 +55,7 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
     "Pending. `kubectl tas pool topology-keys POOL` lists the keys.",
 )
 
-_RULES = {
+_RULE_OF = {
     "backend": BACKEND_UNKNOWN,
     "backend of a PodGroup": BACKEND_UNKNOWN,
     "parent": PARENT_UNKNOWN,
@@ -63,29 +66,74 @@ _RULES = {
     "resource": RESOURCE_UNKNOWN,
     "topology key": TOPOLOGY_KEY_UNKNOWN,
 }
+RULES = frozenset(_RULE_OF.values())
 
 
-def check_references(fleet: Fleet) -> Iterator[Diagnostic]:
+def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diagnostic]:
     """One diagnostic for each name that nothing defines, at its first use and with all others. What follows from a
-    name that has its own finding has none.
+    name that has its own finding has none. Names that the fleet ``before`` defined are said to be removed.
     """
     unknown = [item for item in fleet.dangling if not _follows(item, fleet)]
     uses: dict[tuple[str, str, str], list[Dangling]] = {}
     for item in unknown:
-        uses.setdefault(_cause(item), []).append(item)
+        uses.setdefault(_cause(item, fleet), []).append(item)
     for first, *others in uses.values():
         message, hint = _words(first, fleet)
         related = tuple(Related(f'"{item.name}" is named here too', item.location) for item in others)
-        yield Diagnostic(_RULES[first.what], message, first.location, related, hint=hint)
+        gone = _removed(first, before) if before else None
+        if gone is not None:
+            message = f"{message}; this change removes it"
+            hint = f"Bring it back, as it was declared in {gone.path}, or change what names it."
+        yield Diagnostic(_RULE_OF[first.what], message, first.location, related, hint=hint, cause=_levels(first, fleet))
 
 
-def _cause(item: Dangling) -> tuple[str, str, str]:
+def _levels(item: Dangling, fleet: Fleet) -> Location | None:
+    """Where the levels stand among which a key is none."""
+    if item.what != "topology key":
+        return None
+    topology = _topology(item, fleet)
+    return topology.declared.origin.locate(topology.path, key=True) if topology else None
+
+
+def _topology(item: Dangling, fleet: Fleet) -> FleetTopology | None:
+    """The topology whose keys a topology key should be one of."""
+    what, _, name = item.context.partition(" ")
+    if what == "pool":
+        return fleet.pool_by_name[name].topology if name in fleet.pool_by_name else None
+    found = (topology for topology in fleet.topologies if any(topology.name_on(b) == name for b in fleet.backends))
+    return next(found, None)
+
+
+def _removed(item: Dangling, before: Fleet) -> Location | None:
+    """Where a name was declared before it was removed."""
+    pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
+    match item.what:
+        case "parent" | "pool":
+            there: Declared[Any] | None = before.pool_by_name[pool].declared if pool in before.pool_by_name else None
+        case "subpool":
+            subpools = before.pool_by_name[pool].subpools if pool in before.pool_by_name else ()
+            there = next((subpool.declared for subpool in subpools if subpool.name == short), None)
+        case "topology" | "topology of a set":
+            topology = before.cluster_topologies.get(item.name)
+            there = topology.declared if topology else None
+        case "topology key":
+            levels = _topology(item, before)
+            return _levels(item, before) if levels and levels.level(item.name) else None
+        case _:
+            there = None
+    return there.at("metadata", "name") if there else None
+
+
+def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
     """Equal for names that one definition would mend."""
     match item.what:
         case "parent" | "pool":
             return "pool", names.fold(item.name).partition(names.SEPARATOR)[0], ""
         case "topology" | "topology of a set":
             return "topology", item.name, ""
+        case "topology key":
+            key = item.name.rpartition("/")[2]  # work of other kinds may ask for it by its label
+            return item.what, key, str(_levels(item, fleet) or item.context)
         case "resource" | "backend" if item.what == "resource" or not item.name:
             return item.what, item.name, f"{item.declared.origin.path} {item.declared.origin.index}"
         case _:
@@ -115,7 +163,7 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
 def _is_meant(name: str, declared: list[str]) -> bool:
     """Whether ``name`` most likely means one of the declared names that cannot be names."""
     impossible = [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
-    return closest(name, impossible) is not None
+    return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
 
 
 def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
@@ -128,6 +176,10 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             message = f'cannot tell which backend this PodGroup is for: its queue "{item.name}" is not declared'
             return message, f"Name a queue that is declared here, or the namespace of one backend ({known})."
         case "topology key":
+            topology = _topology(item, fleet)
+            level = topology.level(item.name) if topology else None
+            if level is not None:
+                hint = f"That is the node label of the key {level.key}: write {level.key}."
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback

@@ -46,7 +46,8 @@ def check_segment_sizes(fleet: Fleet) -> Iterator[Diagnostic]:
     for workload in fleet.workloads:
         for item in workload.templates:
             if item.template is not None and (item.is_divided or workload.declared.spec.divided is None):
-                sizes = [*_own_division(workload, item), *_sizes(workload, item)]
+                is_read = item.segments is not None or item.ignored is None
+                sizes = [*_own_division(workload, item), *(_sizes(workload, item) if is_read else ())]
                 yield from _index_label(workload, item)
                 yield from sizes or _made(workload, item)
 

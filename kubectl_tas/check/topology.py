@@ -18,6 +18,12 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 HOSTNAME = "kubernetes.io/hostname"
+WELL_KNOWN = {
+    "topology.kubernetes.io/region": "region",
+    "topology.kubernetes.io/zone": "zone",
+    HOSTNAME: "host",
+}
+"""The domains that Kubernetes' own node labels tell apart."""
 MAX_LEVELS = 16
 
 TOPOLOGY_SCHEDULER = Rule(
@@ -69,10 +75,10 @@ HOSTNAME_NOT_LAST = Rule(
 DOMAIN_ORDER = Rule(
     "domain-order",
     Severity.WARNING,
-    "The domains of a cluster topology are in another order than Grove's.",
+    "The domains of a cluster topology, or the keys of a pool, are in another order than Grove's.",
     "The order of the list is the hierarchy, so a rack above a zone means that racks contain zones. Grove's own words "
-    "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. "
-    "Names of your own may stand anywhere.",
+    "are region, zone, datacenter, block, rack, host, numa, in this order; up to 0.1.0-alpha.8 it knows no other. Of a "
+    "pool, Kubernetes' own node labels say the same whatever the key is called. Names of your own may stand anywhere.",
 )
 
 
@@ -102,7 +108,7 @@ def check_topologies(fleet: Fleet) -> Iterator[Diagnostic]:
             message = needs_kai(pool.backend, field)
             place = declared.origin.locate(("spec", field), key=True)
             hint = f"Remove {field}, or set scheduler.type of the backend to kai."
-            yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint)
+            yield Diagnostic(TOPOLOGY_SCHEDULER, message, place, hint=hint, cause=pool.backend.type_place)
     for topology in fleet.topologies:
         yield from _check_levels(topology)
         if any(topology.is_created_on(backend) for backend in _backends(fleet, topology)):
@@ -118,8 +124,7 @@ def _check_levels(topology: FleetTopology) -> Iterator[Diagnostic]:
     fields, levels = _fields(topology), topology.levels
     yield from _duplicates(topology, fields.key, [level.key for level in levels])
     yield from _duplicates(topology, fields.label, [level.label for level in levels])
-    if not topology.pool:
-        yield from _order(topology)
+    yield from _order(topology)
 
 
 def _check_for_kai(topology: FleetTopology, *, aliases: bool) -> Iterator[Diagnostic]:
@@ -176,12 +181,27 @@ def _duplicates(topology: FleetTopology, field: str, values: list[str]) -> Itera
 
 
 def _order(topology: FleetTopology) -> Iterator[Diagnostic]:
-    known = [(index, level.key) for index, level in enumerate(topology.levels) if level.key in DOMAINS]
+    """Domains of Grove's, and keys and node labels of pools that say the same in the words that all use."""
+    known = [(index, domain) for index, level in enumerate(topology.levels) if (domain := _domain(topology, level))]
     for (_, coarse), (index, fine) in pairwise(known):
         if DOMAINS.index(fine) < DOMAINS.index(coarse):
             message = f"{fine} stands below {coarse}, but a {fine} is usually larger than a {coarse}"
-            place = _at(topology, index, "domain")
-            yield Diagnostic(DOMAIN_ORDER, message, place, hint=f"Grove's order is {', '.join(DOMAINS)}.")
+            place = _at(topology, index, _says(topology, topology.levels[index]))
+            order = f"The order is {', '.join(DOMAINS)}"
+            hint = f"{order}; levels are written from the coarsest to the finest." if topology.pool else f"{order}."
+            yield Diagnostic(DOMAIN_ORDER, message, place, hint=hint)
+
+
+def _domain(topology: FleetTopology, level: Level) -> str | None:
+    """Which of Grove's domains a level is; None where nothing says so."""
+    if _says(topology, level) == "label":
+        return WELL_KNOWN[level.label]
+    return level.key if level.key in DOMAINS else None
+
+
+def _says(topology: FleetTopology, level: Level) -> str:
+    """The field that says which domain a level is."""
+    return "label" if topology.pool and level.label in WELL_KNOWN else _fields(topology).key
 
 
 def _at(topology: FleetTopology, index: int, field: str) -> Location:

@@ -128,7 +128,7 @@ def needs_kai(backend: FleetBackend, what: str) -> str:
 def _needs_kai(backend: FleetBackend, what: str, place: Location) -> Diagnostic:
     message = needs_kai(backend, what)
     hint = "Remove it, or set scheduler.type of the backend to kai."
-    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
+    return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint, cause=backend.type_place)
 
 
 def _lacks(backend: FleetBackend, feature: Feature) -> bool:
@@ -156,7 +156,9 @@ def _pod_group(item: FleetPodGroup) -> Iterator[Diagnostic]:
     for field in sorted(backend.release.removed_fields & spec.model_fields_set):
         place = declared.origin.locate(("spec", field), key=True)
         last = kai.last_with_field(field)
-        message = f"KAI {backend.release.version} has no spec.{field} any more; the last release with it is {last}"
+        message = (
+            f"KAI {backend.spec.scheduler.version} has no spec.{field} any more; the last release with it is {last}"
+        )
         yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Remove the field.")
     for sub_group, path in item.sub_groups:
         for field, feature in _SUB_GROUP_FIELDS.items():
@@ -172,8 +174,7 @@ def unsupported(
     backend: FleetBackend, feature: Feature, what: str, place: Location, instead: str = "leave it out"
 ) -> Diagnostic:
     """That the backend's release lacks what ``what`` needs; ``instead`` is what else would help."""
-    version = backend.release.version if backend.release else ""
     first = kai.first_with(feature, backend.release)
-    message = f"{what} needs KAI {first} or later; backend {backend.name} runs {version}"
+    message = f"{what} needs KAI {first} or later; backend {backend.name} runs {backend.spec.scheduler.version}"
     hint = f"Update KAI there to {first} or later, or {instead}."
     return Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)

@@ -43,7 +43,7 @@ def settle(found: Iterable[Diagnostic], fleet: Fleet, base: Base | None, *, comp
     not be asked yet, so none is called unused.
     """
     rules, waivers = fleet.config.rules, fleet.repository.waivers
-    if not rules and not waivers and not (base and base.rules):
+    if not rules and not waivers and not (base and base.rules) and fleet.repository.refused_config is None:
         return in_order(without_consequences(tuple(found), complete=complete))
     comments = {(item.place.path, item.line, code): item for item in waivers for code in item.rules}
     used: set[tuple[str, int, str]] = set()
@@ -67,20 +67,23 @@ def _set(diagnostic: Diagnostic, rules: Mapping[str, str], base: Base | None) ->
         yield diagnostic
         return
     own = rules.get(rule.code)
-    if base is not None and rule.waiving is Waiving.CONFIG and own != base.rules.get(rule.code):
-        hint = f"{diagnostic.hint} What spec.rules says of {rule.code} counts as it is at {base.revision}.".lstrip()
-        diagnostic, own = replace(diagnostic, hint=hint), base.rules.get(rule.code)
+    if base is not None and rule.waiving is Waiving.CONFIG:
+        default, asked, own = rule.severity.value, own, base.rules.get(rule.code)
+        if (asked or default) != (own or default):
+            hint = f"{diagnostic.hint} What spec.rules says of {rule.code} counts as it is at {base.revision}."
+            diagnostic = replace(diagnostic, hint=hint.lstrip())
     if own != OFF:
         yield replace(diagnostic, level=Severity(own)) if own else diagnostic
 
 
 def _settings(fleet: Fleet) -> Iterator[Diagnostic]:
-    """What is wrong with ``spec.rules``."""
+    """What is wrong with ``spec.rules``, of a Config that has other errors too."""
     config = fleet.repository.config
-    for code, setting in fleet.config.rules.items() if config else ():
+    origin = config.origin if config else fleet.repository.refused_config
+    written = origin.value(("spec", "rules")) if origin else None
+    for code, setting in written.items() if isinstance(written, dict) else ():
         rule = all_rules().get(code)
-        assert config is not None
-        place = config.origin.locate(("spec", "rules", code), key=True)
+        place = origin.locate(("spec", "rules", code), key=True) if origin else None
         if rule is None:
             hint = did_you_mean(code, all_rules(), "`kubectl tas rule` lists all rules.")
             yield Diagnostic(RULE_SETTING, f'there is no rule "{code}"', place, hint=hint)

@@ -26,7 +26,7 @@ from kubectl_tas.resolve.fleet import Fleet, replaced
 
 
 @click.command(epilog="Example: kubectl tas admit train.yaml --pool team--research --used 8")
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option(
     "--pool",
     metavar="POOL",

@@ -10,13 +10,15 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
 from kubectl_tas.check import check_fleet
-from kubectl_tas.check.quota import blamed
+from kubectl_tas.check.blame import blamed
+from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.waivers import Base, settle
 from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
@@ -50,6 +52,11 @@ class Session:
     """Those that comments waive."""
     complete: bool = True
     """False where a document could not be read: what seems to be missing may stand in it."""
+
+    @cached_property
+    def shown(self) -> tuple[Diagnostic, ...]:
+        """Those that count, one for each cause."""
+        return gathered(self.diagnostics)
 
     @property
     def files(self) -> int:
@@ -190,14 +197,14 @@ def report(session: Session, *, stream: TextIO | None = None) -> None:
     """Prints all findings for people."""
     out = stream or sys.stdout
     colour = wants_colour(out)
-    rendered = text.render(session.diagnostics, session.files, waived=len(session.waived), colour=colour)
+    rendered = text.render(session.shown, session.files, waived=len(session.waived), colour=colour)
     show(rendered, stream=out, colour=colour)
 
 
 def show_findings(diagnostics: Sequence[Diagnostic]) -> None:
     """Prints findings to stderr, without a line that counts them."""
     colour = wants_colour(sys.stderr)
-    show(text.blocks(diagnostics, colour=colour), stream=sys.stderr, colour=colour)
+    show(text.blocks(gathered(diagnostics), colour=colour), stream=sys.stderr, colour=colour)
 
 
 def refuse_errors(session: Session, *, strict: bool = False) -> bool:
@@ -219,7 +226,7 @@ def tell_warnings(session: Session) -> None:
 
 
 def _tell(session: Session, severity: Severity) -> bool:
-    number = sum(diagnostic.severity is severity for diagnostic in session.diagnostics)
+    number = sum(diagnostic.severity is severity for diagnostic in session.shown)
     if number:
         say(f"This repository has {text.plural(number, severity.value)}; run: kubectl tas validate", err=True)
     return number > 0

@@ -57,7 +57,7 @@ def validate(
         shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)
         session = replace(session, diagnostics=shown, waived=waived)
     if output == "json":
-        hand_over(json.render(session.diagnostics, session.files, session.waived))
+        hand_over(json.render(session.shown, session.files, session.waived))
     else:
         report(session)
     return 1 if session.failed(strict=strict) else 0

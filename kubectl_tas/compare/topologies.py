@@ -8,6 +8,7 @@ from kubectl_tas.compare.change import Change, kept_sets, live_sets, scheduled_p
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.live.cliquesets import SetKey
 from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.words import shortened
 
 TOPOLOGY_REMOVED = Rule(
     "topology-removed",
@@ -41,7 +42,7 @@ def removed_topologies(change: Change) -> Iterator[Diagnostic]:
         related = (Related(f"declared at {change.revision}", topology.declared.at(*topology.path)),)
         for who, place in _users(change, topology):
             message = f'the cluster topology "{name}" is removed since {change.revision}, but {who} uses it'
-            yield Diagnostic(TOPOLOGY_REMOVED, message, place, related, hint=hint)
+            yield Diagnostic(TOPOLOGY_REMOVED, message, place, related, hint=hint, cause=related[0].location)
 
 
 def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Location | None]]:
@@ -75,7 +76,7 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
         if users:
             message = (
                 f"the levels of {_called(topology)} change since {change.revision} from "
-                f"{_levels(topology)} to {_levels(current)}, but it is used by {', '.join(users)}"
+                f"{_levels(topology)} to {_levels(current)}, but it is used by {shortened(users)}"
             )
             related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
             place = current.declared.origin.locate(current.path, key=True)

@@ -74,6 +74,8 @@ class Verdict:
     over_quota: Amounts
     """What only a LOW workflow can have, until somebody else claims it."""
     hint: str = ""
+    short: ResourceName = "gpu"
+    """What there is too little of, where it can never run."""
 
 
 class QueueUsage(Protocol):
@@ -299,7 +301,8 @@ def admit(
     if never is not None:
         rule, resource, text = never
         outcome: Outcome = "unschedulable" if rule is OVER_QUOTA else "rejected"
-        return Verdict(outcome, rule, text, NOTHING, NOTHING, _remedy(workflow, request, elsewhere, rule, resource))
+        remedy = _remedy(workflow, request, elsewhere, rule, resource)
+        return Verdict(outcome, rule, text, NOTHING, NOTHING, remedy, resource)
     counted = [name for name in together.asked if name == "gpu" or quota.of(name) != NO_LIMIT]
     if not counted:
         return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", NOTHING, NOTHING)
@@ -370,8 +373,11 @@ def _remedy(
     """What would let a submission run that ``rule`` says never does, for what it asks of ``resource``."""
     if rule is SUBPOOL_CLOSED:
         return _instead(workflow, request, elsewhere)
-    if resource in request.largest.exceeding(workflow.maximum):
-        return f"{_sentence(_less(workflow, resource, workflow.maximum))}."
+    maximum = workflow.maximum
+    if maximum.of(resource) == 0:
+        return f"Raise the maximum of pool {workflow.pool.name}."
+    if resource in request.largest.exceeding(maximum):
+        return f"{_sentence(_less(workflow, resource, maximum))}."
     return _ask_less(workflow, request, elsewhere, resource)
 
 

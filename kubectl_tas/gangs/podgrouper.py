@@ -331,13 +331,21 @@ def is_made_by_kai(workload: FleetWorkload) -> bool:
 
 def names_its_own(workload: FleetWorkload, item: ReplicaType) -> bool:
     """Whether these pods say themselves which PodGroup they are in, or that KAI's PodGrouper makes them none."""
-    return is_made_by_kai(workload) and (item.pod_group is not None or is_skipped(workload, item))
+    return is_made_by_kai(workload) and (item.pod_group is not None or skipping(workload, item) is not None)
 
 
-def is_skipped(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether KAI's PodGrouper leaves these pods alone."""
-    asked = item.annotations.get(labels.SKIP_PODGROUPER) == "true"
-    return asked and workload.pool.backend.has(Feature.SKIP_PODGROUPER)
+def skipping(workload: FleetWorkload, item: ReplicaType) -> KeyPath | None:
+    """The annotation by which KAI's PodGrouper leaves these pods alone; None where there is none.
+
+    It reads that of pods and of all their owners (pod_controller.go, shouldSkipAnyOwner, 0.15.0 to 0.17.0).
+    """
+    if not workload.pool.backend.has(Feature.SKIP_PODGROUPER):
+        return None
+    root: KeyPath = ("metadata", "annotations")
+    places = [(item.annotations_path, item.annotations), *([item.job_annotations] if item.job_annotations else [])]
+    places.append((root, workload.declared.spec.metadata.annotations))
+    asked = (path for path, annotations in places if annotations.get(labels.SKIP_PODGROUPER) == "true")
+    return next(((*path, labels.SKIP_PODGROUPER) for path in asked), None)
 
 
 def is_predicted(workload: FleetWorkload) -> bool:

@@ -101,6 +101,9 @@ KINDS: tuple[Kind, ...] = (
 )
 _ADVICE = {
     "ConfigMap": "Where it holds Grove's OperatorConfiguration, write that as a document of its own.",
+    "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
+    "Workflow": "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
+    "ReplicaSet": "Write a Deployment, which makes ReplicaSets.",
     "Pod": "A Pod alone is no workload; write a Job of one pod, or a workflow with one task.",
     "Queue": "Queues are rendered from Pool and Subpool documents; declare those instead.",
     "Topology": "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead.",
@@ -141,7 +144,8 @@ def recognise(document: Document) -> Kind | Diagnostic:
         message = f"{kind} has apiVersion {versions}, {found}"
         where = "apiVersion" if "apiVersion" in data else "kind"
         return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
-    hint = _ADVICE.get(kind) or f"{did_you_mean(kind, related)} {_known_kinds()}".strip()
+    near = did_you_mean(kind, related) or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
+    hint = _ADVICE.get(kind) or f"{near} {_known_kinds()}".strip()
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
 

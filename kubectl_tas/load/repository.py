@@ -66,6 +66,7 @@ class _Loader:
         self.diagnostics: list[Diagnostic] = []
         self.complete = True
         self.waivers: list[Waiver] = []
+        self.refused_config: Document | None = None
         self.files = 0
         self.absent: list[str] = []
 
@@ -93,6 +94,7 @@ class _Loader:
         found = self.found
         repository = Repository(
             config=found["Config"][0] if found["Config"] else None,
+            refused_config=self.refused_config,
             pools=tuple(found["Pool"]),
             subpools=tuple(found["Subpool"]),
             topologies=(*found["ClusterTopology"], *found["ClusterTopologyBinding"]),
@@ -130,6 +132,8 @@ class _Loader:
         self._refuse(*problems)
         if model is not None:
             self._declare(kind, model, document)
+        elif kind.name == "Config" and document.path == CONFIG_FILE:
+            self.refused_config = document
         return None
 
     def _declare(self, kind: Kind, model: BaseModel, document: Document) -> None:

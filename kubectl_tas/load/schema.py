@@ -53,6 +53,17 @@ INVALID_VALUE = Rule(
 
 MAX_LISTED = 20
 """Fields that a message lists; kinds of Kubernetes have more."""
+YAML_1_1 = ("yes", "no", "on", "off")
+"""What earlier YAML took for true and false."""
+CALLED_OTHERWISE = {"clusterTopologyName": "topologyName"}
+"""Fields by names that documents about them use, and no release: Grove's v1alpha1 has topologyName alone."""
+_NO_KIND = "An OSMO workflow is told by its root key workflow, and has neither apiVersion nor kind; remove it."
+MEANT = {
+    ("workflow", "apiVersion"): _NO_KIND,
+    ("workflow", "kind"): _NO_KIND,
+    ("topology_keys", "subpools"): "A subpool is a document of its own: kind Subpool, with spec.parent.",
+}
+"""What to do about a field that people expect beside another."""
 _TYPES = {
     "integer": "a whole number",
     "number": "a number",
@@ -124,7 +135,7 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
             yield wrong_type(document, path, value, [expected] if isinstance(expected, str) else expected, schema)
         case "enum" | "const":
             choices = expected if error.validator == "enum" else [expected]
-            yield invalid_value(document, path, f"must be {_choices(choices)}", value, _closest(value, choices))
+            yield _no_choice(document, path, value, choices, schema)
         case keyword:
             hint = _within(keyword, expected, schema)
             yield invalid_value(document, path, _bound(keyword, expected, schema), value, hint)
@@ -134,12 +145,26 @@ def _explain_union(error: Any, document: Document) -> Iterator[Diagnostic]:
     """The errors of the one branch whose type fits, or all the types that would."""
     types = [branch.get("type") for branch in error.validator_value]
     fitting = [inner for inner in error.context if inner.validator != "type"]
-    if fitting:
+    if fitting and fitting[0].validator == "enum" and "boolean" in types:
+        path, choices = tuple(error.absolute_path), ["true", "false", *fitting[0].validator_value]
+        yield _no_choice(document, path, error.instance, choices, error.schema)
+    elif fitting:
         yield from _explain(fitting[0], document)
     else:
         named = list(dict.fromkeys(name for name in types if name))
         texts: list[dict[str, Any]] = [branch for branch in error.validator_value if "pattern" in branch]
         yield wrong_type(document, tuple(error.absolute_path), error.instance, named, texts[0] if texts else {})
+
+
+def _no_choice(
+    document: Document, path: KeyPath, value: Any, choices: Sequence[Any], schema: Mapping[str, Any]
+) -> Diagnostic:
+    """A value that is none of the ``choices``; without a near one, the help is what the field means."""
+    hint = _closest(value, choices)
+    if "true" in choices and isinstance(value, str) and value.lower() in YAML_1_1:
+        hint = _as_text(value)
+    meaning = " ".join(str(schema.get("description", "")).split()) if len(choices) > 1 else ""
+    return invalid_value(document, path, f"must be {_choices(choices)}", value, hint or meaning)
 
 
 def unknown_field(
@@ -148,7 +173,9 @@ def unknown_field(
     """A key that is none of the ``known`` fields of the mapping at ``path``; ``otherwise`` is the hint where none of
     them is near.
     """
-    close = _closest(key, known)
+    other = CALLED_OTHERWISE.get(key)
+    meant = next((MEANT[beside, key] for beside in known if (beside, key) in MEANT), "")
+    close = f"It is called {other} here." if other in known else meant or _closest(key, known)
     where = written(path)
     hint = close or otherwise or (f"Fields here: {', '.join(known)}." if 0 < len(known) <= MAX_LISTED else "")
     message = f'unknown field "{key}"' + (f" in {where}" if where else "")
@@ -200,10 +227,14 @@ def wrong_type(
 
 def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> str:
     """How to mend a value of a wrong type that lacks more than quotes."""
-    if "boolean" in types and isinstance(value, str) and value.lower() in ("yes", "no", "on", "off"):
-        return f'YAML 1.2 reads "{value}" as text; write true or false.'
+    if "boolean" in types and isinstance(value, str) and value.lower() in YAML_1_1:
+        return _as_text(value)
+    if "patternErrorHint" in schema and not isinstance(value, (dict, list)):
+        return str(schema["patternErrorHint"])
     if "integer" in types and isinstance(value, float):
         return f"Write {int(value)}." if value.is_integer() else "Write it without a fraction."
+    if "integer" in types and isinstance(value, str) and value.endswith("%"):
+        return "Write a number; only the quota of a subpool can be a share."
     if {"integer", "number"} & set(types) and isinstance(value, str) and (number := re.match(r"\s*(\d+)", value)):
         small = len(number[1]) <= MAX_DIGITS
         return (
@@ -215,6 +246,10 @@ def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> s
         fields = ", ".join(schema.get("properties", ()))
         return f"Write a mapping with {fields}." if fields else "Write a mapping: 'key: value' lines."
     return "Write one value, not a list." if isinstance(value, list) else ""
+
+
+def _as_text(value: str) -> str:
+    return f'YAML 1.2 reads "{value}" as text; write true or false.'
 
 
 def invalid_value(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.folders import MAX_DEPTH, misspelled
+from kubectl_tas.load.repository import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 
 FILE_UNREAD = Rule(
@@ -24,6 +25,7 @@ _MOST = 1000
 _HEAD = 4096
 """Bytes of each that are looked at."""
 _OURS = re.compile(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
+_CONFIG = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?Config\b""", re.MULTILINE)
 
 
 def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnostic]:
@@ -38,6 +40,10 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
     files = [Path(entry.path) for entry in odd[:_MOST] if entry.is_file(follow_symlinks=False)]
     own = (path for path in files if not _is_below(path, linked) and _is_ours(path))
     found = sorted({path.relative_to(root).as_posix() for path in own} - {CONFIG_FILE})
+    for name in [name for name in found if _is_config(root / name)] if not (root / CONFIG_FILE).exists() else ():
+        found.remove(name)
+        message = f"a Config counts only in {CONFIG_FILE}, and there is none"
+        yield Diagnostic(CONFIG_MISPLACED, message, Location(name), hint=f"Move it to {CONFIG_FILE} at the root.")
     if found:
         besides = f"; nor are {', '.join(found[1:MAX_SHOWN])}" if len(found) > 1 else ""
         more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
@@ -69,8 +75,16 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_ours(path: Path) -> bool:
+    return _OURS.search(_head(path)) is not None
+
+
+def _is_config(path: Path) -> bool:
+    return _CONFIG.search(_head(path)) is not None
+
+
+def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return _OURS.search(file.read(_HEAD)) is not None
+            return file.read(_HEAD)
     except OSError:
-        return False
+        return b""

@@ -83,20 +83,30 @@ def _with_short_prefix(key: str) -> str:
 LabelKey = Annotated[
     str,
     StringConstraints(max_length=MAX_PREFIX + 64, pattern=QUALIFIED_NAME),
-    said("must be a label such as topology.kubernetes.io/zone"),
+    said(
+        "must be a label such as topology.kubernetes.io/zone",
+        hint="Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'.",
+    ),
     AfterValidator(_with_short_prefix),
 ]
 """The key of a Kubernetes label."""
 LabelValue = Annotated[
     str,
     StringConstraints(max_length=63, pattern=rf"^({NAME_PART})?$"),
-    said("must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"),
+    said(
+        "must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends",
+        hint="Write '-' or '_' in place of other characters, such as blanks, '/', ':' and '@'.",
+    ),
 ]
 """The value of a Kubernetes label."""
 Quantity = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9]{1,30}(\.[0-9]{1,30})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"),
-    said("must be a quantity such as 500m or 64Gi", "64Gi"),
+    said(
+        "must be a quantity such as 500m or 64Gi",
+        "64Gi",
+        hint="Behind the number, without a blank, stands a unit of Kubernetes, such as Mi or Gi; GB is none.",
+    ),
 ]
 """A Kubernetes quantity, such as 500m or 64Gi."""
 

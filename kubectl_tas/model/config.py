@@ -29,7 +29,11 @@ class Scheduler(Model):
     """kai, or default for a cluster without KAI Scheduler: no queues, no gangs, no topology."""
     name: Text | None = None
     """schedulerName of the pods. Without it: kai-scheduler, or default-scheduler for type default."""
-    version: Annotated[str, StringConstraints(pattern=kai.PATTERN), said('must be a release such as "0.17"')] = "0.17"
+    version: Annotated[
+        str,
+        StringConstraints(pattern=kai.PATTERN),
+        said('must be a release such as "0.17"', hint='Write its numbers alone, such as "0.17" or "0.16.5".'),
+    ] = "0.17"
     """The KAI release that runs there, in quotes: "0.16" for its newest patch release, "0.16.5" for another one."""
 
 
@@ -37,7 +41,9 @@ class GroveVersion(Model):
     """The Grove of a backend."""
 
     version: Annotated[
-        str, StringConstraints(pattern=grove.PATTERN), said('must be a release such as "0.1.0-alpha.11"')
+        str,
+        StringConstraints(pattern=grove.PATTERN),
+        said('must be a release such as "0.1.0-alpha.11"', hint='Write all of it: "0.1.0-alpha.11".'),
     ] = grove.NEWEST
     """The Grove release that runs there, as "0.1.0-alpha.11"."""
 
@@ -54,7 +60,12 @@ class Backend(Model):
     grove: GroveVersion = GroveVersion()
     """Who makes gangs of its PodCliqueSets, where it has any."""
     kubernetes: (
-        Annotated[str, StringConstraints(pattern=KUBERNETES_RELEASE), said('must be a release such as "1.33"')] | None
+        Annotated[
+            str,
+            StringConstraints(pattern=KUBERNETES_RELEASE),
+            said('must be a release such as "1.33"', hint='Write its first two numbers alone, such as "1.33".'),
+        ]
+        | None
     ) = None
     """The Kubernetes release that runs there, as "1.33" (in quotes), by whose fields workloads are checked. Without
     it: the newest that is known."""
@@ -91,7 +102,9 @@ class ConfigSpec(Model):
     createNamespaces: bool = False
     """Whether to emit the namespaces of the pools too, before all else."""
     drainInterval: Annotated[
-        str, StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"), said("must be a time such as 90s, 15m or 1h")
+        str,
+        StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"),
+        said("must be a time such as 90s, 15m or 1h", hint="Write a number and s, m or h, without a blank."),
     ] = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
     rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}

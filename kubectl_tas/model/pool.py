@@ -217,7 +217,10 @@ GpuShare = (
     | Annotated[
         str,
         StringConstraints(pattern=SHARE),
-        said('must be whole GPUs such as 30, or a share of the parent such as "33%"'),
+        said(
+            'must be whole GPUs such as 30, or a share of the parent such as "33%"',
+            hint="Write a whole number, or a share of at most 100% without a blank.",
+        ),
     ]
 )
 """Whole GPUs, or a share of the parent's."""

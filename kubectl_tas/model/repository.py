@@ -78,6 +78,8 @@ class Repository:
     """Everything that a repository declares, in the order of its files."""
 
     config: Declared[Config] | None = None
+    refused_config: Origin | None = None
+    """The Config where it has errors; the defaults stand in for it."""
     pools: tuple[Declared[Pool], ...] = ()
     subpools: tuple[Declared[Subpool], ...] = ()
     topologies: tuple[Declared[ClusterTopology], ...] = ()

@@ -23,7 +23,10 @@ NodeLabelKey = Annotated[
         max_length=63,
         pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$",
     ),
-    said("must be a node label such as topology.kubernetes.io/zone"),
+    said(
+        "must be a node label such as topology.kubernetes.io/zone",
+        hint="Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'.",
+    ),
 ]
 """A node label key by the pattern of Grove's CRD, which also admits upper case in the prefix."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kubectl_tas import grove, kai
@@ -45,6 +45,8 @@ class FleetBackend:
     """None where the scheduler is not KAI, or is older than the table."""
     grove_release: grove.Release
     """What the Grove of the cluster accepts, where it has one."""
+    type_place: Location | None = field(default=None, compare=False)
+    """Where the Config says what its scheduler is; None where there is no Config."""
 
     @property
     def name(self) -> str:
@@ -103,10 +105,10 @@ class Grove:
         return all(profile.config.createTopologyResources is not False for profile in kai)
 
 
-def resolve_backend(spec: Backend, index: int) -> FleetBackend:
+def resolve_backend(spec: Backend, index: int, type_place: Location | None = None) -> FleetBackend:
     """A backend of the Config, with its row of the version table."""
     release = kai.release(spec.scheduler.version) if spec.scheduler.type == "kai" else None
-    return FleetBackend(spec, index, release, grove.release(spec.grove.version) or grove.TABLE[0])
+    return FleetBackend(spec, index, release, grove.release(spec.grove.version) or grove.TABLE[0], type_place)
 
 
 def pick_backend(

@@ -159,8 +159,12 @@ class Fleet:
 
 def resolve(repository: Repository) -> Fleet:
     """The fleet that a repository declares. Of two things with one name, the first one counts."""
-    config = repository.config.spec.spec if repository.config else ConfigSpec()
-    backends = tuple(resolve_backend(spec, index) for index, spec in enumerate(config.backends))
+    declared = repository.config
+    config = declared.spec.spec if declared else ConfigSpec()
+    backends = tuple(
+        resolve_backend(spec, index, declared.at("spec", "backends", index, "scheduler", "type") if declared else None)
+        for index, spec in enumerate(config.backends)
+    )
     dangling: list[Dangling] = []
     grove = Grove(repository.operators[0] if repository.operators else None)
     topologies = cluster_topologies(repository.topologies, grove)

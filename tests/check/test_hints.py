@@ -17,7 +17,7 @@ from tests.support.kinds import job, pytorch
         ("8000m", "Write a whole number without a unit, such as 8."),
         ('""', "Write a whole number without a unit, such as 8."),
         ("-1", "Use 0 or more."),
-        ("8.5", "Write it without a fraction."),
+        ("8.5", "Write a whole number without a unit, such as 8."),
         ("2147483648", "Use 2147483647 or less."),
     ],
 )

@@ -145,6 +145,13 @@ def test_of_what_protects_others_the_base_decides(tmp_path: Path) -> None:
     assert found(root, "--base", "HEAD") == {}
 
 
+def test_what_the_base_has_is_not_told_where_it_says_the_same(tmp_path: Path) -> None:
+    root = repository(tmp_path, LARGE)
+    commit(root)
+    write(root, {"tas.yaml": config("{quota-shared: warning}")})
+    assert "spec.rules" not in found(root, "--base", "HEAD")["quota-shared"]["hint"]
+
+
 def test_what_the_base_put_off_stays_off(tmp_path: Path) -> None:
     root = repository(tmp_path, LARGE, "{quota-shared: off}")
     commit(root)

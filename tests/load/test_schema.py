@@ -99,6 +99,7 @@ def version(value: str) -> str:
 GUARANTEE = "spec.resources.gpu.guarantee"
 ALONE = "Write the number alone, without quotes or a unit: 8."
 EMPTY = "Write one, or remove the key."
+WHOLE_OR_SHARE = "Write a whole number, or a share of at most 100% without a blank."
 QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such as "33%"'
 
 
@@ -138,7 +139,7 @@ QUOTA = 'spec.quota must be whole GPUs such as 30, or a share of the parent such
             "spec.backends[0].scheduler.version must be text, not 0.10",
             'Put it in quotes: "0.10".',
         ),
-        (SUBPOOL + "spec: {parent: team, quota: 1.5}\n", "4:29", f"{QUOTA}, not 1.5", "Write it without a fraction."),
+        (SUBPOOL + "spec: {parent: team, quota: 1.5}\n", "4:29", f"{QUOTA}, not 1.5", WHOLE_OR_SHARE),
         (SUBPOOL + "spec: {parent: team, quota: }\n", "4:22", QUOTA.replace("quota", "quota has no value; it"), EMPTY),
         (
             TASK + "resources:\n  default: {memory: 240}\n",
@@ -173,21 +174,21 @@ def test_wrong_type(text: str, place: str, message: str, hint: str) -> None:
             CONFIG + "spec:\n  gitops: tekton\n",
             "4:11",
             'spec.gitops must be one of argocd, flux, none, not "tekton"',
-            "",
+            "Which tool applies the manifests: decides the annotations they carry.",
         ),
         (
             CONFIG + "spec:\n  drainInterval: 15 minutes\n",
             "4:18",
             'spec.drainInterval must be a time such as 90s, 15m or 1h, not "15 minutes"',
-            "",
+            "Write a number and s, m or h, without a blank.",
         ),
         (
             version("latest"),
             "7:16",
             'spec.backends[0].scheduler.version must be a release such as "0.17", not "latest"',
-            "",
+            'Write its numbers alone, such as "0.17" or "0.16.5".',
         ),
-        (SUBPOOL + 'spec: {parent: team, quota: "101%"}\n', "4:29", f'{QUOTA}, not "101%"', ""),
+        (SUBPOOL + 'spec: {parent: team, quota: "101%"}\n', "4:29", f'{QUOTA}, not "101%"', WHOLE_OR_SHARE),
         (
             TASK.replace("  tasks:", "  labels: {cost centre: a}\n  tasks:"),
             "4:12",

@@ -216,7 +216,7 @@ TOPOLOGIES: list[list[dict[str, str]]] = [
 ]
 CHOICES: dict[str, list[Any]] = {
     "config.scheduler.type": ["kai", "default"],
-    "config.scheduler.name": ["kai-scheduler", "default-scheduler", "other"],
+    "config.scheduler.name": ["placer", "other"],
     "config.scheduler.version": ["0.10", "0.12", "0.14", "0.17"],
     "config.priorityClasses": [
         {"HIGH": "high", "NORMAL": "low", "LOW": "normal"},

@@ -31,6 +31,15 @@ CONFIG: tuple[Row, ...] = (
     ("tas", "  gitops: none", "  gitops: argo", "argo argocd"),
     ("tas", "  gitops: none", "  guards: enforce", "guards guard"),
     ("tas", "    HIGH: osmo-high", "    HIHG: osmo-high", "HIHG HIGH"),
+    ("tas", '      version: "0.17"', "      version: 1.0.0-rc1", "1.0.0-rc1 numbers alone 0.17"),
+    ("tas", "  gitops: none", "  drainInterval: 15 minutes", "15 minutes 15m number blank"),
+    ("tas", "  gitops: none", "  drainInterval: 900", "900 15m number"),
+    ("tas", "  gitops: none", "  guard: on", "true, false, warn, enforce on text"),
+    ("tas", "  gitops: none", "  guard: strict", "true, false, warn, enforce refused"),
+    ("tas", '      version: "0.17"', "      name: default-scheduler", "default-scheduler kube-scheduler quota"),
+    ("tas", '      version: "0.17"', "      name: kai-schduler", "kai-schduler kai-scheduler"),
+    ("tas", "  gitops: none", "  rules: {no-such: off}", "no-such rule"),
+    ("tas", "  gitops: none\n", "  rules: {no-such: off, node: [1]}\n", "no-such node rule"),
 )
 POOLS: tuple[Row, ...] = (
     ("pools/team", "kind: Pool", "kind: Pol", "Pol Pool"),
@@ -59,6 +68,11 @@ POOLS: tuple[Row, ...] = (
     ("pools/serving", "  topology: fabric", "  topology: farbic", "farbic fabric topology"),
     ("pools/serving", "  topology: fabric", "  toplogy: fabric", "toplogy topology"),
     ("pools/team", "  name: team", "  name: Team", "Team lower-case"),
+    ("pools/team", "      guarantee: 200", "      guarantee: 50%", "50% number share subpool"),
+    ("pools/team", "  description: Training", "  subpools: []", "subpools document of its own kind Subpool"),
+    ("pools/team", "    label: topology.kubernetes.io/rack", "    label: rack=a", "rack=a key alone"),
+    ("pools/team", "      maximum: -1", "      maximum: 0", "maximum 200 or more"),
+    ("pools/team", "    label: topology.kubernetes.io/rack", "    label: topology.kubernetes.io/region", "region zone"),
 )
 SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "kind: Subpool", "kind: SubPool", "SubPool Subpool"),
@@ -72,6 +86,9 @@ SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "  quota: 100", "  quota: 33 %", "33 %"),
     ("subpools/speech", "  quota: 100", "  quota: -1", "-1"),
     ("subpools/speech", "  state: ACTIVE", "  namespaces: [mi]", "mi ml"),
+    ("subpools/speech", "  quota: 100", '  quota: "101%"', "101% at most 100%"),
+    ("subpools/speech", "  quota: 100", "  quota: 0.33", "0.33 whole share"),
+    ("subpools/speech", "  name: speech", "  name: team--speech", "spec.parent write speech."),
     ("subpools/speech", "  state: ACTIVE", "  stat: ACTIVE", "stat state"),
     ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
 )
@@ -81,9 +98,12 @@ TOPOLOGIES: tuple[Row, ...] = (
     ("topologies/fabric", "  - domain: zone", "  - domian: zone", "domian domain"),
     ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: topology.kubernetes.io/zone", "zone"),
     ("topologies/fabric", "  - domain: rack", "  - domain: zone", "zone"),
+    ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: rack label", "rack label key alone"),
 )
 WORKFLOWS: tuple[Row, ...] = (
     ("workflows/train", "workflow:", "worklfow:", "workflow"),
+    ("workflows/train", "workflow:", "apiVersion: tas/v1alpha1\nworkflow:", "apiVersion OSMO workflow remove"),
+    ("workflows/train", "workflow:", "kind: Workflow\nspec:", "root key is workflow"),
     ("workflows/train", "  name: train", "  nmae: train", "nmae name"),
     ("workflows/train", "  pool: team--speech", "  pol: team--speech", "pol pool"),
     ("workflows/train", "  pool: team--speech", "  pool: team-speech", "team-speech team--speech"),
@@ -103,7 +123,10 @@ WORKFLOWS: tuple[Row, ...] = (
     ("workflows/train", "resources:", "resource:", "resource resources"),
     ("workflows/train", "    cpu: 4", "    cpus: 4", "cpus cpu"),
     ("workflows/train", "    memory: 16Gi", "    mem: 16Gi", "mem memory"),
-    ("workflows/train", "    memory: 16Gi", "    memory: 16GB", "16GB"),
+    ("workflows/train", "    memory: 16Gi", "    memory: 16GB", "16GB Gi unit"),
+    ("workflows/train", "  priority: HIGH", "  priority: URGENT", "URGENT HIGH, NORMAL, LOW preempted"),
+    ("workflows/train", "  priority: HIGH", "  labels: {owner: jane doe}", "owner jane doe value of a label blanks"),
+    ("workflows/train", "    - key: rack", "    - key: topology.kubernetes.io/rack", "node label write rack"),
     ("workflows/train", "    topology:", "    toplogy:", "toplogy topology"),
     ("workflows/train", "    - key: rack", "    - label: rack", "label"),
     ("workflows/train", "    - key: rack", "    - key: rak", "rak rack"),
@@ -123,6 +146,8 @@ WORKFLOWS: tuple[Row, ...] = (
 )
 WORKLOADS: tuple[Row, ...] = (
     ("workflows/job", "kind: Job", "kind: Jbo", "Jbo Job"),
+    ("workflows/job", "kind: Job", "kind: Deploymnet", "Deploymnet Deployment"),
+    ("workflows/job", "kind: Job", "kind: DaemonSet", "DaemonSet every node"),
     ("workflows/job", "batch/v1", "batch/v1beta1", "batch/v1beta1"),
     ("workflows/job", "metadata:", "Metadata:", "Metadata metadata"),
     ("workflows/job", "  labels:", "  lables:", "lables labels"),
@@ -327,6 +352,20 @@ GROVE_AND_PODGROUPS: tuple[Row, ...] = (
     ("workflows/podcliqueset", "        required: rack", "        requird: rack", "requird required"),
     ("workflows/podcliqueset", "        required: rack", "        required: rak", "rak rack"),
     ("workflows/podcliqueset", "    cliques:", "    clique:", "clique cliques"),
+    ("workflows/podcliqueset", "    cliques:", "    podCliques:", "podCliques cliques"),
+    (
+        "workflows/podcliqueset",
+        "    cliques:",
+        "    cliqueStartupType: InOrder\n    cliques:",
+        "InOrder CliqueStartupTypeInOrder",
+    ),
+    (
+        "workflows/podcliqueset",
+        "        minAvailable: 1",
+        "        startsAfter: [main]",
+        "main starts after itself",
+    ),
+    ("workflows/podcliqueset", "      topologyName:", "      clusterTopologyName:", "called topologyName"),
     ("workflows/podcliqueset", "        minAvailable: 1", "        minAvailable: 5", "5 2"),
     ("workflows/podcliqueset", "          containers:", "          container:", "container containers"),
     ("workflows/podcliqueset", "            image: server:1", "            imgae: server:1", "imgae image"),
@@ -373,6 +412,18 @@ KEYS: tuple[Row, ...] = (
     ("workflows/job", "kai.scheduler/batch-min-member", "kai.scheduler/batch-min-members", "batch-min-member"),
     ("workflows/job", 'batch-min-member: "2"', 'batch-min-member: "two"', "two"),
     ("workflows/job", 'batch-min-member: "2"', "batch-min-member: 2", "text quote"),
+    (
+        "workflows/job",
+        'kai.scheduler/batch-min-member: "2"',
+        'kai.scheduler/skip-podgrouper: "true"',
+        "never run PodGrouper",
+    ),
+    (
+        "workflows/raycluster",
+        "        labels: {app: x}",
+        "        annotations: {kai.scheduler/segment-size: '2'}",
+        "segments ignored RayCluster",
+    ),
     (
         "workflows/job",
         "    kubectl-tas/priority: LOW",
