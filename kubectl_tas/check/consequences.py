@@ -30,6 +30,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
 """Rules whose findings most likely follow from others that touch the same file, which are said alone."""
 _NAMES = ("parent-unknown", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
+    "companion-namespace": (UNREAD, *_NAMES),
     "podgroup-unknown": (UNREAD,),
     "podgroup-short": (UNREAD, "podgroup-member", "podgroup-unknown"),
     "podgroup-queue": (UNREAD, *_NAMES, "pool-unknown", "subpool-closed"),

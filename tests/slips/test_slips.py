@@ -89,6 +89,10 @@ SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "  quota: 100", "  quota: 0.33", "0.33 whole share"),
     ("subpools/speech", "  name: speech", "  name: team--speech", "spec.parent write speech."),
     ("subpools/speech", "  state: ACTIVE", "  namespaces: [mi]", "mi ml"),
+    ("subpools/speech", "  state: ACTIVE", "  namespaces: [mi]", "mi ml"),
+    ("subpools/speech", "  quota: 100", '  quota: "101%"', "101% at most 100%"),
+    ("subpools/speech", "  quota: 100", "  quota: 0.33", "0.33 whole share"),
+    ("subpools/speech", "  name: speech", "  name: team--speech", "spec.parent write speech."),
     ("subpools/speech", "  state: ACTIVE", "  stat: ACTIVE", "stat state"),
     ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
 )
