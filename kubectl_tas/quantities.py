@@ -43,7 +43,7 @@ SUFFIXES = {
 _DIGITS = 30
 """Digits of a number before its point, and behind it: more than any API server takes."""
 _NUMBER = rf"[-+]?(?:[0-9]{{1,{_DIGITS}}}[.]?[0-9]{{0,{_DIGITS}}}|[.][0-9]{{1,{_DIGITS}}})"
-_QUANTITY = re.compile(rf"({_NUMBER})(?:([numkMGTPE]|[KMGTPE]i|)|[eE]([-+]?[0-9]{{1,2}}))")
+_QUANTITY = re.compile(rf"({_NUMBER})(?:([numkMGTPE]|[KMGTPE]i|)|[eE]([-+]?[0-9]{{1,3}}))")
 _SLIP = re.compile(rf"({_NUMBER})\s*([A-Za-z]*)")
 _BYTES = re.compile(r"([kmgtpe])(i?)b?", re.IGNORECASE)
 _CORES = ("core", "cores", "cpu", "cpus", "vcpu", "vcpus", "c")
@@ -51,7 +51,7 @@ _CORES = ("core", "cores", "cpu", "cpus", "vcpu", "vcpus", "c")
 
 def parse(value: object) -> Decimal | None:
     """An amount as a number; None where an API server takes it for none."""
-    is_short = isinstance(value, (int, float)) and abs(value) < 10**_DIGITS
+    is_short = isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**_DIGITS)
     return _number(str(value)) if is_short or isinstance(value, str) else None
 
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from kubectl_tas.load.scalars import read_scalar
 from tests.support.cli import kubectl_tas, pool, write
-from tests.support.workloads import deployment
 
 
 def rendered(root: Path, number: str) -> str:
     """The scalar that ``number`` in a JSON document becomes."""
-    document = json.dumps(deployment("d")).replace('"nvidia.com/gpu": 1', f'"a.io/x": {number}, "nvidia.com/gpu": 1')
-    write(root, {"pools/p.yaml": pool(), "workflows/w.json": document})
+    gauge = json.dumps({"apiVersion": "a.io/v1", "kind": "Gauge", "metadata": {"name": "g"}, "spec": {"x": "@"}})
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: Gauge}]}\n"
+    write(root, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.json": gauge.replace('"@"', number)})
     result = kubectl_tas("render", "-o", "-", "-C", root)
     assert result.code == 0, result.err
-    return next(line for line in result.out.splitlines() if line.lstrip().startswith("a.io/x: ")).partition(": ")[2]
+    return next(line for line in result.out.splitlines() if line.lstrip().startswith("x: ")).partition(": ")[2]
 
 
 @pytest.mark.parametrize(

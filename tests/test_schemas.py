@@ -170,7 +170,7 @@ def test_what_is_read_is_what_the_schema_accepts(kind: Kind, data: st.DataObject
 def fields(document: Any, schema: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every field that a document has, with the part of the schema that declares it."""
     if isinstance(document, dict) and "anyOf" in schema:
-        schema = next(branch for branch in schema["anyOf"] if "$ref" in branch)
+        schema = next(branch for branch in schema["anyOf"] if "$ref" in branch or branch.get("type") == "object")
     part = schema["$ref"].rpartition("/")[2] if "$ref" in schema else root["title"]
     schema = root["$defs"][part] if "$ref" in schema else schema
     if isinstance(document, list):

@@ -62,19 +62,18 @@ def test_an_edit_keeps_the_escapes() -> None:
     ],
 )
 def test_large_numbers_stay_numbers(repository: Path, number: str, written: str) -> None:
-    box = {"name": "box", "image": "box", "resources": {"limits": {"cpu": "@"}}}
-    text = json.dumps(
-        {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": "x", "labels": {"kubectl-tas/pool": "team"}, "annotations": {"a": FACE}},
-            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [box]}}},
-        }
-    ).replace('"@"', number)
-    write(repository, {"pools/p.yaml": pool(), "workflows/w.json": text})
+    gauge = {
+        "apiVersion": "a.io/v1",
+        "kind": "Gauge",
+        "metadata": {"name": "x", "annotations": {"a": FACE}},
+        "spec": {"x": "@"},
+    }
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: Gauge}]}\n"
+    text = json.dumps(gauge).replace('"@"', number)
+    write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.json": text})
     result = kubectl_tas("render", "-o", "-", "-C", repository)
     assert result.code == 0, result.err
-    assert f"cpu: {written}\n" in result.out
+    assert f"x: {written}\n" in result.out
     assert f'a: "{FACE}"\n' in result.out
-    found = next(item for item in yaml.safe_load_all(result.out) if item["kind"] == "Job")
+    found = next(item for item in yaml.safe_load_all(result.out) if item["kind"] == "Gauge")
     assert found["metadata"]["annotations"]["a"] == FACE

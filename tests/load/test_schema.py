@@ -246,7 +246,12 @@ KNOWN = (
             'the kind "A" of a.io/v1 is not read',
             f"{KNOWN} A kind that makes no pods may be added: spec.companions: [{{apiVersion: a.io/v1, kind: A}}].",
         ),
-        ("apiVersion: apps/v1\nkind: DaemonSet\n", "2:7", 'the kind "DaemonSet" of apps/v1 is not read', KNOWN),
+        (
+            "apiVersion: apps/v1\nkind: DaemonSet\n",
+            "2:7",
+            'the kind "DaemonSet" of apps/v1 is not read',
+            "Its pods run",
+        ),
         (
             "apiVersion: v1\nkind: Servic\n",
             "2:7",

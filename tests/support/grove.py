@@ -102,7 +102,7 @@ def constraint(asked: str | None, indent: str) -> str:
 
 def clique(name: str = "server", asked: str | None = None, replicas: int = 1, gpus: int = 0, minimum: int = 0) -> str:
     """A clique of a set; ``minimum`` 0 leaves minAvailable out."""
-    resources = f"resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}" if gpus else "image: busybox"
+    resources = "image: busybox" + (f", resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}" if gpus else "")
     counts = f"replicas: {replicas}" + (f", minAvailable: {minimum}" if minimum else "")
     return (
         f"    - name: {name}\n{constraint(asked, '      ')}"
