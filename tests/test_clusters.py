@@ -86,7 +86,15 @@ class TestAsking:
         assert used(write(repository, {"pools/team.yaml": pool()}), "--live") == {"team": 2}
 
     def test_an_unknown_backend(self, two: Path) -> None:
-        for command in ("pool list", "validate", "render", "check", "cluster state -o -", "topology usage"):
+        for command in (
+            "pool list",
+            "validate",
+            "render",
+            "check",
+            "cluster state -o -",
+            "topology usage",
+            "workflow list",
+        ):
             result = kubectl_tas(*command.split(), "-C", two, "--backend", "labs")
             assert result.code == 2, command
             assert 'no backend "labs"; did you mean "lab"?' in result.err
@@ -175,6 +183,14 @@ def test_admit_asks_the_cluster_of_the_pool(two: Path, tmp_path: Path, kubectl: 
     assert {call.split()[0] for call in kubectl.calls} == {"--context=lab-eu"}
 
 
+def test_work_of_one_backend(two: Path) -> None:
+    for name in ("big", "small"):
+        task = "{name: t, image: i, lead: true}"
+        write(two, {f"workflows/{name}.yaml": f"workflow:\n  name: in-{name}\n  pool: {name}\n  tasks: [{task}]\n"})
+    listed = [kubectl_tas("workflow", "list", "-C", two, "-o", "name", "--backend", x).out for x in ("prod", "lab")]
+    assert listed == ["Workflow/in-big\n", "Workflow/in-small\n"]
+
+
 class TestRender:
     def test_one_backend_leaves_the_others(self, two: Path) -> None:
         assert kubectl_tas("render", "-C", two).code == 0
@@ -201,8 +217,8 @@ class TestRender:
     def test_a_backend_without_objects(self, two: Path) -> None:
         (two / "pools/small.yaml").unlink()
         write(two, {"tas.yaml": CONFIG.replace("name: lab", "name: lab, scheduler: {type: default}")})
-        result = kubectl_tas("render", "-C", two, "--backend", "lab")
-        assert result.code in (0, 3)
+        assert kubectl_tas("render", "-C", two, "--backend", "lab").code == 0
+        assert sorted(path.name for path in (two / "manifests").iterdir()) == ["lab"]
 
 
 class TestState:

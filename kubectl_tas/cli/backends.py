@@ -35,6 +35,12 @@ def chosen_backends(fleet: Fleet, name: str | None) -> tuple[FleetBackend, ...]:
     return found
 
 
+def narrowed(fleet: Fleet, name: str | None) -> Fleet:
+    """What is for the backend of that name, or all; a usage error where there is none."""
+    chosen_backends(fleet, name)
+    return fleet if name is None else fleet.of_backend(name)
+
+
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--backend``, ``--context``, ``--kubeconfig``, ``-n`` and ``--cluster-state``.
 
