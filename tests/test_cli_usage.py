@@ -291,6 +291,8 @@ class TestCluster:
         program.chmod(0o755)
         monkeypatch.setenv("KUBECTL_PATH", str(program))
         (answers / "nodes").write_text(json.dumps({"items": [node("a", 1000, **dict.fromkeys(KEYS.values(), "x"))]}))
+        for resource in ("queues", "podgroups"):
+            (answers / f"{resource}.scheduling.run.ai").write_text('{"items": []}')
         return answers
 
     def answer(self, folder: Path, resource: str, *items: dict[str, Any]) -> None:
