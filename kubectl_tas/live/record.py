@@ -111,7 +111,7 @@ class Record:
         """The file: the same bytes for the same cluster."""
         about = {"apiVersion": "tas/v1alpha1", "kind": kubectl.STATE, "kinds": list(self.kinds)}
         data = {"apiVersion": "v1", "kind": "List", "items": [about, *self.objects]}
-        return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
 
 def record(access: Access) -> Record:
