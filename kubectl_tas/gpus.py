@@ -92,6 +92,13 @@ def is_counted(resource: str) -> bool:
     return resource in WHOLE or re.search(MIG, resource) is not None
 
 
+def of_node(allocatable: Mapping[str, Decimal]) -> int:
+    """The whole GPUs that a node has for pods, MIG devices by their slices: KAI's ``TotalGPUs`` of
+    pkg/scheduler/api/resource_info/resource_vector.go, 0.17.
+    """
+    return int(sum(_slices(name) * amount for name, amount in allocatable.items() if is_counted(name)))
+
+
 def is_uncounted(resource: str) -> bool:
     """Whether a resource is an accelerator that KAI charges to no queue."""
     return not is_counted(resource) and re.search(ACCELERATOR, resource) is not None

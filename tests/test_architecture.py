@@ -14,6 +14,7 @@ PACKAGE = "kubectl_tas"
 FLOORS = {
     "cli": 7,
     "draw": 6,
+    "imports": 6,
     "compile": 5,
     "check": 5,
     "compare": 5,

@@ -168,7 +168,6 @@ class TestUsage:
             "validate -o yaml",
             "pool",
             "pool describe",
-            "render --backend default",
             "render -o - --backend other",
             "render -o - --fail-on-change",
             "rule wat",

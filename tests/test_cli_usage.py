@@ -11,6 +11,7 @@ import pytest
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
 from tests.support.grove import (
+    KEYS,
     binding,
     clique,
     clique_set,
@@ -29,6 +30,7 @@ from tests.support.grove import (
     two_clusters,
 )
 from tests.support.history import commit
+from tests.support.kubectl import node
 
 OVERVIEW = """\
 gb200-topology            ml-team/inference-llama-405b
@@ -226,13 +228,16 @@ class TestDrift:
         assert rules(root) == []
         assert sorted(rules(root, "--cluster-state", file)) == ["set-levels-unavailable", "topology-drift"]
 
-    def test_a_set_of_two_clusters_has_no_one_place(self, repository: Path, tmp_path: Path) -> None:
-        file = state(tmp_path, live_topology("racks", "zone host"), live_set())
+    @pytest.mark.parametrize(("backend", "file"), [("a", 1), ("b", 2)])
+    def test_a_set_of_two_clusters(self, repository: Path, tmp_path: Path, backend: str, file: int) -> None:
+        live = state(tmp_path, live_topology("racks", "zone host"), live_set())
         sets = [clique_set("zone", named="racks", labels=of(x)) for x in "ab"]
-        for declared, place in ((sets[:1], "workflows/1.yaml:4:9: "), (sets, "")):
-            root = two_clusters(repository, topology("racks", "zone host"), *declared)
-            result = kubectl_tas("validate", "-C", root, "--cluster-state", file)
-            assert result.out.startswith(f"{place}warning: TopologyLevelsUnavailable is True for the set default/chat")
+        root = two_clusters(repository, topology("racks", "zone host"), *sets)
+        result = kubectl_tas("validate", "-C", root, "--cluster-state", f"{backend}={live}")
+        assert result.out.startswith(
+            f"workflows/{file}.yaml:4:9: warning: TopologyLevelsUnavailable is True for the set"
+        )
+        assert f"of the cluster {backend} (" in result.out
 
     def test_validate_tells_what_is_on_one_side_only(self, repository: Path, tmp_path: Path) -> None:
         root = declare(repository, topology("racks"))
@@ -285,6 +290,9 @@ class TestCluster:
         )
         program.chmod(0o755)
         monkeypatch.setenv("KUBECTL_PATH", str(program))
+        (answers / "nodes").write_text(json.dumps({"items": [node("a", 1000, **dict.fromkeys(KEYS.values(), "x"))]}))
+        for resource in ("queues", "podgroups"):
+            (answers / f"{resource}.scheduling.run.ai").write_text('{"items": []}')
         return answers
 
     def answer(self, folder: Path, resource: str, *items: dict[str, Any]) -> None:
@@ -356,7 +364,7 @@ class TestCluster:
 
     def test_a_repository_without_grove_does_not_ask_for_it(self, repository: Path, kubectl: Path) -> None:
         assert rules(declare(repository), "--live") == []
-        assert not (kubectl / "calls").exists()
+        assert (kubectl / "calls").read_text().splitlines() == ["--request-timeout=30s get nodes -o json"]
 
     def test_what_is_not_known_here_is_no_obstacle(self, repository: Path, tmp_path: Path) -> None:
         later = live_set(asked="row")

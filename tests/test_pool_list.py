@@ -12,7 +12,7 @@ from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/pool-list"
-CLUSTER = CASE / "cluster.json"
+STATES = [f"--cluster-state={backend}={CASE / 'cluster.json'}" for backend in ("prod", "lab")]
 FROM_CLUSTER = "Used: held in the cluster by work that cannot be preempted.\n"
 FROM_FILES = "Used: declared by the HIGH and NORMAL work of this repository.\n"
 
@@ -85,7 +85,7 @@ FORMATS = [
 
 @pytest.mark.parametrize(("name", "arguments"), FORMATS, ids=[name for name, _ in FORMATS])
 def test_formats(name: str, arguments: tuple[str, ...], snapshot: Any) -> None:
-    result = kubectl_tas("pool", "list", *arguments, "--cluster-state", CLUSTER, "-C", case_input(CASE))
+    result = kubectl_tas("pool", "list", *arguments, *STATES, "-C", case_input(CASE))
     assert (result.code, result.err) == (0, FROM_CLUSTER)
     assert result.out == snapshot(extension_class=at(CASE / name))
 

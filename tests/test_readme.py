@@ -15,7 +15,8 @@ from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-TOURS = [ROOT / "README.md", ROOT / "docs/draining.md", *sorted((ROOT / "examples").glob("*/README.md"))]
+TUTORIALS = [ROOT / "docs/draining.md", ROOT / "docs/tutorial-import.md"]
+TOURS = [ROOT / "README.md", *TUTORIALS, *sorted((ROOT / "examples").glob("*/README.md"))]
 LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 
 
@@ -29,7 +30,13 @@ def _blocks(text: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("tour", TOURS, ids=lambda path: path.parent.name)
+def _folder(tour: Path) -> Path | None:
+    """What a tour begins with: that of an example, or what a page has beside it; None: an empty folder."""
+    folder = tour.with_suffix("") if tour in TUTORIALS else tour.parent
+    return folder if folder.is_dir() and folder != ROOT else None
+
+
+@pytest.mark.parametrize("tour", TOURS, ids=lambda path: path.stem if path in TUTORIALS else path.parent.name)
 def test_tour(tour: Path, tmp_path: Path) -> None:
     kubectl = tmp_path / "bin/kubectl"
     kubectl.parent.mkdir()
@@ -40,10 +47,11 @@ def test_tour(tour: Path, tmp_path: Path) -> None:
     for who in ("AUTHOR", "COMMITTER"):
         environment |= {f"GIT_{who}_NAME": "tester", f"GIT_{who}_EMAIL": "tester@example.com"}
     folder = tmp_path / "work"
-    if tour.parent in (ROOT, ROOT / "docs"):
+    begun = _folder(tour)
+    if begun is None:
         folder.mkdir()
     else:
-        shutil.copytree(tour.parent, folder, ignore=shutil.ignore_patterns("manifests"))
+        shutil.copytree(begun, folder, ignore=shutil.ignore_patterns("manifests"))
     blocks = _blocks(tour.read_text())
     assert len(blocks) > 8
     for command, expected in blocks:

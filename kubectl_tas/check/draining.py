@@ -26,7 +26,7 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
             place = subpool.declared.origin.locate(("spec", "draining"), key=True)
             yield Diagnostic(DRAINING_UNUSED, message, place, hint="Remove it.")
             continue
-        there = set(fleet.work_in(subpool.queue)) if listed else set()
+        there = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()
         for index, name in enumerate(listed):
             if work_name(*name.split("/")) not in there:
                 message = f"{name} is not sent to subpool {subpool.canonical} any more"

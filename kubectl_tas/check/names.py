@@ -173,8 +173,8 @@ def workflow_names(workflow: Workflow) -> Iterator[tuple[str, str, KeyPath]]:
 def _queue_lengths(fleet: Fleet) -> Iterator[Diagnostic]:
     config, prefix = fleet.repository.config, fleet.config.queuePrefix
     for backend in fleet.backends:
-        root = names.root_queue(prefix, backend.namespace)
-        if config is not None and len(root) > names.MAX_LABEL:
+        root = backend.root_queue(prefix)
+        if config is not None and root is not None and len(root) > names.MAX_LABEL:
             yield _too_long(root, config.at("spec", "backends", backend.index, "namespace"), "namespace")
     for pool in fleet.pools:
         if len(pool.shared_queue) > names.MAX_LABEL:

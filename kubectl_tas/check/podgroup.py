@@ -247,7 +247,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     elif queue in containers:
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
         hint = f"Use {containers[queue].shared_queue}."
-    elif queue == names.root_queue(fleet.config.queuePrefix, item.backend.namespace):
+    elif queue == item.backend.root_queue(fleet.config.queuePrefix):
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
         hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
     else:

@@ -87,16 +87,16 @@ def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
 def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow, workload and PodCliqueSet that can never run, and every queue with more than runs at once."""
     admission = Admission(fleet)
-    waiting: dict[str, list[Submission]] = {}
+    waiting: dict[tuple[str, str], list[Submission]] = {}
     for item in fleet.submissions:
         verdict = admission.verdict(item)
         if verdict.outcome == "pending":
-            waiting.setdefault(item.queue, []).append(item)
+            waiting.setdefault((item.pool.backend.name, item.queue), []).append(item)
         elif verdict.rule is not None:
             cause = _cause(item, verdict)
             yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
-    for queue, items in waiting.items():
-        yield _crowded(items, admission.declared[queue])
+    for (_, queue), items in waiting.items():
+        yield _crowded(items, admission.declared(items[0])[queue])
 
 
 def _cause(item: Submission, verdict: Verdict) -> Location:

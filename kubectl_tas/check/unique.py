@@ -175,6 +175,7 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             if topology.is_created_on(backend):
                 item = _Named(topology.name, topology.declared)
                 yield ("Topology", backend.name, topology.name), id(topology.declared), item
+    yield from _queues(fleet)
     for pod_group in fleet.pod_groups:
         item = _Named(pod_group.name, pod_group.declared, namespace=pod_group.namespace)
         yield ("PodGroup", pod_group.backend.name, item.name), id(pod_group.declared), item
@@ -208,6 +209,31 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             source = ("gang", workload.gang) if workload.gang else id(workload.declared)
             item = _Named(pod_group_name(workload), workload.declared, namespace=workload.namespace)
             yield ("PodGroup", workload.pool.backend.name, item.name), source, item
+
+
+def _queues(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:
+    """Every queue: names that the scheme gives never meet, those that are written may be any."""
+    config = fleet.repository.config
+    for backend in fleet.backends:
+        root = backend.root_queue(fleet.config.queuePrefix)
+        if backend.spec.rootQueue is not None and root is not None and config is not None:
+            item = _Named(root, config, ("spec", "backends", backend.index, "rootQueue"))
+            yield ("Queue", backend.name, root), backend.name, item
+    for pool in fleet.pools:
+        if pool.backend.is_kai:
+            for name, field in ((pool.queue, "queue"), (pool.shared_queue, "sharedQueue")):
+                yield ("Queue", pool.backend.name, name), (pool.name, field), _queue(name, pool.declared, field)
+            for subpool in pool.subpools:
+                is_refused = subpool.name == names.SHARED  # a name that is reserved is said to be
+                if subpool.state != "ARCHIVED" and not is_refused:
+                    item = _queue(subpool.queue, subpool.declared, "queue")
+                    yield ("Queue", pool.backend.name, subpool.queue), subpool.canonical, item
+
+
+def _queue(name: str, declared: Declared[Any], field: str) -> _Named:
+    """A queue at the place where its name is written, or made from."""
+    path: KeyPath = ("spec", field, "name")
+    return _Named(name, declared, path if declared.origin.value(path) else ("metadata", "name"))
 
 
 def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, FleetGroup]]:

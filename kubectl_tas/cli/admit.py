@@ -6,11 +6,12 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
-from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
+from kubectl_tas.cli.backends import cluster_options, named_clusters
+from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import check_source, find_root, from_fleet, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
@@ -49,7 +50,7 @@ def admit(
     live: bool,
     output: str,
     directory: str | None,
-    **cluster: str | None,
+    **cluster: Any,
 ) -> int:
     """Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.
 
@@ -73,8 +74,11 @@ def admit(
     sent = sent_by(session.fleet, path)
     if not sent:
         raise click.UsageError(f"{file} has no workflow and no workload")
-    asked = named_cluster(cluster, live=live)
-    found = answers(session.fleet, sent, used, asked.state().queues if asked else None)
+    asked = named_clusters(session.fleet, cluster, live=live)
+    found = []
+    for name in sorted({item.pool.backend.name for item in sent}):
+        own = [item for item in sent if item.pool.backend.name == name]
+        found += answers(session.fleet, own, used, asked.of(name).state().queues if asked else None)
     if output == "json":
         hand_over(json.dump(pages.data(found)))
     else:

@@ -35,6 +35,8 @@ COMMANDS = {
         "kubectl_tas.cli.admit:admit",
         "Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.",
     ),
+    "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
+    "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
     "schema": (
         "kubectl_tas.cli.schema:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import click
 
 from kubectl_tas import yaml
+from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import cluster_options, edit_options, named_cluster, output_option, repository_option
-from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
+from kubectl_tas.cli.options import edit_options, output_option, repository_option
+from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import pools
-from kubectl_tas.gangs.accounts import accounts
+from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.report import json
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -47,20 +49,29 @@ def pool() -> None:
 @cluster_options
 @repository_option
 def list_pools(
-    wanted: tuple[str, ...], output: str, archived: bool, live: bool, directory: str | None, **cluster: str | None
+    wanted: tuple[str, ...], output: str, archived: bool, live: bool, directory: str | None, **cluster: Any
 ) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
     With NAMEs, only those pools with their subpools, and those subpools (pool--subpool). Used
     counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
-    --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
+    --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. --backend lists
+    the pools of one.
     """
     session = open_session(directory)
-    asked = named_cluster(cluster, live=live)
-    targets = [_target(session.fleet, name) for name in wanted]
+    fleet = session.fleet
+    targets = [_target(fleet, name) for name in wanted]
+    backends = [backend.name for backend in chosen_backends(fleet, cluster["backend"])]
+    asked = named_clusters(fleet, cluster, live=live)
+    own = {pool.backend.name for pool in fleet.pools}
+    answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
+    listed: list[Account] = []
+    for name in backends:
+        queues = answers.found.get(name, {}) if answers else None
+        listed += accounts(fleet.of_backend(name), queues, archived=archived)
     found = [
         account
-        for account in accounts(session.fleet, asked.state().queues if asked else None, archived=archived)
+        for account in sorted(listed, key=lambda account: account.pool.name)
         if not targets or (account.pool, account.subpool) in targets or (account.pool, None) in targets
     ]
     source = CLUSTER if asked else DECLARED
@@ -75,7 +86,8 @@ def list_pools(
     else:
         show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)
-    return tell_errors(session)
+    unread = tell_unread(answers.failed) if answers else 0
+    return tell_errors(session) or unread
 
 
 @pool.command(epilog="Example: kubectl tas pool describe team--research")

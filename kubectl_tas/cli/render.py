@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
+from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import repository_option
-from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_warnings
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import text
-from kubectl_tas.emit.plan import Plan, apply_plan, bereft, layout, plan
+from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.report.diff import unified
-from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import nothing_called
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
-
-
-def _backends(fleet: Fleet) -> list[str]:
-    return [backend.name for backend in fleet.backends]
 
 
 guard_option = click.option(
@@ -32,12 +29,7 @@ guard_option = click.option(
 
 @click.command(epilog="Example: kubectl tas render -o - | kubectl apply -f -")
 @click.option("-o", "--output", type=click.Choice(["-"]), help="- prints one YAML stream in the order of application.")
-@click.option(
-    "--backend",
-    metavar="NAME",
-    help="With -o -: the backend to print, where there are several.",
-    shell_complete=from_fleet(_backends),
-)
+@backend_option("Write, or print, what is for this backend alone, where there are several.")
 @click.option("--allow-empty", is_flag=True, help="Render where nothing is declared, or a folder is not there.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
@@ -56,10 +48,9 @@ def render(
 
     Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
     more are removed; files that kubectl-tas did not write are left alone. Manifests of a folder that is
-    not there are removed only with --allow-empty.
+    not there are removed only with --allow-empty. With --backend the folders of all other backends are left
+    as they are.
     """
-    if backend is not None and output is None:
-        raise click.UsageError("--backend goes with -o -")
     if fail_on_change and output is not None:
         raise click.UsageError("--fail-on-change does not go with -o -, which changes no file")
     session = open_session(directory, allow_empty=allow_empty)
@@ -71,7 +62,9 @@ def render(
         hand_over(text.stream(_of_backend(session, artifacts, backend)))
         tell_warnings(session)
         return 0
-    plan = _plan(session, artifacts)
+    chosen_backends(session.fleet, backend)
+    whole = _plan(session, artifacts)
+    plan = _within(session, artifacts, whole, backend)
     lost = _lost(session, plan)
     if lost and not allow_empty:
         raise TasError(lost, hint="Bring it back, or pass --allow-empty to remove them.")
@@ -81,15 +74,20 @@ def render(
     written = sum(change.after is not None for change in plan.changes)
     removed = len(plan.changes) - written
     counts = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
-    say(f"Rendered {len(artifacts)} objects to {session.fleet.config.output}: {counts}.", err=True)
+    rendered = [artifact for artifact in artifacts if backend in (None, artifact.backend)]
+    say(f"Rendered {len(rendered)} objects to {plan.output}: {counts}.", err=True)
+    left = len(whole.changes) - len(plan.changes)
+    if left:
+        say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
     tell_warnings(session)
     return 1 if fail_on_change and plan.changes else 0
 
 
 @click.command(epilog="Example: kubectl tas check")
+@backend_option("Compare what is for this backend alone, where there are several.")
 @guard_option
 @repository_option
-def check(guard: bool, directory: str | None) -> int:
+def check(backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
     Prints a unified diff and exits 1 where they differ. Writes nothing.
@@ -98,11 +96,14 @@ def check(guard: bool, directory: str | None) -> int:
     if refuse_errors(session):
         return 1
     session = session.with_guard(guard=guard)
-    plan = _plan(session, compile_fleet(session.fleet))
+    chosen_backends(session.fleet, backend)
+    artifacts = compile_fleet(session.fleet)
+    plan = _within(session, artifacts, _plan(session, artifacts), backend)
     diff = unified(plan.differences)
     if diff:
         show(diff)
-        say(f"The manifests are not up to date. Run: kubectl tas render{' --guard' if guard else ''}", err=True)
+        command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
+        say(f"The manifests are not up to date. Run: {command}", err=True)
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
@@ -133,11 +134,10 @@ def _lost(session: Session, plan: Plan) -> str:
 
 def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
     """The objects of one backend: a stream is applied to one cluster."""
-    known = _backends(session.fleet)
+    known = chosen_backends(session.fleet, name)
     if name is None and len(known) > 1:
-        raise click.UsageError(f"there are several backends; name one with --backend: {', '.join(known)}")
-    if name is not None and name not in known:
-        raise click.UsageError(nothing_called("backend", name, known))
+        listed = ", ".join(backend.name for backend in known)
+        raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     return [artifact for artifact in artifacts if name in (None, artifact.backend)]
 
 
@@ -146,6 +146,18 @@ def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
     with progress("Rendering") as tick:
         files = layout(artifacts, config.output, session.fleet.settings, tick)
     return plan(files, session.root, config.output, config.sources)
+
+
+def _within(session: Session, artifacts: Sequence[Artifact], whole: Plan, backend: str | None) -> Plan:
+    """The part of a plan that is for one backend, which has a folder of its own where others have one too."""
+    if backend is None:
+        return whole
+    folder = folder_of(backend, artifacts, session.fleet.config.output)
+    if folder is None:
+        raise TasError(
+            f"nothing to render for the backend {backend}", hint="Render without --backend to remove its manifests."
+        )
+    return whole.within(folder)
 
 
 def _list_changes(plan: Plan, *, limit: int | None) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -218,6 +218,15 @@ def refuse_errors(session: Session, *, strict: bool = False) -> bool:
 def tell_errors(session: Session) -> int:
     """Says on stderr that the repository has errors, since what was shown may lack something."""
     return 1 if _tell(session, Severity.ERROR) else 0
+
+
+def tell_unread(failed: Mapping[str, TasError]) -> int:
+    """Says on stderr which clusters could not be read, and why; the exit code for that."""
+    for name, error in failed.items():
+        say(f"error: backend {name}: {error.message}", err=True)
+        if error.hint:
+            say(f"  = help: {error.hint}", err=True)
+    return 3 if failed else 0
 
 
 def tell_warnings(session: Session) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
+from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import cluster_options, edit_options, given_cluster, output_option, repository_option
-from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
+from kubectl_tas.cli.options import edit_options, output_option, repository_option
+from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
@@ -152,7 +153,7 @@ def delete(
     dry_run: bool,
     render_after: bool,
     directory: str | None,
-    **cluster: str | None,
+    **cluster: Any,
 ) -> int:
     """Delete the ACTIVE subpool NAME of PARENT.
 
@@ -163,8 +164,9 @@ def delete(
     parent, name = _addressed(parent, name)
     name, usage = names.fold(name), Usage(used)
     if used is None:
-        asked = subpools.in_doubt(open_session(directory).fleet, parent, name)
-        usage = subpools.ask(given_cluster(cluster), asked)
+        fleet = open_session(directory).fleet
+        asked = subpools.in_doubt(fleet, parent, name)
+        usage = subpools.ask(fleet, given_clusters(fleet, cluster), asked)
     plan = partial(subpools.delete, parent=parent, name=name, usage=usage)
     return edit(directory, plan, dry_run=dry_run, render_after=render_after)
 
@@ -175,7 +177,7 @@ def delete(
 @cluster_options
 @edit_options
 def drain(
-    used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: str | None
+    used: int | None, watch: bool, dry_run: bool, render_after: bool, directory: str | None, **cluster: Any
 ) -> int:
     """Archive every DELETING subpool for which nothing is declared, and in which nothing runs, any more.
 
@@ -187,7 +189,11 @@ def drain(
         fleet = open_session(directory).fleet
         if not subpools.draining(fleet):
             say("No subpool is DELETING.", err=True)
-        usage = Usage(used) if used is not None else subpools.ask(given_cluster(cluster), subpools.empty(fleet))
+        usage = (
+            Usage(used)
+            if used is not None
+            else subpools.ask(fleet, given_clusters(fleet, cluster), subpools.empty(fleet))
+        )
         code = edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
         if code or dry_run:
             return code
@@ -195,8 +201,9 @@ def drain(
         left = subpools.draining(fleet)
         for item in left:
             say(f"{item.canonical}: still DELETING{subpools.reason(fleet, item, usage)}", err=True)
+        unread = tell_unread(usage.failed)
         if not watch or not left:
-            return code
+            return unread
         time.sleep(fleet.config.drain_seconds)
 
 

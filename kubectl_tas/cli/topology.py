@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
 import click
 
+from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
-from kubectl_tas.cli.session import from_fleet, open_session, tell_errors
+from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.compare.cluster import declared_uses, drifts, live_uses
+from kubectl_tas.compare.cluster import Drift, Use, declared_uses, drifts, live_uses
 from kubectl_tas.compare.nodes import Coverage, coverage
 from kubectl_tas.draw import topology as pages
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
-from kubectl_tas.live.cluster import Cluster
+from kubectl_tas.live.cluster import Cluster, Node
 from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
@@ -65,7 +70,7 @@ def describe(name: str, directory: str | None) -> int:
 @click.option("--live", is_flag=True, help="Show the PodCliqueSets and topologies of the cluster.")
 @cluster_options
 @repository_option
-def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: str | None) -> int:
+def usage(output: str, check: bool, live: bool, directory: str | None, **cluster: Any) -> int:
     """List the PodCliqueSets by the cluster topology that they use.
 
     The default topology is marked where a set does not name it. The sets are those of the repository, or with
@@ -77,28 +82,58 @@ def usage(output: str, check: bool, live: bool, directory: str | None, **cluster
     leaves out a node that lacks the label of any level.
     """
     session = open_session(directory)
-    asked = named_cluster(cluster, live=live)
-    state, nodes = _read(session.fleet, asked) if asked else (None, None)
-    only_nodes = nodes is not None and state is not None and state.sets is None
-    uses = [] if only_nodes else live_uses(state, check=check) if state else declared_uses(session.fleet)
-    different = drifts(session.fleet, state) if state else None
+    fleet = session.fleet
+    asked = named_clusters(fleet, cluster, live=live)
+    answers = asked.ask(lambda one: _read(fleet, one)) if asked else None
+    seen = _seen(fleet, answers.found, check=check) if answers else None
+    uses = seen.uses if seen else declared_uses(fleet)
     if output == "json":
-        hand_over(json.dump(pages.uses_data(uses, "cluster" if state else "repository", different, nodes)))
-    elif not uses and not only_nodes:
-        where = f"The namespace {state.namespace}" if state and state.namespace else "The cluster"
-        say(f"{where if state else 'This repository'} has no PodCliqueSets.", err=True)
+        parts = (seen.drifts, seen.nodes) if seen else (None, None)
+        hand_over(json.dump(pages.uses_data(uses, "cluster" if seen else "repository", *parts)))
     elif uses:
         show(pages.conditions(uses) if check else pages.uses(uses))
-    if check and different and output != "json":
-        show("\n" + pages.differences(different))
-    if nodes and output != "json":
-        show("\n" * bool(uses) + pages.covered(nodes))
-    failed = tell_errors(session)
-    return 1 if failed or (check and (different or any(use.is_unavailable for use in uses))) else 0
+    elif seen is None:
+        say("This repository has no PodCliqueSets.", err=True)
+    elif not seen.has_only_nodes:
+        namespace = cluster["namespace"]
+        say(f"{f'The namespace {namespace}' if namespace else 'The cluster'} has no PodCliqueSets.", err=True)
+    if seen and check and seen.drifts and output != "json":
+        show("\n" + pages.differences(seen.drifts))
+    if seen and seen.nodes and output != "json":
+        show("\n" * bool(uses) + pages.covered(seen.nodes))
+    unread = tell_unread(answers.failed) if answers else 0
+    is_wrong = (seen is not None and seen.drifts) or any(use.is_unavailable for use in uses)
+    return tell_errors(session) or unread or int(check and bool(is_wrong))
 
 
-def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, list[Coverage] | None]:
-    """Grove's objects, and the nodes of each topology, None where they are not known.
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What clusters have."""
+
+    uses: list[Use]
+    drifts: list[Drift]
+    nodes: list[Coverage] | None
+    """None where no nodes are known."""
+    has_only_nodes: bool
+    """Whether nothing is known of sets."""
+
+
+def _seen(fleet: Fleet, found: Mapping[str, tuple[GroveState, Sequence[Node] | None]], *, check: bool) -> _Seen:
+    """What all the clusters have, each by its backend."""
+    seen = _Seen([], [], None, has_only_nodes=True)
+    for name, (state, nodes) in found.items():
+        backend = name if len(fleet.backends) > 1 else None
+        if nodes is not None:
+            seen = replace(seen, nodes=[*(seen.nodes or []), *coverage(fleet, name, nodes)])
+        if nodes is None or state.sets is not None:
+            uses = live_uses(state, check=check, backend=backend)
+            seen = replace(seen, uses=[*seen.uses, *uses], has_only_nodes=False)
+        seen = replace(seen, drifts=[*seen.drifts, *drifts(fleet, state, backend)])
+    return seen
+
+
+def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, Sequence[Node] | None]:
+    """Grove's objects, and the nodes, None where they are not known.
 
     A cluster without Grove has nodes all the same. Raises TasError where nothing of it can be read.
     """
@@ -117,4 +152,4 @@ def _read(fleet: Fleet, cluster: Cluster) -> tuple[GroveState, list[Coverage] | 
             say(f"The nodes are not counted: {error.message}", err=True)
     if missing is not None and nodes is None:
         raise missing
-    return state, None if nodes is None else coverage(fleet, nodes)
+    return state, nodes

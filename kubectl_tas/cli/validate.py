@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kubectl_tas.check.waivers import Base
-from kubectl_tas.cli.options import cluster_options, named_cluster, output_option, repository_option
+from kubectl_tas.cli.backends import cluster_options, named_clusters
+from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import open_session, read_revision, report
 from kubectl_tas.cli.terminal import hand_over
 from kubectl_tas.diagnostics import Diagnostic
@@ -21,7 +23,7 @@ from kubectl_tas.report import json
 @output_option("text", "json")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
-@click.option("--live", is_flag=True, help="Also compare with the cluster.")
+@click.option("--live", is_flag=True, help="Also compare with the clusters.")
 @cluster_options
 @repository_option
 def validate(
@@ -31,7 +33,7 @@ def validate(
     base: str | None,
     live: bool,
     directory: str | None,
-    **cluster: str | None,
+    **cluster: Any,
 ) -> int:
     """Check every document of the repository, and all of them against each other.
 
@@ -40,11 +42,12 @@ def validate(
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, and steps that a subpool may not take. With --live, --context,
-    --kubeconfig or --cluster-state the topologies and PodCliqueSets of the cluster are compared too, and what
-    runs there decides what may change.
+    --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
+    pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
+    backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
     session = open_session(directory)
-    asked = named_cluster(cluster, live=live)
+    asked = named_clusters(session.fleet, cluster, live=live)
     if base is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 

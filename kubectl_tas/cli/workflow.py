@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
@@ -41,11 +42,12 @@ def workflow() -> None:
 
 @workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
 @output_option("table", "wide", "json", "name")
+@backend_option("List what is for this backend alone, where there are several.")
 @repository_option
-def list_workflows(output: str, directory: str | None) -> int:
+def list_workflows(output: str, backend: str | None, directory: str | None) -> int:
     """List every workflow, workload and PodCliqueSet with its queue, the GPUs it asks for and its verdict."""
     session = open_session(directory)
-    fleet = session.fleet
+    fleet = narrowed(session.fleet, backend)
     if output == "json":
         hand_over(dump(pages.data(fleet)))
     elif output == "name":

@@ -1,4 +1,4 @@
-"""Two fleets, an earlier one and what follows it, and what is known of the cluster that they are for."""
+"""Two fleets, an earlier one and what follows it, and what is known of the clusters that they are for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kubectl_tas.live.cliquesets import GroveState, LiveSet, SetKey
+from kubectl_tas.live.cliquesets import GroveState, SetKey
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -32,17 +32,12 @@ class Change:
     """Where ``before`` comes from, for messages."""
     complete: bool = True
     """False where documents of ``after`` could not be read: what seems to be gone may stand in them."""
-    state: GroveState | None = None
-    """What is known of Grove in a cluster; None: nothing."""
-    queues: Mapping[str, bool] = field(default_factory=dict)
-    """Whether anything runs in a queue, as far as that is known."""
+    states: Mapping[str, GroveState] = field(default_factory=dict)
+    """What is known of Grove in the clusters, by backend."""
+    queues: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    """Whether anything runs in a queue, by backend and name, as far as that is known."""
     unreadable: tuple[str, ...] = ()
     """Places at ``revision`` that could not be read."""
-
-    @property
-    def is_one_cluster(self) -> bool:
-        """Whether ``state`` can be of one cluster only; of several nobody says which one was read."""
-        return len(self.after.backends) == 1
 
     @cached_property
     def uses(self) -> Counter[SetKey]:
@@ -69,24 +64,22 @@ def _cluster(item: FleetPodCliqueSet) -> str | None:
     return item.backend.name if item.backend else None
 
 
-def is_deployed(change: Change, key: SetKey) -> bool | None:
-    """Whether the cluster has a set; None where that is not known."""
-    state = change.state
-    if state is None or state.sets is None or state.namespace not in (None, key[0]):
+def state_of(change: Change, item: FleetPodCliqueSet) -> GroveState | None:
+    """What is known of Grove in the cluster of a set."""
+    return change.states.get(item.backend.name) if item.backend else None
+
+
+def is_deployed(change: Change, item: FleetPodCliqueSet) -> bool | None:
+    """Whether its cluster has a set; None where that is not known."""
+    state = state_of(change, item)
+    if state is None or state.sets is None or state.namespace not in (None, item.key[0]):
         return None
-    if change.is_one_cluster or (key in state.sets and change.uses[key] == 1):
-        return key in state.sets
-    return None
+    return item.key in state.sets
 
 
-def scheduled_pods(change: Change, key: SetKey) -> int | None:
+def scheduled_pods(change: Change, item: FleetPodCliqueSet) -> int | None:
     """Pods of a set that have a node; None where that is not known."""
-    state = change.state
-    if state is None or (state.sets is not None and is_deployed(change, key) is None):
+    state = state_of(change, item)
+    if state is None or (state.sets is not None and is_deployed(change, item) is None):
         return None
-    return state.scheduled(key)
-
-
-def live_sets(change: Change) -> Mapping[SetKey, LiveSet]:
-    """The sets of the cluster, as far as they are known."""
-    return (change.state.sets if change.state else None) or {}
+    return state.scheduled(item.key)

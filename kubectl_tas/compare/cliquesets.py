@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods
+from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE, PackConstraint
@@ -42,7 +42,7 @@ Domains = tuple[str | None, str | None]
 def changed_constraints(change: Change) -> Iterator[Diagnostic]:
     """Sets that are, or may be, deployed and ask for other domains than before."""
     for before, after in kept_sets(change):
-        if is_deployed(change, after.key) is False:
+        if is_deployed(change, after) is False:
             continue
         hint = f"Take the change back, or delete the set {after.name} first, or give it another name."
         for what, old, new, place in _differences(before, after):
@@ -115,13 +115,11 @@ def changed_references(change: Change) -> Iterator[Diagnostic]:
             continue
         place = after.place_of(after.references[0][1])
         message = f'rule 3: the cluster topology changes since {change.revision} from "{old}" to "{new}"'
-        pods = scheduled_pods(change, after.key)
+        pods = scheduled_pods(change, after)
         if pods is None:
             hint = "Pass --cluster-state, or --context, to have it checked that no pod of the set is scheduled."
-            if change.state is not None:
+            if state_of(change, after) is not None:
                 hint = "What was read of the cluster does not tell: it needs the PodCliqueSets and their PodCliques."
-            if change.state is not None and not change.is_one_cluster:
-                hint = "This repository is for several clusters; nothing tells which one was read."
             message = f"{message}, which is allowed only while no pod of the set is scheduled"
             yield Diagnostic(SET_REFERENCE_CHANGED, message, place, hint=hint)
         elif pods > 0:

@@ -79,6 +79,13 @@ class Drift:
     live: Levels | None
     """None: the cluster does not have it."""
     topology: FleetTopology | None
+    backend: str | None = None
+    """The cluster, where there are several."""
+
+    @property
+    def full_name(self) -> str:
+        """Cluster, where there are several, and name."""
+        return f"{self.backend}/{self.name}" if self.backend else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +133,8 @@ def declared_uses(fleet: Fleet) -> list[Use]:
     ]
 
 
-def live_uses(state: GroveState, *, check: bool) -> list[Use]:
-    """What each set of the cluster uses, judged by the topologies of the cluster.
+def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> list[Use]:
+    """What each set of the cluster uses, judged by the topologies of the cluster; ``backend`` where there are several.
 
     Raises TasError where the sets are not known, and where their topologies are not although ``check`` needs them.
     """
@@ -137,7 +144,7 @@ def live_uses(state: GroveState, *, check: bool) -> list[Use]:
     if check and state.topologies is None and state.sets:
         raise TasError("the file has no cluster topologies, so no level can be checked", hint=hint)
     known = None if state.topologies is None else domains(state.topologies)
-    return [_use(key, item, known, is_named=item.is_named) for key, item in state.sets.items()]
+    return [_use(key, item, known, is_named=item.is_named, backend=backend) for key, item in state.sets.items()]
 
 
 def _use(
@@ -150,6 +157,11 @@ def _use(
 ) -> Use:
     is_default = item.topology_name is not None and not is_named
     return Use(*key, item.topology_name, is_default, None if known is None else condition(item, known), backend)
+
+
+def the_cluster(fleet: Fleet, backend: str) -> str:
+    """The cluster of a backend, for messages."""
+    return f"the cluster {backend}" if len(fleet.backends) > 1 else "the cluster"
 
 
 def cluster_of(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
@@ -183,8 +195,9 @@ def domains(levels: Mapping[str, Levels]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(domain for domain, _ in found) for name, found in levels.items()}
 
 
-def drifts(fleet: Fleet, state: GroveState) -> tuple[Drift, ...]:
-    """Cluster topologies that are not the same in the repository and in the cluster, sorted by name.
+def drifts(fleet: Fleet, state: GroveState, backend: str | None = None) -> tuple[Drift, ...]:
+    """Cluster topologies that are not the same in the repository and in the cluster, sorted by name. ``backend`` is
+    the cluster, where there are several.
 
     Nothing where nothing is known of those of the cluster.
     """
@@ -192,35 +205,35 @@ def drifts(fleet: Fleet, state: GroveState) -> tuple[Drift, ...]:
         return ()
     declared = declared_levels(fleet)
     return tuple(
-        Drift(name, declared.get(name), state.topologies.get(name), fleet.cluster_topologies.get(name))
+        Drift(name, declared.get(name), state.topologies.get(name), fleet.cluster_topologies.get(name), backend)
         for name in sorted({*declared, *state.topologies})
         if declared.get(name) != state.topologies.get(name)
     )
 
 
-def check_drift(fleet: Fleet, state: GroveState) -> Iterator[Diagnostic]:
-    """The sets of the cluster whose levels are unavailable there, and topologies that are not the same there."""
+def check_drift(fleet: Fleet, backend: str, state: GroveState) -> Iterator[Diagnostic]:
+    """The sets of the cluster of a backend whose levels are unavailable there, and topologies that are not the same."""
     if state.sets is not None and state.topologies is not None:
-        yield from _unavailable(fleet, state.sets, domains(state.topologies))
+        yield from _unavailable(fleet, backend, state.sets, domains(state.topologies))
     has_operator = fleet.grove is not None and fleet.grove.operator is not None
     for drift in drifts(fleet, state):
         if drift.declared is not None or drift.name != DEFAULT_TOPOLOGY or has_operator:
-            yield _difference(drift)
+            yield _difference(drift, the_cluster(fleet, backend))
 
 
 def _unavailable(
-    fleet: Fleet, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
+    fleet: Fleet, backend: str, sets: Mapping[SetKey, LiveSet], live: Mapping[str, Collection[str]]
 ) -> Iterator[Diagnostic]:
-    places: dict[SetKey, Declared[PodCliqueSet] | None] = {}
-    for item in fleet.pod_clique_sets:  # of two clusters nobody says which one was read
-        places[item.key] = None if item.key in places else item.declared
+    own = (item for item in fleet.pod_clique_sets if item.backend is not None and item.backend.name == backend)
+    places: dict[SetKey, Declared[PodCliqueSet]] = {item.key: item.declared for item in own}
     for (namespace, name), placed in sets.items():
         found = condition(placed, live)
         if found is None or found.status == "False":
             continue
+        where = the_cluster(fleet, backend)
         lacks = f"it lacks {', '.join(found.missing)}" if found.missing else "it is gone"
         message = (
-            f"{CONDITION} is {found.status} for the set {namespace}/{name} of the cluster ({found.reason}): "
+            f"{CONDITION} is {found.status} for the set {namespace}/{name} of {where} ({found.reason}): "
             f'it uses the cluster topology "{placed.topology_name}", and {lacks}'
         )
         declared = places.get((namespace, name))
@@ -229,20 +242,20 @@ def _unavailable(
         yield Diagnostic(SET_LEVELS_UNAVAILABLE, message, place, hint=hint)
 
 
-def _difference(drift: Drift) -> Diagnostic:
+def _difference(drift: Drift, cluster: str) -> Diagnostic:
     topology = drift.topology
     if topology is None or drift.declared is None:
-        message = f'the cluster topology "{drift.name}" is in the cluster, but not in this repository'
+        message = f'the cluster topology "{drift.name}" is in {cluster}, but not in this repository'
         hint = "Nothing to do where it is managed elsewhere; otherwise declare it here, or delete it there."
         if drift.name == DEFAULT_TOPOLOGY:
             hint = "Grove's operator deletes it when it starts with topologyAwareScheduling disabled."
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, None, hint=hint)
     place = topology.declared.origin.locate(topology.path, key=True)
     if drift.live is None:
-        message = f'the cluster topology "{drift.name}" is not in the cluster'
+        message = f'the cluster topology "{drift.name}" is not in {cluster}'
         return Diagnostic(TOPOLOGY_UNDEPLOYED, message, place, hint=_apply(drift))
     message = (
-        f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in the cluster'
+        f'the cluster topology "{drift.name}" has {_text(drift.declared)} here, but {_text(drift.live)} in {cluster}'
     )
     hint = f"{_apply(drift).rstrip('.')}, or take over the cluster's levels."
     return Diagnostic(TOPOLOGY_DRIFT, message, place, hint=hint)

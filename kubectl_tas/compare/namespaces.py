@@ -26,7 +26,7 @@ def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
     before, after = _by_name(change.before), _by_name(change.after)
     for key, there in after.items():
         earlier = before.get(key, [])
-        if len(there) != 1 or len(earlier) != 1 or change.queues.get(earlier[0].queue) is False:
+        if len(there) != 1 or len(earlier) != 1 or _is_idle(change, earlier[0]):
             continue
         old, new = earlier[0], there[0]
         if old.namespace != new.namespace:
@@ -46,3 +46,8 @@ def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:
     for item in fleet.submissions:
         found.setdefault((item.pool.backend.name, item.kind, item.name), []).append(item)
     return found
+
+
+def _is_idle(change: Change, item: Submission) -> bool:
+    """Whether it is known that nothing runs in the queue of a submission."""
+    return change.queues.get((item.pool.backend.name, item.queue)) is False

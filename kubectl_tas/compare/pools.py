@@ -53,19 +53,22 @@ def gone_pools(change: Change) -> Iterator[Diagnostic]:
     """Every pool of before that has another name, or none."""
     successors = renamed(change)
     for pool in _gone(change):
-        new = successors.get(pool.name)
+        new, queues = successors.get(pool.name), pool.queues
         if new is not None:
+            pairs = [(old, name) for old, name in zip(pool.queues, new.queues, strict=False) if old != name]
+            if not pairs:  # all of them keep names that follow no scheme
+                continue
             message = f"pool {pool.name} is called {new.name} since {change.revision}, so its queues have other names"
             place = new.declared.at("metadata", "name")
-            pairs = [(queue, new.queue + queue.removeprefix(pool.queue)) for queue in pool.queues]
             related = tuple(Related(f"{old} -> {name}", place) for old, name in pairs)
+            queues = tuple(old for old, _ in pairs)
         elif change.complete:
             message = f"pool {pool.name} is gone since {change.revision}, and its queues: {', '.join(pool.queues)}"
             related = (Related(f"declared at {change.revision}", pool.declared.at("metadata", "name")),)
             place = None
         else:
             continue
-        busy = [queue for queue in pool.queues if change.queues.get(queue)]
+        busy = [queue for queue in queues if change.queues.get((pool.backend.name, queue))]
         runs = f"; work still runs in {', '.join(busy)}" if busy else ""
         rule = POOL_BUSY if busy else POOL_GONE
         yield Diagnostic(rule, f"{message}{runs}", place, related, hint=MEANING)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from shlex import quote
+from typing import Any
 
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.pools import renamed
@@ -84,7 +85,7 @@ def _changed_subpool(
         )
         quota = after.at("spec", "quota")
         yield Diagnostic(SUBPOOL_STATE_CHANGED, message, quota, hint=f"Write quota: {old.quota_text} again.")
-    if new.state == "ARCHIVED" != old.state and change.queues.get(_queue(change.before, name), False):
+    if new.state == "ARCHIVED" != old.state and _runs(change, name):
         message = f"subpool {name} goes from {old.state} to ARCHIVED, but workloads still run in it"
         yield Diagnostic(SUBPOOL_STATE_CHANGED, message, place, hint="Write state: DELETING until it is empty.")
     if new.state == "DELETING" and not change.unreadable:
@@ -93,10 +94,10 @@ def _changed_subpool(
 
 def _let_finish(change: Change, name: str, before: Sequence[str], after: Declared[Subpool]) -> Iterator[Diagnostic]:
     """What is listed as draining, or is there because it is, and was not there at the revision."""
-    there = set(change.before.work_in(_queue(change.before, name)))
+    there = set(_work(change.before, name))
     known = there | {work_name(*item.split("/")) for item in before}
     now = names.SEPARATOR.join((after.spec.spec.parent, after.spec.metadata.name))
-    declared = change.after.work_in(_queue(change.after, now))
+    declared = _work(change.after, now)
     for index, item in enumerate(after.spec.spec.draining):
         work = work_name(*item.split("/"))
         place = after.at("spec", "draining", index)
@@ -111,6 +112,18 @@ def _let_finish(change: Change, name: str, before: Sequence[str], after: Declare
             yield Diagnostic(SUBPOOL_STATE_CHANGED, message, declared[work].at(), related, hint=hint)
 
 
-def _queue(fleet: Fleet, canonical: str) -> str:
-    found = (item.queue for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
-    return next(found, "")
+def _runs(change: Change, canonical: str) -> bool:
+    """Whether it is known that something runs in a subpool of before, whatever its backend is called by now."""
+    for pool in change.before.pools:
+        queues = [item.queue for item in pool.subpools if item.canonical == canonical]
+        same = change.after.pool_by_name.get(pool.name, pool)
+        backends = {pool.backend.name, same.backend.name}
+        if any(change.queues.get((backend, queue), False) for backend in backends for queue in queues):
+            return True
+    return False
+
+
+def _work(fleet: Fleet, canonical: str) -> dict[str, Declared[Any]]:
+    """What is declared for a subpool."""
+    found = (item for pool in fleet.pools for item in pool.subpools if item.canonical == canonical)
+    return next((fleet.work_in(item.pool, item.queue) for item in found), {})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.compare.change import Change, kept_sets, live_sets, scheduled_pods
+from kubectl_tas.compare.change import Change, kept_sets, scheduled_pods, state_of
+from kubectl_tas.compare.cluster import the_cluster
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.live.cliquesets import SetKey
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import shortened
 
@@ -56,11 +56,11 @@ def _users(change: Change, topology: FleetTopology) -> Iterator[tuple[str, Locat
             yield f"PodCliqueSet {item.namespace}/{item.name}", item.place_of(item.references[0][1])
     for work in change.after.placed_by(topology):
         yield work.what, work.place
-    naming = {item.key for item in change.after.pod_clique_sets if item.topology_name == name}
-    for key, live in live_sets(change).items():
-        is_said = key in naming or (change.is_one_cluster and key in change.uses)
-        if live.topology_name == name and not is_said:
-            yield f"PodCliqueSet {'/'.join(key)} of the cluster", None
+    for backend, state in change.states.items():
+        declared = {x.key for x in change.after.pod_clique_sets if x.backend is None or x.backend.name == backend}
+        for key, live in (state.sets or {}).items():
+            if live.topology_name == name and key not in declared:
+                yield f"PodCliqueSet {'/'.join(key)} of {the_cluster(change.after, backend)}", None
 
 
 def changed_levels(change: Change) -> Iterator[Diagnostic]:
@@ -70,7 +70,7 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
         name, current = topology.name, after.get(topology.name)
         if current is None or current.levels == topology.levels:
             continue
-        users = [] if topology.pool else ["/".join(key) for key in _placed_by(change, name)]
+        users = [] if topology.pool else _placed_by(change, name)
         if not _only_added(topology, current):
             users += _running(change, current)
         if users:
@@ -81,24 +81,32 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
             related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
             place = current.declared.origin.locate(current.path, key=True)
             hint = "Drain them first, or declare a second topology."
-            if change.state is None:
+            if not change.states:
                 hint = f"{hint} With --cluster-state, or --context, what does not run does not count."
             yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
 
 
-def _placed_by(change: Change, name: str) -> Iterator[SetKey]:
-    """The sets that have, or may have, pods placed by a topology."""
-    kept = {before.key for before, _ in kept_sets(change) if before.topology_name == name}
-    live = {key for key, item in live_sets(change).items() if item.topology_name == name}
-    other = {key for key, item in live_sets(change).items() if item.topology_name != name}
-    for key in sorted((kept - other if change.is_one_cluster else kept) | live):
-        if scheduled_pods(change, key) != 0:
-            yield key
+def _placed_by(change: Change, name: str) -> list[str]:
+    """The sets that have, or may have, pods placed by a topology. What the cluster says of one counts."""
+    found = set()
+    for before, after in kept_sets(change):
+        state = state_of(change, after)
+        live = (state.sets or {}).get(after.key) if state else None
+        is_placed = live is None or live.topology_name == name
+        if before.topology_name == name and is_placed and scheduled_pods(change, after) != 0:
+            found.add(after.key)
+    for state in change.states.values():
+        for key, live in (state.sets or {}).items():
+            if live.topology_name == name and state.scheduled(key) != 0:
+                found.add(key)
+    return ["/".join(key) for key in sorted(found)]
 
 
 def _running(change: Change, topology: FleetTopology) -> list[str]:
     """The other work that is placed by a topology, but for what is in queues that are known to be idle."""
-    return [work.what for work in change.after.placed_by(topology) if change.queues.get(work.queue, True)]
+    return [
+        work.what for work in change.after.placed_by(topology) if change.queues.get((work.backend, work.queue), True)
+    ]
 
 
 def _only_added(before: FleetTopology, after: FleetTopology) -> bool:

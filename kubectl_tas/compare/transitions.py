@@ -1,24 +1,28 @@
-"""A fleet in, and an earlier one or a cluster; the changes that must not be made, and what differs, out.
+"""A fleet in, and an earlier one or clusters; the changes that must not be made, and what differs, out.
 
 What Grove guards by webhooks and finalizers, the life of subpools, and the values of PriorityClasses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
 from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.namespaces import changed_namespaces
+from kubectl_tas.compare.nodes import check_nodes
 from kubectl_tas.compare.pools import gone_pools
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
-from kubectl_tas.live.cluster import Cluster
-from kubectl_tas.live.kubectl import NoSuchResourceError
+from kubectl_tas.live.cluster import Cluster, Clusters, Node
+from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
 BASE_UNREAD = Rule(
@@ -30,22 +34,88 @@ BASE_UNREAD = Rule(
 )
 
 
-def compare(
-    fleet: Fleet, before: Earlier | None, cluster: Cluster | None, *, complete: bool = True
-) -> Iterator[Diagnostic]:
-    """What differs from the cluster, and what must not have changed since ``before``; None leaves one out.
+CLUSTER_UNREAD = Rule(
+    "cluster-unread",
+    Severity.ERROR,
+    "One of several clusters could not be read.",
+    "What is declared for it was not compared with it, so a change that must not be made may pass unseen. The others "
+    "were compared. Each backend needs a context that kubectl knows; --backend asks one of them alone.",
+    protects=Waiving.CONFIG,
+)
+NODES_UNREAD = Rule(
+    "nodes-unread",
+    Severity.INFO,
+    "The nodes of a cluster could not be read.",
+    "Nobody can tell whether the guarantees of its pools exceed what it has. Listing nodes needs a ClusterRole that "
+    "allows it; a file for --cluster-state may have them too.",
+    protects=Waiving.CONFIG,
+)
 
-    The cluster is asked for no more than the comparison needs; raises TasError where it cannot be read. Where
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a comparison needs of a cluster."""
+
+    grove: GroveState | None
+    """None: there is nothing of Grove to compare."""
+    queues: Mapping[str, bool]
+    """Whether anything runs in each queue, as far as it says so."""
+    nodes: Sequence[Node] | None
+    hidden: str = ""
+    """Why its nodes could not be read."""
+
+
+def compare(
+    fleet: Fleet, before: Earlier | None, clusters: Clusters | None, *, complete: bool = True
+) -> Iterator[Diagnostic]:
+    """What differs from the clusters, and what must not have changed since ``before``; None leaves one out.
+
+    A cluster is asked for no more than the comparison needs; raises TasError where the only one cannot be read. Where
     loading was not ``complete``, what seems to be gone may stand in a document that could not be read.
     """
-    earlier = (before.fleet,) if before else ()
-    state = _grove(cluster, fleet, *earlier) if cluster else None
-    if state is not None:
-        yield from check_drift(fleet, state)
+    seen: dict[str, _Seen] = {}
+    if clusters is not None:
+        answers = clusters.ask(lambda cluster: _look(cluster, fleet, before.fleet if before else None))
+        seen = answers.found
+        yield from (_unread(fleet, name, error) for name, error in answers.failed.items())
+    for backend in fleet.backends:
+        if backend.name in seen:
+            yield from _differences(fleet, backend, seen[backend.name])
     if before is not None:
-        queues = _queues(cluster, before.fleet, fleet) if cluster else {}
-        change = Change(before.fleet, fleet, before.revision, complete, state, queues, before.unreadable)
+        states = {name: found.grove for name, found in seen.items() if found.grove is not None}
+        queues = {(name, queue): runs for name, found in seen.items() for queue, runs in found.queues.items()}
+        change = Change(before.fleet, fleet, before.revision, complete, states, queues, before.unreadable)
         yield from (diagnostic for check in CHECKS for diagnostic in check(change))
+
+
+def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[Diagnostic]:
+    if seen.grove is not None:
+        yield from check_drift(fleet, backend.name, seen.grove)
+    if seen.nodes is not None:
+        yield from check_nodes(fleet, backend, seen.nodes)
+    elif seen.hidden:
+        message = f"the nodes of backend {backend.name} are not counted: {seen.hidden}"
+        yield Diagnostic(NODES_UNREAD, message, None, hint="Ask who runs the cluster, or pass --cluster-state FILE.")
+
+
+def _unread(fleet: Fleet, name: str, error: TasError) -> Diagnostic:
+    config = fleet.repository.config
+    index = next(backend.index for backend in fleet.backends if backend.name == name)
+    place = config.at("spec", "backends", index) if config else None
+    return Diagnostic(CLUSTER_UNREAD, f"backend {name}: {error.message}", place, hint=error.hint)
+
+
+def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
+    """Raises TasError where something that is needed cannot be read."""
+    grove = _grove(cluster, *((fleet, before) if before else (fleet,)))
+    queues = _queues(cluster, before, fleet) if before else {}
+    try:
+        nodes, hidden = cluster.nodes(), ""
+    except TasError as error:
+        if cluster.file is not None or not isinstance(error, ForbiddenError):
+            raise
+        nodes, hidden = None, error.message  # they may be hidden from who may see queues
+    return _Seen(grove, queues, nodes, hidden)
 
 
 def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
@@ -56,7 +126,6 @@ def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
     repositories = [fleet.repository for fleet in fleets]
     needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
     if not needs_grove and not any(item.topologies for item in repositories):
-        cluster.must_be_readable()
         return None
     try:
         return cluster.grove()

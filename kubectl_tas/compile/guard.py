@@ -312,7 +312,8 @@ def _inside(guarded: _Guarded) -> str:
 def _may_be_ours(guarded: _Guarded, queue: str) -> str:
     """Whether a queue could be a leaf here, by its name: what is cheap to know of every pod of the cluster."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
-    return f"({queue}).startsWith({_text(prefix)})"
+    others = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
+    return f"({queue}).startsWith({_text(prefix)})" + (f" || ({queue}) in {_list(others)}" if others else "")
 
 
 def _queues(guarded: _Guarded) -> Iterator[Expression]:

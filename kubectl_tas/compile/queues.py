@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
+from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -27,7 +27,7 @@ _EVEN = Amounts(1, 1, 1)
 class _Shape:
     """What a queue is to hold, and its place among others."""
 
-    display: str
+    display: str | None
     quota: Amounts = UNLIMITED
     maximum: Amounts = UNLIMITED
     weight: Amounts = _EVEN
@@ -46,10 +46,11 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         pools = [pool for pool in fleet.pools if pool.backend == backend]
         if not backend.is_kai or not pools:
             continue
-        root = None
-        if backend.has(Feature.DEEP_QUEUES) and not all(pool.shard_labels for pool in pools):
-            root = names.root_queue(fleet.config.queuePrefix, backend.namespace)
-            yield _queue(fleet, backend, Phase.ROOT_QUEUE, (root, None), _Shape(root), {}, fleet.settings)
+        root = backend.root_queue(fleet.config.queuePrefix)
+        if root is not None and not all(pool.shard_labels for pool in pools):
+            kept = backend.spec.rootQueue
+            display = kept.display(root) if isinstance(kept, QueueName) else root
+            yield _queue(fleet, backend, Phase.ROOT_QUEUE, (root, None), _Shape(display), {}, fleet.settings)
         for pool in pools:
             # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
             # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
@@ -65,7 +66,7 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
     source, spec = pool.declared.origin.path, pool.declared.spec.spec
     labels = {POOL: pool.name, **pool.shard_labels}
     whole = _Shape(
-        pool.name,
+        spec.queue.display(pool.name),
         pool.guarantee,
         pool.maximum,
         pool.weight,
@@ -74,7 +75,7 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
         spec.reclaimMinRuntime,
     )
     yield _queue(fleet, backend, Phase.POOL_QUEUE, (pool.queue, parent), whole, labels, source)
-    display = f"{pool.name}{names.SEPARATOR}_{names.SHARED}"
+    display = spec.sharedQueue.display(f"{pool.name}{names.SEPARATOR}_{names.SHARED}")
     shared = _Shape(display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool))
     yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
     for subpool in pool.subpools:
@@ -85,9 +86,9 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
 
 
 def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
-    own = subpool.declared.spec.spec.priority
-    priority = pool.declared.spec.spec.priority if own is None else own
-    return _Shape(subpool.canonical, subpool.quota, subpool.maximum, subpool.weight, priority)
+    spec = subpool.declared.spec.spec
+    priority = pool.declared.spec.spec.priority if spec.priority is None else spec.priority
+    return _Shape(spec.queue.display(subpool.canonical), subpool.quota, subpool.limit, subpool.weight, priority)
 
 
 def _sums(pool: FleetPool) -> dict[str, str]:

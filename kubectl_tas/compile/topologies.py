@@ -69,7 +69,7 @@ def _topology(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> A
     assert backend.release.topology_api is not None
     labels = {POOL: topology.pool} if topology.pool else {}
     labelled = {level.label for level in topology.levels}
-    aliases = backend.has(Feature.LEVEL_ALIAS)
+    aliases = backend.has(Feature.LEVEL_ALIAS) and backend.spec.levelAliases
     manifest = Topology.model_validate(
         {
             "apiVersion": backend.release.topology_api,

@@ -150,7 +150,7 @@ def conditions(found: Sequence[Use]) -> str:
 
 def differences(drifts: Sequence[Drift]) -> str:
     """The topologies that differ, with both hierarchies."""
-    rows = [(item.name, _levels(item.declared), _levels(item.live)) for item in drifts]
+    rows = [(item.full_name, _levels(item.declared), _levels(item.live)) for item in drifts]
     return table.render(DRIFT_HEADER, rows) if rows else ""
 
 
@@ -161,7 +161,7 @@ def covered(found: Sequence[Coverage]) -> str:
         count = f"{len(item.outside)} of {item.nodes}"
         levels = [(f"{level.key} ({level.label})", _few(names)) for level, names in item.missing]
         for index, level in enumerate(levels or [(NONE, NONE)]):
-            rows.append((item.topology, count, *level) if index == 0 else ("", "", *level))
+            rows.append((item.full_name, count, *level) if index == 0 else ("", "", *level))
     return table.render(COVERAGE_HEADER, rows)
 
 
@@ -191,11 +191,18 @@ def uses_data(
     }
     if drifts is not None:
         data["differences"] = [
-            {"topology": item.name, "repository": _data(item.declared), "cluster": _data(item.live)} for item in drifts
+            {
+                "backend": item.backend,
+                "topology": item.name,
+                "repository": _data(item.declared),
+                "cluster": _data(item.live),
+            }
+            for item in drifts
         ]
     if nodes is not None:
         data["nodes"] = [
             {
+                "backend": item.backend,
                 "topology": item.topology,
                 "nodes": item.nodes,
                 "outside": list(item.outside),

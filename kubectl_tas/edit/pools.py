@@ -147,7 +147,7 @@ def _strings(data: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _work(fleet: Fleet, pool: FleetPool) -> dict[str, Declared[Any]]:
-    found = (fleet.work_in(queue) for queue in (pool.shared_queue, *(item.queue for item in pool.subpools)))
+    found = (fleet.work_in(pool.name, queue) for queue in (pool.shared_queue, *(item.queue for item in pool.subpools)))
     return {name: declared for own in found for name, declared in own.items()}
 
 

@@ -25,7 +25,7 @@ from kubectl_tas.words import did_you_mean
 from kubectl_tas.yaml import flow, scalar
 
 if TYPE_CHECKING:  # most edits ask no cluster
-    from kubectl_tas.live.cluster import Cluster, QueueUsage
+    from kubectl_tas.live.cluster import Clusters, QueueUsage
 
 SUBPOOL_TRANSITION = Rule(
     "subpool-transition",
@@ -99,44 +99,61 @@ class Usage:
     told: int | None = None
     """GPUs in use in each, as somebody said; None: what the cluster says counts."""
     queues: Mapping[str, QueueUsage] = field(default_factory=dict)
-    """What the cluster says."""
+    """What the clusters say, by pool--subpool."""
+    failed: Mapping[str, TasError] = field(default_factory=dict)
+    """Why some of several clusters do not say it, by backend."""
 
     def in_use(self, subpool: FleetSubpool) -> bool | None:
         """Whether anything runs there; None where that is not known."""
         if self.told is not None:
             return self.told > 0
-        usage = self.queues.get(subpool.queue)
+        usage = self.queues.get(subpool.canonical)
         return usage.in_use if usage else None
 
     def must_be_known(self, subpool: FleetSubpool) -> bool:
         """Whether anything runs there. Raises TasError where the cluster has not said so."""
         found = self.in_use(subpool)
-        if found is None and subpool.queue in self.queues:
-            raise _untold(self.queues[subpool.queue].unknown(subpool.queue))
+        if found is None and subpool.canonical in self.queues:
+            raise _untold(self.queues[subpool.canonical].unknown(subpool.queue))
         if found is None:
             raise _untold("the subpool was changed while the cluster was asked", "Run again. ")
         return found
 
     def doubt(self, subpool: FleetSubpool) -> str:
         """What is to be added about a subpool of which the cluster does not say what it holds."""
-        usage = self.queues.get(subpool.queue)
+        usage = self.queues.get(subpool.canonical)
         if usage is None or usage.in_use is not None:
             return ""
         return f"; nobody knows whether anything runs there: {usage.doubt}. Where nothing does, pass --used 0"
 
 
-def ask(cluster: Cluster, subpools: Sequence[FleetSubpool]) -> Usage:
-    """What a cluster says, which has the queue of at least one of these; it is not asked about none."""
+def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> Usage:
+    """What clusters say, each of which has the queue of at least one of these; none is asked about nothing.
+
+    Raises TasError where one cluster is asked, and does not say it.
+    """
     if not subpools:
         return Usage()
+    by_backend: dict[str, list[FleetSubpool]] = {}
+    for item in subpools:
+        by_backend.setdefault(fleet.pool_by_name[item.pool].backend.name, []).append(item)
+    meant = clusters.names & by_backend.keys() or by_backend.keys()
+    queues: dict[str, QueueUsage] = {}
+
     try:
-        queues = cluster.state().queues
+        answers = clusters.ask(lambda cluster: cluster.state().queues, meant)
     except TasError as error:
         raise _untold(error.message) from error
-    wanted = [item.queue for item in subpools]
-    if not any(queue in queues for queue in wanted):
-        raise _untold(f"the cluster has no queue {' or '.join(wanted)}", "Name the right cluster with --context. ")
-    return Usage(queues=queues)
+    failed = {name: _untold(error.message) for name, error in answers.failed.items()}
+    for name, held in answers.found.items():
+        found = {item.canonical: held[item.queue] for item in by_backend[name] if item.queue in held}
+        queues |= found
+        if not found:
+            wanted = " or ".join(item.queue for item in by_backend[name])
+            failed[name] = _untold(f"the cluster has no queue {wanted}", "Name the right cluster with --context. ")
+    if len(meant) == 1 and failed:
+        raise failed[next(iter(meant))]
+    return Usage(queues=queues, failed=failed)
 
 
 def _untold(reason: str, hint: str = "") -> TasError:
@@ -183,7 +200,7 @@ def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnos
         return subpool
     if subpool.state != "ACTIVE":
         return _frozen(subpool, "delete")
-    declared = tuple(fleet.work_in(subpool.queue))
+    declared = tuple(fleet.work_in(subpool.pool, subpool.queue))
     is_needed = bool(declared) or usage.must_be_known(subpool)
     return _transition(subpool, "DELETING" if is_needed else "ARCHIVED", draining=declared)
 
@@ -202,7 +219,7 @@ def recreate(fleet: Fleet, parent: str, name: str, quota: Quota | None) -> Edit 
 def in_doubt(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
     """The subpool of that name, where its deletion depends on whether anything runs in it."""
     subpool = find(fleet, parent, name)
-    if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" or fleet.work_in(subpool.queue):
+    if isinstance(subpool, Diagnostic) or subpool.state != "ACTIVE" or fleet.work_in(subpool.pool, subpool.queue):
         return []
     return [subpool]
 
@@ -220,12 +237,12 @@ def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
 
 def empty(fleet: Fleet) -> tuple[FleetSubpool, ...]:
     """The DELETING subpools for which nothing is declared any more."""
-    return tuple(subpool for subpool in draining(fleet) if not fleet.work_in(subpool.queue))
+    return tuple(subpool for subpool in draining(fleet) if not fleet.work_in(subpool.pool, subpool.queue))
 
 
 def reason(fleet: Fleet, subpool: FleetSubpool, usage: Usage) -> str:
     """Why a subpool is still DELETING."""
-    declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.queue).items()]
+    declared = [f"{name} ({item.origin.path})" for name, item in fleet.work_in(subpool.pool, subpool.queue).items()]
     if declared:
         return f"; still declared: {listed(declared)}"
     return "; work still runs there" if usage.in_use(subpool) else usage.doubt(subpool)

@@ -38,12 +38,23 @@ class Plan:
 
     changes: tuple[Change, ...]
     """Sorted by path."""
-    unchanged: int
+    same: tuple[str, ...]
     """Files that are as they should be."""
     output: str
-    """The output folder, with which all paths begin."""
+    """The output folder, or the part of it that is meant, with which all paths begin."""
     real: str
     """Where that really lies, once links are followed."""
+
+    @property
+    def unchanged(self) -> int:
+        """How many files are as they should be."""
+        return len(self.same)
+
+    def within(self, folder: str) -> Plan:
+        """What it would do in a folder, which is the output folder or lies below it."""
+        changes = tuple(change for change in self.changes if change.path.startswith(f"{folder}/"))
+        same = tuple(path for path in self.same if path.startswith(f"{folder}/"))
+        return Plan(changes, same, folder, self.real + folder.removeprefix(self.output))
 
     def locate(self, change: Change) -> str:
         """Where a file really lies, relative to what the root really is."""
@@ -62,9 +73,8 @@ def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick
     ``artifacts`` come by backend and in the order of application. Several backends have a folder each.
     """
     files: dict[str, str] = {}
-    backends = {artifact.backend for artifact in artifacts}
     for backend, group in groupby(artifacts, key=lambda artifact: artifact.backend):
-        base = f"{output}/{backend}" if len(backends) > 1 else output
+        base = folder_of(backend, artifacts, output)
         resources = []
         for artifact in group:
             path = f"{artifact.folder}/{artifact.file}"
@@ -75,6 +85,14 @@ def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick
                 tick(len(files), len(artifacts))
         files[f"{base}/{KUSTOMIZATION}"] = text.kustomization(resources, settings)
     return files
+
+
+def folder_of(backend: str, artifacts: Sequence[Artifact], output: str) -> str | None:
+    """The folder of a backend: its own where there are several that have objects; None where it has none."""
+    backends = {artifact.backend for artifact in artifacts}
+    if backend not in backends:
+        return None
+    return f"{output}/{backend}" if len(backends) > 1 else output
 
 
 def plan(files: dict[str, str], root: Path, output: str, sources: Sequence[str]) -> Plan:
@@ -88,11 +106,11 @@ def plan(files: dict[str, str], root: Path, output: str, sources: Sequence[str])
         present = _Present(disk, output, real)
         present.refuse_obstacles(files)
         changes: list[Change] = []
-        unchanged = 0
+        same: list[str] = []
         for path, after in files.items():
             before = present.read(path) if path in present.files else None
             if before == after:
-                unchanged += 1
+                same.append(path)
                 continue
             if before is not None and not before.startswith(text.MARK):
                 raise _in_the_way(path)
@@ -101,7 +119,7 @@ def plan(files: dict[str, str], root: Path, output: str, sources: Sequence[str])
             before = present.read(path) if path.endswith(".yaml") else ""
             if is_leftover(path) or before.startswith(text.MARK):
                 changes.append(Change(path, before, None))
-    return Plan(tuple(sorted(changes, key=lambda change: change.path)), unchanged, output, real)
+    return Plan(tuple(sorted(changes, key=lambda change: change.path)), tuple(same), output, real)
 
 
 def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:

@@ -127,9 +127,17 @@ class Admission:
         self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
 
     @cached_property
-    def declared(self) -> dict[str, Amounts]:
-        """What the HIGH and NORMAL work of the repository that can run asks for, by leaf queue."""
-        return _by_queue(filter(self._takes, self._fleet.submissions))
+    def _declared(self) -> dict[str, dict[str, Amounts]]:
+        found: dict[str, list[Submission]] = defaultdict(list)
+        for item in self._fleet.submissions:
+            found[item.pool.backend.name].append(item)
+        return {name: _by_queue(filter(self._takes, items)) for name, items in found.items()}
+
+    def declared(self, item: Submission) -> dict[str, Amounts]:
+        """What the HIGH and NORMAL work of the repository that can run asks for on the cluster of a submission, by
+        leaf queue.
+        """
+        return self._declared.get(item.pool.backend.name) or defaultdict(Amounts)
 
     def _takes(self, item: Submission) -> bool:
         """Whether a submission takes quota from others: KAI plans nothing for what can be preempted or never runs."""
@@ -158,17 +166,17 @@ class Admission:
 
     def others(self, item: Submission) -> Amounts:
         """What others than a submission and its gang declare for its queue."""
-        return self.declared[item.queue] - (self.request(item).asks if self._takes(item) else NOTHING)
+        return self.declared(item)[item.queue] - (self.request(item).asks if self._takes(item) else NOTHING)
 
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
         request = self.request(item)
-        return admit(item, request, self.others(item), self.declared, request.asks)
+        return admit(item, request, self.others(item), self.declared(item), request.asks)
 
 
 def asked(fleet: Fleet) -> dict[str, Amounts]:
-    """What all HIGH and NORMAL work of the repository asks for, by leaf queue: what a decrease of the quota has made
-    too large may run on.
+    """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue: what a decrease of the quota
+    has made too large may run on.
     """
     return _by_queue(item for item in fleet.submissions if not item.is_preemptible)
 
@@ -229,7 +237,7 @@ def _answer(
     """
     held: dict[str, Amounts | None]
     if queues is None:
-        held = {**admission.declared, item.queue: admission.others(item)}
+        held = {**admission.declared(item), item.queue: admission.others(item)}
     else:
         held = {name: usage.used for name, usage in queues.items()}
     if used is not None:

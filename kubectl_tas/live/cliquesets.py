@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,19 +88,20 @@ def from_file(path: str, namespace: str | None = None) -> GroveState:
 
     Raises TasError where it holds something else.
     """
-    found = _state(kubectl.read_file(path))
+    items = kubectl.read_file(path)
+    found = _state(items, kubectl.complete_kinds(items))
     if namespace is None or found.sets is None:
         return replace(found, namespace=namespace)
     sets = {key: item for key, item in found.sets.items() if key[0] == namespace}
     return replace(found, sets=sets, namespace=namespace)
 
 
-def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
-    """Of a kind of which there is no object nothing is known."""
+def _state(objects: Iterable[dict[str, Any]], complete: Collection[str] = ()) -> GroveState:
+    """Of a kind of which there is no object nothing is known, unless it is among the ``complete`` ones."""
     sets: dict[SetKey, LiveSet] = {}
     topologies: dict[str, Levels] = {}
     pods: dict[SetKey, int | None] = {}
-    kinds = set()
+    kinds = set(complete)
     for item in objects:
         kind = str(item.get("kind"))
         kinds.add(kind)
@@ -123,7 +124,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> GroveState:
             raise TasError(f"the {kind} {_called(item)} of the cluster cannot be read: {lacking}", hint=hint) from error
     return GroveState(
         dict(sorted(sets.items())) if "PodCliqueSet" in kinds else None,
-        dict(sorted(topologies.items())) if topologies else None,
+        dict(sorted(topologies.items())) if kinds & {"ClusterTopology", "ClusterTopologyBinding"} else None,
         pods if "PodClique" in kinds else None,
     )
 

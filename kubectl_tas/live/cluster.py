@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from kubectl_tas import quantities
+from kubectl_tas import gpus, quantities
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
@@ -19,6 +19,15 @@ from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
+
+T = TypeVar("T")
+_WELL = {
+    "Ready": "True",
+    **dict.fromkeys(("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), "False"),
+}
+"""The conditions of a node that KAI looks at, and what they say of one that it uses."""
+_DIGITS = 30
+"""Digits of a whole number: more than any API server takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +70,13 @@ class Node:
     """One node of a cluster."""
 
     name: str
-    labels: frozenset[str]
-    """Keys of its labels."""
+    labels: Mapping[str, str]
+    gpus: int = 0
+    """Whole GPUs that it has for pods."""
+    is_ready: bool = True
+    """Whether KAI places pods there, and counts its GPUs."""
+    is_cordoned: bool = False
+    """Whether it takes no new pods. KAI counts its GPUs all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +92,7 @@ class Cluster:
 
     access: Access
     file: str | None = None
-    """JSON of ``kubectl get`` instead of a cluster."""
+    """What ``kubectl tas cluster state``, or ``kubectl get``, wrote, instead of a cluster."""
 
     def state(self) -> ClusterState:
         """Its queues. Raises TasError where they cannot be read."""
@@ -94,12 +108,53 @@ class Cluster:
         """Its nodes; None where a file has none. Raises TasError where they cannot be read."""
         items = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
         found = [_node(item) for item in items if item.get("kind") == "Node"]
-        return None if self.file is not None and not found else found
+        is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
+        return found if is_known else None
 
-    def must_be_readable(self) -> None:
-        """Raises TasError where there is a file that cannot be read."""
-        if self.file is not None:
-            kubectl.read_file(self.file)
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[T]):
+    """What clusters answer, by backend."""
+
+    found: dict[str, T]
+    failed: dict[str, TasError]
+    """Why others could not be asked, or did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The clusters of backends, by their names."""
+
+    known: Mapping[str, Cluster]
+    unknown: Mapping[str, TasError] = field(default_factory=dict)
+    """Why nobody can tell which cluster a backend is."""
+
+    def of(self, backend: str) -> Cluster:
+        """The cluster of a backend. Raises TasError where nobody can tell which it is."""
+        if backend in self.known:
+            return self.known[backend]
+        hint = f"Pass --cluster-state {backend}=FILE, or --live."
+        raise self.unknown.get(backend) or TasError(f"the cluster of the backend {backend} is not asked", hint=hint)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The backends that are meant."""
+        return frozenset((*self.known, *self.unknown))
+
+    def ask(self, question: Callable[[Cluster], T], backends: Collection[str] | None = None) -> Answers[T]:
+        """What each of them, or of those for ``backends``, answers. Raises TasError where it is but one, and that
+        cannot be asked.
+        """
+        meant = sorted(self.names if backends is None else backends)
+        answers: Answers[T] = Answers({}, {})
+        for name in meant:
+            try:
+                answers.found[name] = question(self.of(name))
+            except TasError as error:
+                if len(meant) == 1:
+                    raise
+                answers.failed[name] = error
+        return answers
 
 
 def from_cluster(access: Access) -> ClusterState:
@@ -119,12 +174,25 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
 def _node(item: dict[str, Any]) -> Node:
     """Raises TasError where it is none."""
     try:
-        metadata = item["metadata"]
-        return Node(text_of(metadata["name"]), frozenset(map(text_of, dict(metadata.get("labels") or {}))))
+        metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+        labels = {text_of(key): str(value) for key, value in dict(metadata.get("labels") or {}).items()}
+        return Node(
+            text_of(metadata["name"]),
+            labels,
+            gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
+            is_ready=all(map(_is_well, status.get("conditions") or ())),
+            is_cordoned=spec.get("unschedulable") is True,
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         hint = "It must be what `kubectl get nodes -o json` prints."
         reason = str(error) if isinstance(error, ValueError) else "it has no name, or labels that are none"
         raise TasError(f"a Node of the cluster cannot be read: {reason}", hint=hint) from error
+
+
+def _is_well(condition: dict[str, Any]) -> bool:
+    """Whether a condition of a node keeps KAI from using it: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.17."""
+    wanted = _WELL.get(str(condition.get("type")))
+    return wanted is None or condition.get("status") == wanted
 
 
 def _is_in(item: dict[str, Any], namespace: str | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +22,17 @@ MAX_NAME = 317
 """Characters of the longest name that is read: a label's key, with a domain of 253 before the slash."""
 MAX_REASON = 1000
 """Characters of kubectl's own words that are passed on."""
-_GIVE = "Pass --cluster-state FILE with the JSON of `kubectl get`, or --context and --kubeconfig."
+_GIVE = "Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, or --context and --kubeconfig."
+STATE = "ClusterState"
+"""The kind of the object that says which kinds a file has all objects of."""
 
 
 class NoSuchResourceError(TasError):
     """The cluster does not have this kind of object at all."""
+
+
+class ForbiddenError(TasError):
+    """Whoever asks may not see this kind of object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,12 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
 def read_file(path: str) -> list[dict[str, Any]]:
     """The objects in a file: one JSON list or object, or several behind each other. Raises TasError."""
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
+
+
+def complete_kinds(items: Iterable[dict[str, Any]]) -> frozenset[str]:
+    """The kinds of which a file says that it has all objects, though there may be none."""
+    found = (item.get("kinds") for item in items if item.get("kind") == STATE)
+    return frozenset(str(kind) for kinds in found if isinstance(kinds, list) for kind in kinds)
 
 
 def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
@@ -122,7 +134,7 @@ def _failure(resource: str, message: str) -> TasError:
     last = message.strip().splitlines()[-1] if message.strip() else "it gave no reason"
     last = last if len(last) <= MAX_REASON else f"{last[:MAX_REASON]}..."
     if "forbidden" in lowered:
-        return TasError(f"the cluster forbids reading {resource}: {last}", hint=_GIVE)
+        return ForbiddenError(f"the cluster forbids reading {resource}: {last}", hint=_GIVE)
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
         owner = "Grove" if resource.endswith(".grove.io") else "KAI Scheduler"
         missing = f"the cluster has no {resource}: {owner}'s CustomResourceDefinitions are not installed"

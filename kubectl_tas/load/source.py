@@ -104,6 +104,25 @@ class OverlaySource:
         return tuple(found[path] for path in sorted(found))
 
 
+class MemorySource:
+    """Files that are not on a disk, by their paths."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+
+    def config(self) -> RawFile | None:
+        """``tas.yaml``, where there is one."""
+        return RawFile(CONFIG_FILE, self._files[CONFIG_FILE]) if CONFIG_FILE in self._files else None
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether ``folder`` exists."""
+        return True
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """All files but the Config, sorted by path."""
+        return tuple(RawFile(path, self._files[path]) for path in sorted(self._files) if path != CONFIG_FILE)
+
+
 class FolderSource:
     """The files below ``root``. Raises TasError where a folder or file cannot be read."""
 

@@ -11,6 +11,7 @@ from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 from kubectl_tas.model.companion import CompanionKind
+from kubectl_tas.model.queuename import QueueName
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
@@ -60,6 +61,14 @@ class Backend(Model):
     """Who places its pods."""
     grove: GroveVersion = GroveVersion()
     """Who makes gangs of its PodCliqueSets, where it has any."""
+    context: Text | None = None
+    """The context of the kubeconfig by which kubectl reaches it. With one backend, by default kubectl's own."""
+    rootQueue: Literal["none"] | QueueName | None = None
+    """The queue above all pools, where its name does not follow the scheme; none: the pools are at the top. Before KAI
+    0.13 there is none.
+    """
+    levelAliases: bool = True
+    """Whether the levels of Topologies carry their keys as aliases; from KAI 0.17."""
     kubernetes: (
         Annotated[
             str,

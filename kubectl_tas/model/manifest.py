@@ -78,8 +78,8 @@ class QueueResources(Model):
 class QueueSpec(Model):
     """What a queue is guaranteed."""
 
-    displayName: Text
-    """What users see."""
+    displayName: Text | None = None
+    """What users see, where it is not the name."""
     parentQueue: ObjectName | None = None
     """The queue above; none at the top."""
     priority: Int32 | None = None

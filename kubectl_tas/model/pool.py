@@ -21,6 +21,7 @@ from kubectl_tas.model.base import (
     said,
 )
 from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 from kubectl_tas.yaml import flow
 
@@ -193,6 +194,10 @@ class PoolSpec(Model):
     """The shard of KAI Scheduler that places its work, where a cluster has several: the value of the label
     kai.scheduler/node-pool on the shard's nodes.
     """
+    queue: QueueName = QueueName()
+    """How the queue of the pool is called, where its name does not follow the scheme."""
+    sharedQueue: QueueName = QueueName()
+    """How the queue of its own work is called, where its name does not follow the scheme."""
     topology_keys: Many[TopologyKey] = ()
     """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
     topology: Text | None = None
@@ -300,6 +305,8 @@ class SubpoolSpec(Model):
     """Of its queue among the pool's; the pool's where it is left out."""
     namespaces: Namespaces = ()
     """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
+    queue: QueueName = QueueName()
+    """How its queue is called, where its name does not follow the scheme."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
     draining: Many[WorkName] = ()

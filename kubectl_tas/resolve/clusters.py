@@ -13,6 +13,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve import names
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,13 @@ class FleetBackend:
     def scheduler_name(self) -> str:
         """schedulerName of its pods."""
         return self.spec.scheduler.name or ("kai-scheduler" if self.is_kai else "default-scheduler")
+
+    def root_queue(self, prefix: str) -> str | None:
+        """The queue above all its pools; None where there is none, since the pools are at the top."""
+        kept = self.spec.rootQueue
+        if kept == "none" or not self.has(kai.Feature.DEEP_QUEUES):
+            return None
+        return (kept and kept.name) or names.root_queue(prefix, self.namespace)
 
     @property
     def queue_labels(self) -> tuple[str, ...]:

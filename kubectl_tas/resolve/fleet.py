@@ -39,6 +39,7 @@ class PlacedWork:
 
     what: str
     """Kind and name."""
+    backend: str
     queue: str
     place: Location
 
@@ -112,9 +113,7 @@ class Fleet:
         nothing = Amounts(0, NO_LIMIT, NO_LIMIT)
         gone = [item for item in own if item.spec.spec.state == "ARCHIVED"]
         return tuple(
-            FleetSubpool(
-                item, item.spec.spec.parent, item.spec.metadata.name, nothing, nothing, nothing, queue="", namespaces=()
-            )
+            FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, *(nothing,) * 4, queue="", namespaces=())
             for item in sorted(gone, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
         )
 
@@ -129,10 +128,14 @@ class Fleet:
         subpool = next((item for item in pool.subpools if item.name == short), None) if pool else None
         return None if pool is None or (short and subpool is None) else (pool, subpool)
 
-    def work_in(self, queue: str) -> dict[str, Declared[Any]]:
-        """What is declared for a leaf queue, hand-written PodGroups included, as ``Kind/name``, sorted."""
-        own = {work_name(s.kind, s.name): s.declared for s in self.submissions if s.queue == queue}
-        groups = (item for item in self.pod_groups if item.declared.spec.spec.queue == queue)
+    def work_in(self, pool: str, queue: str) -> dict[str, Declared[Any]]:
+        """What is declared for a leaf queue of a pool, hand-written PodGroups included, as ``Kind/name``, sorted."""
+        own = {
+            work_name(s.kind, s.name): s.declared for s in self.submissions if (s.pool.name, s.queue) == (pool, queue)
+        }
+        cluster = self.pool_by_name[pool].backend if pool in self.pool_by_name else None
+        there = (item for item in self.pod_groups if item.backend == cluster)
+        groups = (item for item in there if item.declared.spec.spec.queue == queue)
         own |= {work_name("PodGroup", item.name): item.declared for item in groups}
         return {name: own[name] for name in sorted(own)}
 
@@ -141,6 +144,17 @@ class Fleet:
         there = [item for item in self.submissions if item.declared.origin.path in paths]
         return [item for item in there if _is_called(item.kind, item.name, wanted)] or there
 
+    def of_backend(self, name: str) -> Fleet:
+        """What is for one cluster: its pools, and what is sent to them."""
+        return replace(
+            self,
+            pools=tuple(item for item in self.pools if item.backend.name == name),
+            workflows=tuple(item for item in self.workflows if item.pool.backend.name == name),
+            pod_groups=tuple(item for item in self.pod_groups if item.backend.name == name),
+            pod_clique_sets=tuple(x for x in self.pod_clique_sets if x.backend and x.backend.name == name),
+            workloads=tuple(item for item in self.workloads if item.pool.backend.name == name),
+        )
+
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
         """The work that ``topology`` places, which the fleet itself may no longer declare."""
         for workflow in self.workflows:
@@ -148,16 +162,19 @@ class Fleet:
             is_placed = any(task.resource.requirements for group in workflow.groups for task in group.tasks)
             if own is not None and own.name == topology.name and is_placed:
                 place = workflow.declared.at("workflow", "name")
-                yield PlacedWork(f"workflow {workflow.name}", workflow.queue, place)
+                where = workflow.pool.backend.name, workflow.queue
+                yield PlacedWork(f"workflow {workflow.name}", *where, place)
         for workload in self.workloads:
             named = {placement.topology for placement in workload.placements}
             if topology.name_on(workload.pool.backend) in named:
                 place = workload.declared.at("metadata", "name")
-                yield PlacedWork(f"{workload.kind} {workload.name}", workload.queue, place)
+                where = workload.pool.backend.name, workload.queue
+                yield PlacedWork(f"{workload.kind} {workload.name}", *where, place)
         for item in self.pod_groups:
             if topology.name_on(item.backend) in {constraint.topology for constraint, _ in item.constraints}:
                 place = item.declared.at("metadata", "name")
-                yield PlacedWork(f"PodGroup {item.name}", item.declared.spec.spec.queue, place)
+                where = item.backend.name, item.declared.spec.spec.queue
+                yield PlacedWork(f"PodGroup {item.name}", *where, place)
 
     def namespaces(self, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
         """The leaf queues of ``backend``, those of ARCHIVED subpools too, each with the namespaces of its work."""

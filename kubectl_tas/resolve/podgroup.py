@@ -144,7 +144,7 @@ def resolve_pod_group(
     are those that name it.
     """
     queue, namespace = declared.spec.spec.queue, declared.spec.metadata.namespace
-    by_queue = [pool.backend for pool in known.pools.values() if queue.startswith(pool.queue + names.SEPARATOR)]
+    by_queue = [pool.backend for pool in known.pools.values() if _is_below(queue, pool)]
     by_namespace = [backend for backend in known.backends if namespace in namespaces_of(backend, known)]
     for candidates in (known.backends, by_queue, by_namespace):
         if len({backend.name for backend in candidates}) == 1:
@@ -156,6 +156,12 @@ def resolve_pod_group(
     backends = tuple(backend.name for backend in known.backends)
     known.dangling.append(Dangling("backend of a PodGroup", queue, backends, declared, ("spec", "queue")))
     return None
+
+
+def _is_below(queue: str, pool: FleetPool) -> bool:
+    """Whether a queue is one of a pool's leaves, by its name where it may be one that is not declared."""
+    leaves = (pool.shared_queue, *(subpool.queue for subpool in pool.subpools))
+    return queue in leaves or queue.startswith(pool.queue + names.SEPARATOR)
 
 
 def _owner(queue: str, backend: FleetBackend, known: Known) -> tuple[FleetPool | None, FleetSubpool | None]:

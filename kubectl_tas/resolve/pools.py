@@ -59,6 +59,8 @@ class FleetSubpool:
     """What its quota comes to, whatever its state; of what its pool has no limit of, none is set."""
     maximum: Amounts
     """The most that it may hold, its pool's maximum included."""
+    limit: Amounts
+    """The maximum as its queue has it, which may be more than the pool's: KAI keeps to both."""
     weight: Amounts
     """Over-quota weights."""
     queue: str
@@ -353,8 +355,8 @@ def resolve_pools(
             backend=backend,
             subpools=tuple(subpools[short] for short in sorted(subpools)),
             topology=pool_topology(declared, backend, names.pool_topology(*where), topologies, dangling),
-            queue=names.pool_queue(*where),
-            shared_queue=names.leaf_queue(*where, names.SHARED),
+            queue=spec.queue.name or names.pool_queue(*where),
+            shared_queue=spec.sharedQueue.name or names.leaf_queue(*where, names.SHARED),
         )
     return pools
 
@@ -369,8 +371,9 @@ def _subpool(declared: Declared[Subpool], pool: Pool, where: tuple[str, str, str
         name=declared.spec.metadata.name,
         asked=asked_quota(spec.quota, whole.guarantee),
         maximum=smaller(_maximum(spec, whole.maximum), whole.maximum),
+        limit=_maximum(spec, whole.maximum),
         weight=_weight(spec, whole.weight),
-        queue=names.leaf_queue(*where, declared.spec.metadata.name),
+        queue=spec.queue.name or names.leaf_queue(*where, declared.spec.metadata.name),
         namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,
     )
 

@@ -254,15 +254,15 @@ class TestChangedLevels:
         ((rule, message),) = findings(root, "--base", "HEAD", "--cluster-state", state(tmp_path, *live))
         assert (rule, message.endswith("but it is used by default/chat")) == ("topology-levels-changed", True)
 
-    def test_a_state_of_one_of_two_clusters_excuses_no_set(self, repository: Path, tmp_path: Path) -> None:
+    def test_a_state_of_one_of_two_clusters_excuses_no_set_of_the_other(self, repository: Path, tmp_path: Path) -> None:
         sets = [clique_set("rack", name=f"on-{x}", named="racks", labels=of(x)) for x in "ab"]
         root = two_clusters(repository, topology(), topology("other"), *sets)
         commit(root)
         two_clusters(root, topology("racks", WIDER), topology("other"), *sets)
         live = (live_topology("racks", WIDER), live_topology("other"), live_set("on-a", named="other"))
         file = state(tmp_path, *live, live_clique(3, of="on-a"))
-        found = findings(root, "--base", "HEAD", "--cluster-state", file)
-        assert [message.rpartition("used by ")[2] for _, message in found] == ["default/on-a, default/on-b"]
+        found = findings(root, "--base", "HEAD", "--cluster-state", f"a={file}")
+        assert [message.rpartition("used by ")[2] for _, message in found] == ["default/on-b"]
 
 
 class TestChangedConstraints:
@@ -340,7 +340,8 @@ class TestChangedConstraints:
         commit(root)
         two_clusters(root, topology(), *sets("zone"))
         file = state(tmp_path, live_topology(), live_set("on-b"), live_clique(0, of="on-b"))
-        assert rules(root, "--base", "HEAD", "--cluster-state", file) == ["set-constraint-changed"] * 2
+        assert rules(root, "--base", "HEAD", "--cluster-state", f"b={file}") == ["set-constraint-changed"] * 2
+        assert rules(root, "--base", "HEAD", "--cluster-state", f"a={file}") == ["set-constraint-changed"]
 
     def test_a_backend_that_is_renamed_hides_nothing(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: before}]}\n"
@@ -412,7 +413,7 @@ class TestChangedReferences:
         declare(root, topology(), topology("other"), clique_set("rack", named="other"))
         assert rules(root, "--base", "HEAD", "--cluster-state", state(tmp_path, live_clique(pods))) == found
 
-    def test_several_clusters_leave_it_open(self, repository: Path, tmp_path: Path) -> None:
+    def test_a_state_that_does_not_tell(self, repository: Path, tmp_path: Path) -> None:
         def sets(named: str) -> list[str]:
             return [clique_set("rack", name=f"on-{x}", named=named, labels=of(x)) for x in "ab"]
 
@@ -420,15 +421,17 @@ class TestChangedReferences:
         commit(root)
         two_clusters(root, topology(), topology("other"), *sets("other"))
         file = state(tmp_path, live_topology(), live_topology("other"))
-        result = kubectl_tas("validate", "-C", root, "--base", "HEAD", "--cluster-state", file)
+        result = kubectl_tas("validate", "-C", root, "--base", "HEAD", "--cluster-state", f"a={file}")
         assert result.out.count("[set-reference-changed]") == 2
-        assert "This repository is for several clusters; nothing tells which one was read." in result.out
+        assert result.out.count("What was read of the cluster does not tell") == 1
+        assert result.out.count("Pass --cluster-state, or --context, to have it checked") == 1
         unasked = kubectl_tas("validate", "-C", root, "--base", "HEAD").out
-        assert "This repository is for several clusters" not in unasked
         assert unasked.count("Pass --cluster-state, or --context, to have it checked") == 2
 
-    @pytest.mark.parametrize("pods", [0, 2])
-    def test_a_set_of_two_clusters_may_be_the_other_one(self, repository: Path, tmp_path: Path, pods: int) -> None:
+    @pytest.mark.parametrize(("pods", "found"), [(0, []), (2, ["set-reference-locked"])])
+    def test_a_set_of_two_clusters_is_known_in_one(
+        self, repository: Path, tmp_path: Path, pods: int, found: list[str]
+    ) -> None:
         def sets(named: str) -> list[str]:
             return [clique_set("rack", named=named, labels=of(x)) for x in "ab"]
 
@@ -436,7 +439,7 @@ class TestChangedReferences:
         commit(root)
         two_clusters(root, topology(), topology("other"), *sets("other"))
         file = state(tmp_path, live_topology(), live_topology("other"), live_set(), live_clique(pods))
-        assert rules(root, "--base", "HEAD", "--cluster-state", file) == ["set-reference-changed"] * 2
+        assert rules(root, "--base", "HEAD", "--cluster-state", f"a={file}") == [*found, "set-reference-changed"]
 
 
 LEGAL = {

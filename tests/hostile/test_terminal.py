@@ -55,6 +55,12 @@ LEAVES = {
     "topology list": ["topology list", "topology list -o json"],
     "topology describe": ["topology describe t", "topology describe {evil}"],
     "topology usage": [f"topology usage {flags}" for flags in ("", "--check", "--live", "--live --check", "-o json")],
+    "cluster state": [
+        "cluster state -o -",
+        "cluster state -o {evil} --context {evil}",
+        "cluster state -o - --backend {evil}",
+    ],
+    "import cluster": ["import cluster -o {evil}", "import cluster --cluster-state {evil}"],
     "workflow explain": ["workflow explain w", "workflow explain w -o json", "workflow explain {evil}"],
     "admit": [
         "admit {file}",

@@ -16,13 +16,36 @@ case "$*" in
   *"get queues.scheduling.run.ai -o json") cat "{folder}/queues" ;;
   *"get podgroups.scheduling.run.ai -A -o json") cat "{folder}/podgroups" ;;
   *"get podgroups.scheduling.run.ai --namespace="*" -o json") cat "{folder}/podgroups" ;;
+  *"get nodes -o json") cat "{folder}/nodes" ;;
   *) echo "error: unknown command" >&2; exit 1 ;;
 esac
 """
+RESOURCES = {
+    "queues.scheduling.run.ai": "Queue",
+    "podgroups.scheduling.run.ai": "PodGroup",
+    "nodes": "Node",
+    "topologies.kai.scheduler": "Topology",
+    "priorityclasses.scheduling.k8s.io": "PriorityClass",
+    "deployments.apps": "Deployment",
+}
+"""What a cluster without Grove has."""
 FAILING = """\
 #!/bin/sh
 cat "{folder}/failure" >&2
 exit 1
+"""
+
+
+BY_CONTEXT = """\
+#!/bin/sh
+echo "$@" >> "{folder}/calls"
+context=default
+for word in "$@"; do case "$word" in --context=*) context="${{word#--context=}}" ;; esac; done
+while [ "$1" != get ]; do shift; done
+[ -d "{folder}/$context" ] || {{ echo "error: context \\"$context\\" does not exist" >&2; exit 1; }}
+[ -f "{folder}/$context/$2.forbidden" ] && {{ echo "Error from server (Forbidden): $2 is forbidden" >&2; exit 1; }}
+cat "{folder}/$context/$2" 2>/dev/null && exit
+echo "error: the server doesn't have a resource type \\"$2\\"" >&2; exit 1
 """
 
 
@@ -35,6 +58,7 @@ class FakeKubectl:
         monkeypatch.setenv("KUBECTL_PATH", str(self.program))
         self._install(SCRIPT)
         self.answers([], [])
+        (folder / "nodes").write_text(_list([node("n", 10**6)]))
 
     def answers(self, queues: list[dict[str, Any]], pod_groups: list[dict[str, Any]]) -> None:
         """What the cluster holds."""
@@ -49,6 +73,16 @@ class FakeKubectl:
         """Prints ``message`` to stderr and exits 1."""
         (self.folder / "failure").write_text(message)
         self._install(FAILING)
+
+    def knows(self, context: str, *items: dict[str, Any], forbidden: str = "") -> None:
+        """Answers by context from now on: this one with these objects, and no other that was not told of."""
+        self._install(BY_CONTEXT)
+        folder = self.folder / context
+        folder.mkdir(exist_ok=True)
+        for resource, kind in RESOURCES.items():
+            (folder / resource).write_text(_list([item for item in items if item["kind"] == kind]))
+        if forbidden:
+            (folder / f"{forbidden}.forbidden").touch()
 
     def runs(self, script: str) -> None:
         """Does what a shell script says."""
@@ -73,6 +107,18 @@ def queue(name: str, allocated: object = None, non_preemptible: object = None) -
     }
     status = {field: {GPU: gpus} for field, gpus in held.items() if gpus is not None}
     return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name}, "status": status}
+
+
+def node(name: str, gpus: int, *, ready: bool = True, cordoned: bool = False, **labels: str) -> dict[str, Any]:
+    """A Node with GPUs for pods."""
+    ready_now = {"type": "Ready", "status": str(ready), "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"unschedulable": True} if cordoned else {},
+        "status": {"allocatable": {"cpu": "96", GPU: str(gpus)}, "conditions": [ready_now]},
+    }
 
 
 def pod_group(queue_name: str, **status: Any) -> dict[str, Any]:

@@ -1,0 +1,121 @@
+"""Which backends a command is about, and which clusters it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kubectl_tas.cli.options import F
+from kubectl_tas.cli.session import from_fleet
+from kubectl_tas.words import nothing_called
+
+if TYPE_CHECKING:
+    from kubectl_tas.live.cluster import Clusters
+    from kubectl_tas.resolve.clusters import FleetBackend
+    from kubectl_tas.resolve.fleet import Fleet
+
+
+def backend_option(help_: str) -> Callable[[F], F]:
+    """Adds ``--backend``, which names one of several clusters."""
+    return click.option("--backend", metavar="NAME", shell_complete=from_fleet(backend_names), help=help_)
+
+
+def backend_names(fleet: Fleet) -> list[str]:
+    """The clusters of a repository."""
+    return [backend.name for backend in fleet.backends]
+
+
+def chosen_backends(fleet: Fleet, name: str | None) -> tuple[FleetBackend, ...]:
+    """The backend of that name, or all; a usage error where there is none."""
+    found = tuple(backend for backend in fleet.backends if name in (None, backend.name))
+    if not found and name is not None:
+        raise click.UsageError(nothing_called("backend", name, backend_names(fleet)))
+    return found
+
+
+def narrowed(fleet: Fleet, name: str | None) -> Fleet:
+    """What is for the backend of that name, or all; a usage error where there is none."""
+    chosen_backends(fleet, name)
+    return fleet if name is None else fleet.of_backend(name)
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds ``--backend``, ``--context``, ``--kubeconfig``, ``-n`` and ``--cluster-state``.
+
+    kubectl hands plugins none of its own flags.
+    """
+    for option in (
+        click.option(
+            "--cluster-state",
+            metavar="[BACKEND=]FILE",
+            multiple=True,
+            help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
+        ),
+        click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
+        click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use."),
+        click.option("--context", metavar="NAME", help="The context that kubectl is to use, instead of the backend's."),
+        backend_option("The backend whose cluster is asked, where there are several."),
+    ):
+        command = option(command)
+    return command
+
+
+def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> Clusters | None:
+    """The clusters that are meant; None where neither ``live`` nor an option of ``cluster_options`` asks for one."""
+    asks = any(value for name, value in options.items() if name != "backend")
+    chosen_backends(fleet, options["backend"])
+    return given_clusters(fleet, options, live=live) if live or asks else None
+
+
+def given_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool = False) -> Clusters:
+    """The clusters that ``cluster_options`` name, by default those of all backends, each by its context.
+
+    Those of which there is a file are not asked, and with a file of any of them the others only where they are
+    ``live``.
+    """
+    from kubectl_tas.errors import TasError
+    from kubectl_tas.live.cluster import Cluster, Clusters  # most runs of most commands ask no cluster
+    from kubectl_tas.live.kubectl import Access
+
+    meant = chosen_backends(fleet, options["backend"])
+    if options["context"] and len(meant) > 1:
+        raise click.UsageError(f"--context names one cluster; name its backend too: {_choice(meant)}")
+    files = _files(meant, options["cluster_state"])
+    known, unknown = {}, {}
+    for backend in meant:
+        context = options["context"] or backend.spec.context
+        access = Access(context, options["kubeconfig"], options["namespace"])
+        if backend.name in files:
+            known[backend.name] = Cluster(access, files[backend.name])
+        elif files and not live:
+            continue
+        elif context is None and len(fleet.backends) > 1:
+            message = f"the backend {backend.name} has no context, so nobody can tell which cluster it is"
+            hint = f"Add `context:` to it in {fleet.settings}, or pass --backend {backend.name} --context NAME."
+            unknown[backend.name] = TasError(message, hint=hint)
+        else:
+            known[backend.name] = Cluster(access)
+    return Clusters(known, unknown)
+
+
+def _files(backends: Sequence[FleetBackend], given: Sequence[str]) -> dict[str, str]:
+    """The file of each backend. A usage error where it is not clear which is meant."""
+    files: dict[str, str] = {}
+    for written in given:
+        name, separator, file = written.partition("=")
+        if separator and name in [backend.name for backend in backends]:
+            pass
+        elif len(backends) == 1:
+            name, file = backends[0].name, written
+        else:
+            raise click.UsageError(f"--cluster-state {written}: whose is it? Write BACKEND=FILE; {_choice(backends)}")
+        if name in files:
+            raise click.UsageError(f"--cluster-state is given twice for the backend {name}")
+        files[name] = file
+    return files
+
+
+def _choice(backends: Sequence[FleetBackend]) -> str:
+    return f"backends are {', '.join(backend.name for backend in backends)}"

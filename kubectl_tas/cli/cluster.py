@@ -1,0 +1,81 @@
+"""``kubectl tas cluster``: what commands read of a cluster, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kubectl_tas.cli.backends import backend_option, given_clusters
+from kubectl_tas.cli.group import Group
+from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.session import open_session, refuse_errors
+from kubectl_tas.cli.terminal import hand_over, say
+from kubectl_tas.emit.disk import Disk
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.record import record
+from kubectl_tas.load.source import CONFIG_FILE
+
+
+@click.group(cls=Group)
+def cluster() -> None:
+    """Record what a cluster has."""
+
+
+@cluster.command(epilog="Example: kubectl tas cluster state --backend prod -o prod.json")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The file to write; - prints it.")
+@backend_option("The backend whose cluster is read, where there are several.")
+@click.option("--context", metavar="NAME", help="The context that kubectl is to use, instead of the backend's.")
+@click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use.")
+@click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them.")
+@repository_option
+def state(
+    output: str,
+    backend: str | None,
+    context: str | None,
+    kubeconfig: str | None,
+    namespace: str | None,
+    directory: str | None,
+) -> int:
+    """Write what commands read of a cluster to a file, for --cluster-state.
+
+    It holds queues, topologies, priority classes and nodes, and what runs, without anything that pods are given.
+    The same cluster gives the same bytes. Outside of a repository the cluster is the one of --context, or of
+    kubectl's own context.
+    """
+    session = open_session(directory, allow_empty=True)
+    if refuse_errors(session.of_files([CONFIG_FILE])):
+        return 1
+    options = {
+        "backend": backend,
+        "context": context,
+        "kubeconfig": kubeconfig,
+        "namespace": namespace,
+        "cluster_state": (),
+    }
+    clusters = given_clusters(session.fleet, options)
+    if len(clusters.names) > 1:
+        names = ", ".join(sorted(clusters.names))
+        raise click.UsageError(f"a file is for one cluster; name its backend with --backend: {names}")
+    found = record(clusters.of(*clusters.names).access)
+    if output == "-":
+        hand_over(found.text)
+    else:
+        _write(Path(output), found.text)
+    counted = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
+    say(f"{'Printed' if output == '-' else f'Wrote {output}'}: {counted}.", err=True)
+    for kind, reason in found.hidden.items():
+        say(f"Without any {kind}: {reason}", err=True)
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    """Puts the file there in one step. Raises TasError where that is not possible."""
+    hint = "Name a file in a folder that exists and may be written to."
+    if path.is_dir():
+        raise TasError(f"cannot write {path}: it is a folder", hint=hint)
+    try:
+        with Disk(path.parent) as disk:
+            disk.replace(path.name, text.encode())
+    except OSError as error:
+        raise TasError(f"cannot write {path}: {error.strerror}", hint=hint) from error

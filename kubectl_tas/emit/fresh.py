@@ -1,0 +1,53 @@
+"""Files that are not there yet: all of them are written, or none, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from kubectl_tas.emit.disk import Disk
+from kubectl_tas.errors import TasError
+
+
+def write_new(root: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files below ``root``, which is made where it is not there; paths have forward slashes.
+
+    Raises TasError, with nothing written, where something stands in the way or one of them cannot be written.
+    """
+    taken = _taken(root, files)
+    if taken:
+        verb = "exist" if len(taken) > 1 else "exists"
+        message = f"{', '.join(taken)} already {verb}; nothing was written"
+        raise TasError(message, hint="Choose an empty folder.")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failed(root, error) from error
+    with Disk(root) as disk:
+        for count, (name, content) in enumerate(files.items()):
+            try:
+                if disk.status(name) is not None:
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+                disk.replace(name, content)
+            except OSError as error:
+                for earlier in list(files)[:count]:
+                    disk.remove(earlier)
+                raise _failed(root / name, error) from error
+
+
+def _taken(root: Path, names: Iterable[str]) -> list[str]:
+    """What is there already: files of these names, and what is no folder where a folder must be."""
+    found = []
+    for name in names:
+        path = root / name
+        above = [root / folder for folder in PurePosixPath(name).parents if folder.name]
+        found += [folder for folder in above if folder.is_symlink() or (folder.exists() and not folder.is_dir())]
+        found += [path] if path.exists() or path.is_symlink() else []
+    return list(dict.fromkeys(path.relative_to(root).as_posix() for path in found))
+
+
+def _failed(path: Path, error: OSError) -> TasError:
+    message = f"cannot write {path}: {error.strerror}; nothing was written"
+    return TasError(message, hint="Check permissions and free space.")

@@ -1,0 +1,328 @@
+"""The queues of a cluster in; which of them are a root, pools and subpools out, and why others have no place.
+
+A pool is taken whole or not at all: a queue that stayed behind would go on holding what the pool gives to others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.kubectl import shown, text_of
+from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.model.pool import MEMORY
+from kubectl_tas.quantities import (
+    NO_LIMIT,
+    RESOURCES,
+    Amount,
+    Amounts,
+    ResourceName,
+    each,
+    kai_number,
+    said,
+    show,
+    total,
+)
+from kubectl_tas.resolve import names
+
+_PART = Fraction(1, 10**6)
+"""Less than this is lost where a number has more digits than KAI's own: of memory, a byte."""
+
+
+class NoPlaceError(Exception):
+    """A queue, or what belongs to it, cannot be declared; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveQueue:
+    """A Queue of a cluster."""
+
+    name: str
+    parent: str | None
+    display: str | None
+    spec: Mapping[str, Any]
+    shard: str | None
+    """The shard of KAI's scheduler that sees it."""
+
+    @property
+    def quota(self) -> Amounts:
+        """What it is guaranteed. Raises NoPlaceError."""
+        return each(lambda name: self._amount(name, "quota"))
+
+    @property
+    def limit(self) -> Amounts:
+        """The most that it may hold. Raises NoPlaceError."""
+        return each(lambda name: self._amount(name, "limit"))
+
+    @property
+    def weight(self) -> Amounts:
+        """Over-quota weights. Raises NoPlaceError."""
+        return each(self._weight)
+
+    @property
+    def priority(self) -> int | None:
+        """Among the queues beside it."""
+        found = self.spec.get("priority")
+        return found if isinstance(found, int) else None
+
+    def runtime(self, field: str) -> str | None:
+        """A least runtime."""
+        found = self.spec.get(field)
+        return found if isinstance(found, str) else None
+
+    def _number(self, name: ResourceName, field: str) -> Fraction:
+        """What is written; KAI reads what is left out as 0."""
+        shares = self.spec.get("resources") or {}
+        share = shares.get(name) if isinstance(shares, dict) else None
+        value = (share or {}).get(field, 0) if isinstance(share or {}, dict) else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > 10**18:
+            raise NoPlaceError(f"the {field} of its {name} is {shown(value)}, which is no amount")
+        return Fraction(repr(value))
+
+    def _amount(self, name: ResourceName, field: str) -> Amount:
+        number = self._number(name, field)
+        if number == -1:
+            return NO_LIMIT
+        found = int(number) if name != "memory" else round(number * 10**6)
+        unit = {"gpu": "GPUs", "cpu": "thousandths of a core", "memory": "bytes that can be written with a unit"}[name]
+        is_near = abs(Fraction(kai_number(name, found)) - number) < _PART and (name != "memory" or _is_writable(found))
+        if number < 0 or not is_near:
+            raise NoPlaceError(f"the {field} of its {name} is {_plain(number)}, which is not in whole {unit}")
+        return found
+
+    def _weight(self, name: ResourceName) -> int:
+        number = self._number(name, "overQuotaWeight")
+        if number < 0 or number.denominator != 1:
+            raise NoPlaceError(f"the weight of its {name} is {_plain(number)}; weights are whole numbers here")
+        return int(number)
+
+
+def _is_writable(memory: int) -> bool:
+    return memory == 0 or re.fullmatch(MEMORY[1:-1], show("memory", memory)) is not None
+
+
+def _plain(number: Fraction) -> str:
+    return str(float(number)) if number.denominator != 1 else str(int(number))
+
+
+def live_queue(item: Mapping[str, Any]) -> LiveQueue:
+    """Raises TasError where it is no Queue."""
+    try:
+        metadata, spec = item["metadata"], item.get("spec") or {}
+        labels = metadata.get("labels") or {}
+        parent, display = spec.get("parentQueue"), spec.get("displayName")
+        return LiveQueue(
+            text_of(metadata["name"]),
+            text_of(parent) if parent else None,
+            str(display) if display else None,
+            dict(spec),
+            text_of(labels[NODE_POOL]) if labels.get(NODE_POOL) else None,
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        hint = "It must be what `kubectl get queues.scheduling.run.ai -o json` prints."
+        raise TasError("a Queue of the cluster cannot be read: it is not built as KAI builds it", hint=hint) from error
+
+
+@dataclass(frozen=True, slots=True)
+class LivePool:
+    """A queue that becomes a pool, with those below it."""
+
+    container: LiveQueue
+    shared: LiveQueue | None
+    """The one that takes the pool's own work; None: there is none yet."""
+    leaves: tuple[LiveQueue, ...]
+    """Those that become subpools, by name."""
+    guarantee: Amounts
+    """What it is guaranteed, which is more than its queue has where sums are asked for."""
+
+    @property
+    def queues(self) -> tuple[LiveQueue, ...]:
+        """All of them, from the top."""
+        return (self.container, *((self.shared,) if self.shared else ()), *self.leaves)
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """What becomes of the queues of a cluster."""
+
+    root: LiveQueue | None
+    """The one above all pools; None: pools are at the top."""
+    pools: tuple[LivePool, ...]
+    """By name of the queue."""
+    unplaced: Mapping[str, str]
+    """Why other queues have no place, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """Queues by what is below them."""
+
+    queues: Mapping[str, LiveQueue]
+    children: Mapping[str | None, tuple[LiveQueue, ...]]
+    sums: bool
+    """Whether a pool may be given what its subpools come to."""
+
+    def below(self, queue: LiveQueue) -> tuple[LiveQueue, ...]:
+        return self.children.get(queue.name, ())
+
+
+def forest(queues: Iterable[LiveQueue], *, has_root: bool, sums: bool) -> Forest:
+    """The most queues that have a place together. ``has_root``: whether this KAI knows queues above pools.
+
+    With ``sums`` a pool that is guaranteed less than its subpools, or has no limit, is guaranteed what they come to.
+    """
+    by_name = {queue.name: queue for queue in sorted(queues, key=lambda queue: queue.name)}
+    children: dict[str | None, list[LiveQueue]] = {}
+    for queue in by_name.values():
+        children.setdefault(queue.parent, []).append(queue)
+    tree = _Tree(by_name, {name: tuple(found) for name, found in children.items()}, sums)
+    roots = [queue for queue in tree.children.get(None, ()) if has_root and _may_be_root(tree, queue)]
+    return max((_with_root(tree, root) for root in (*roots, None)), key=lambda found: -len(found.unplaced))
+
+
+def _may_be_root(tree: _Tree, queue: LiveQueue) -> bool:
+    """Whether it is above pools, and as unlimited as the root queue that is rendered."""
+    if queue.shard is not None or not any(tree.below(child) for child in tree.below(queue)):
+        return False
+    keys = {"displayName", "resources"}
+    try:
+        amounts = (queue.quota, queue.limit, queue.weight)
+    except NoPlaceError:
+        return False
+    unlimited = each(lambda _: NO_LIMIT)
+    return amounts == (unlimited, unlimited, Amounts(1, 1, 1)) and queue.spec.keys() <= keys
+
+
+def _with_root(tree: _Tree, root: LiveQueue | None) -> Forest:
+    pools: list[LivePool] = []
+    reasons: dict[str, str] = {}
+    for top in tree.children.get(None, ()):
+        if top == root:
+            for child in tree.below(top):
+                if tree.below(child):
+                    _take(tree, child, pools, reasons)
+                else:
+                    reasons[child.name] = (
+                        f"it is a leaf beside pools, below {top.name}; work runs in leaves below a pool's own queue"
+                    )
+        elif not tree.below(top):
+            reasons[top.name] = "it has neither a parent nor children; work runs in leaves below a pool's own queue"
+        elif root is not None and top.shard is None:
+            _refuse(tree, top, f"{top.name} is at the top beside {root.name}, below which the other pools are", reasons)
+        else:
+            _take(tree, top, pools, reasons)
+    placed = {queue.name for pool in pools for queue in pool.queues}
+    if root is not None and not any(pool.container.parent == root.name for pool in pools):
+        reasons[root.name] = "no pool below it has a place"
+        root = None
+    elif root is not None:
+        placed.add(root.name)
+    for name, queue in tree.queues.items():
+        if name not in placed and name not in reasons:
+            is_gone = queue.parent is not None and queue.parent not in tree.queues
+            reasons[name] = f"its parent {queue.parent} is not there" if is_gone else "no queue at the top is above it"
+    return Forest(root, tuple(sorted(pools, key=lambda pool: pool.container.name)), dict(sorted(reasons.items())))
+
+
+def _take(tree: _Tree, queue: LiveQueue, pools: list[LivePool], reasons: dict[str, str]) -> None:
+    """Makes a pool of a queue, or gives the reason for it and all below it."""
+    try:
+        pools.append(_pool(tree, queue))
+    except NoPlaceError as error:
+        _refuse(tree, queue, str(error), reasons)
+
+
+def _refuse(tree: _Tree, queue: LiveQueue, reason: str, reasons: dict[str, str]) -> None:
+    for item in (queue, *_all_below(tree, queue)):
+        reasons[item.name] = reason
+
+
+def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
+    for child in tree.below(queue):
+        yield child
+        yield from _all_below(tree, child)
+
+
+def _pool(tree: _Tree, container: LiveQueue) -> LivePool:
+    """Raises NoPlaceError."""
+    below = tree.below(container)
+    for queue in (container, *below):
+        _must_be_whole(tree, container, queue)
+    shared = _shared(container, below)
+    leaves = tuple(queue for queue in below if queue != shared)
+    guarantee = _guarantee(tree, container, leaves) if leaves else container.quota
+    return LivePool(container, shared, leaves, guarantee)
+
+
+def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
+    """Raises NoPlaceError where a queue of a pool says what no file can."""
+    is_leaf = queue != container
+    if is_leaf and tree.below(queue):
+        raise NoPlaceError(f"{queue.name} below {container.name} has queues of its own: pools are not nested here")
+    if is_leaf and (queue.runtime("preemptMinRuntime") or queue.runtime("reclaimMinRuntime")):
+        raise NoPlaceError(f"{queue.name} has a least runtime of its own; here it is that of the pool")
+    if queue.shard != container.shard:
+        raise NoPlaceError(f"{queue.name} and {container.name} are of different shards of the scheduler")
+    if container.shard is not None and container.parent is not None:
+        raise NoPlaceError(f"{container.name} is of the shard {container.shard}, but has a parent")
+    if len(queue.name) > names.MAX_LABEL:
+        raise NoPlaceError(f"the name {queue.name} has more than {names.MAX_LABEL} characters")
+    try:
+        amounts, weight = (queue.quota, queue.limit), queue.weight
+    except NoPlaceError as error:
+        raise NoPlaceError(f"{queue.name}: {error}" if is_leaf else str(error)) from None
+    assert weight is not None
+    for name in RESOURCES:
+        quota, limit = (amount.of(name) for amount in amounts)
+        if limit < quota and quota != NO_LIMIT:
+            raise NoPlaceError(
+                f"{queue.name} may hold {said(name, limit)} at the most, less than its quota, {said(name, quota)}"
+            )
+
+
+def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | None:
+    """The queue for the pool's own work: one that is called so, or the only one; with what the others leave."""
+    called = [x for x in below if x.name.endswith("--shared") or (x.display or "").endswith("--_shared")]
+    for queue in (*called, *(below if len(below) == 1 else ())):
+        rest = container.quota - total(other.quota for other in below if other != queue)
+        is_alike = (queue.limit, queue.weight, queue.priority) == (
+            container.limit,
+            container.weight,
+            container.priority,
+        )
+        if queue.quota == rest and is_alike:
+            return queue
+    return None
+
+
+def _ranks(queue: LiveQueue) -> tuple[Amounts, Amounts, int | None]:
+    """What a pool's shared queue has from its pool."""
+    return queue.limit, queue.weight, queue.priority
+
+
+def _guarantee(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue]) -> Amounts:
+    """What a pool is guaranteed that has subpools. Raises NoPlaceError where that does not hold them."""
+    found = {name: _guaranteed(tree, container, leaves, name) for name in RESOURCES}
+    return each(lambda name: found[name])
+
+
+def _guaranteed(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue], name: ResourceName) -> Amount:
+    whole, parts = container.quota.of(name), [leaf.quota.of(name) for leaf in leaves]
+    endless = [leaf.name for leaf, part in zip(leaves, parts, strict=True) if part == NO_LIMIT]
+    if whole == NO_LIMIT and len(endless) == len(leaves) and name != "gpu":
+        return NO_LIMIT
+    if endless:
+        raise NoPlaceError(f"{endless[0]} has no limit to its quota of {name}, but a subpool is guaranteed a number")
+    sum_ = sum(parts)
+    if whole == NO_LIMIT or sum_ > whole:
+        if tree.sums:
+            return sum_
+        has = f"no limit to its quota of {name}" if whole == NO_LIMIT else f"a quota of {said(name, whole)}"
+        raise NoPlaceError(
+            f"{container.name} has {has}, but those below it come to {said(name, sum_)}; with --sums it is given these"
+        )
+    return whole

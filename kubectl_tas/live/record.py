@@ -1,0 +1,173 @@
+"""A cluster in, the file out that stands for it wherever commands take ``--cluster-state``: no more than they read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.live import cliquesets, kubectl
+from kubectl_tas.live.cluster import NODES, POD_GROUPS, QUEUES
+from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
+
+TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
+"""KAI's Topology, by its later and its earlier API group."""
+PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
+DEPLOYMENTS = "deployments.apps"
+KAI_NAMESPACE = "kai-scheduler"
+"""Where KAI is installed by its own guide; the images there tell its release."""
+
+Shape = bool | dict[str, Any] | list[Any]
+"""What is kept of a value: all of it, of an object some keys, of a list the same of each item."""
+
+_NAMED: Shape = {"name": True, "labels": True}
+_SPACED: Shape = {"name": True, "namespace": True}
+_CONSTRAINT = {"topologyConstraint": True}
+SHAPES: dict[str, Shape] = {
+    "Queue": {"metadata": _NAMED, "spec": True, "status": {"allocated": True, "allocatedNonPreemptible": True}},
+    "PodGroup": {
+        "metadata": _SPACED,
+        "spec": {"queue": True},
+        "status": {"running": True, "resourcesStatus": {"allocated": True}},
+    },
+    "Node": {
+        "metadata": _NAMED,
+        "spec": {"unschedulable": True},
+        "status": {"allocatable": True, "conditions": [{"type": True, "status": True}]},
+    },
+    "Topology": {"metadata": _NAMED, "spec": True},
+    "PriorityClass": {"metadata": _NAMED, "value": True, "globalDefault": True, "description": True},
+    "Deployment": {
+        "metadata": _SPACED,
+        "spec": {"template": {"spec": {"containers": [{"name": True, "image": True}]}}},
+    },
+    "PodCliqueSet": {
+        "metadata": _SPACED,
+        "spec": {
+            "template": {
+                "clusterTopologyName": True,
+                "podCliqueScalingGroups": [_CONSTRAINT],
+                "cliques": [_CONSTRAINT],
+                **_CONSTRAINT,
+            }
+        },
+    },
+    "PodClique": {
+        "metadata": {"name": True, "namespace": True, "labels": {cliquesets.PART_OF: True}},
+        "status": {"scheduledReplicas": True},
+    },
+    "ClusterTopology": {"metadata": {"name": True}, "spec": {"levels": True}},
+    "ClusterTopologyBinding": {"metadata": {"name": True}, "spec": {"levels": True}},
+}
+"""What is kept of each kind: neither what pods are given, nor what changes from one second to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A kind of object that is asked for."""
+
+    kind: str
+    resource: str
+    namespaced: bool = False
+    needed: bool = False
+    """Whether a state is none without it."""
+
+
+ASKED = (
+    _Asked("Queue", QUEUES, needed=True),
+    _Asked("PodGroup", POD_GROUPS, namespaced=True, needed=True),
+    _Asked("Node", NODES),
+    *(_Asked("Topology", resource) for resource in TOPOLOGIES),
+    _Asked("PriorityClass", PRIORITY_CLASSES),
+    _Asked("PodCliqueSet", cliquesets.SETS, namespaced=True),
+    _Asked("PodClique", cliquesets.CLIQUES, namespaced=True),
+    _Asked("ClusterTopology", cliquesets.TOPOLOGIES),
+    _Asked("ClusterTopologyBinding", cliquesets.BINDINGS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What was read of a cluster."""
+
+    objects: tuple[dict[str, Any], ...]
+    """By kind, namespace and name."""
+    kinds: tuple[str, ...]
+    """The kinds of which all objects were read, sorted; there may be none."""
+    hidden: Mapping[str, str]
+    """Why others were not, by kind."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many objects there are of each kind."""
+        found = Counter(str(item["kind"]) for item in self.objects)
+        return {kind: found[kind] for kind in sorted({*found, *self.kinds})}
+
+    @property
+    def text(self) -> str:
+        """The file: the same bytes for the same cluster."""
+        about = {"apiVersion": "tas/v1alpha1", "kind": kubectl.STATE, "kinds": list(self.kinds)}
+        data = {"apiVersion": "v1", "kind": "List", "items": [about, *self.objects]}
+        return json.dumps(data, indent=1, sort_keys=True) + "\n"
+
+
+def record(access: Access) -> Record:
+    """Reads a cluster. Raises TasError where it cannot be reached, or has no queues.
+
+    A kind that it does not have is left out, and so is one that may not be read, with the reason.
+    """
+    found: list[dict[str, Any]] = []
+    kinds: set[str] = set()
+    hidden: dict[str, str] = {}
+    for asked in ASKED:
+        try:
+            found += kubectl.get(access, asked.resource, namespaced=asked.namespaced)
+            kinds.add(asked.kind)
+        except NoSuchResourceError:
+            if asked.needed:
+                raise
+        except ForbiddenError as error:
+            if asked.needed:
+                raise
+            hidden[asked.kind] = error.message
+    try:
+        found += kubectl.get(replace(access, namespace=KAI_NAMESPACE), DEPLOYMENTS, namespaced=True)
+    except ForbiddenError as error:
+        hidden["Deployment"] = error.message
+    return Record(tuple(sorted(map(_kept_of, found), key=_place)), tuple(sorted(kinds)), hidden)
+
+
+def read(path: str) -> Record:
+    """What a file holds, which `record` or `kubectl get` wrote. Raises TasError."""
+    items = kubectl.read_file(path)
+    kinds = kubectl.complete_kinds(items)
+    return Record(tuple(item for item in items if item.get("kind") in SHAPES), tuple(sorted(kinds)), {})
+
+
+def _kept_of(item: dict[str, Any]) -> dict[str, Any]:
+    """An object without what nobody reads. Raises TasError where it is none."""
+    shape = SHAPES.get(str(item.get("kind")))
+    if shape is None:
+        hint = "KUBECTL_PATH may name a program that is not kubectl."
+        raise TasError(f"the cluster answers with a {shown(item.get('kind'))}, which was not asked for", hint=hint)
+    assert isinstance(shape, dict)
+    kept = _kept(item, {"apiVersion": True, "kind": True, **shape})
+    assert isinstance(kept, dict)
+    return kept
+
+
+def _kept(value: object, shape: Shape) -> object:
+    if isinstance(shape, dict) and isinstance(value, dict):
+        return {key: _kept(value[key], inner) for key, inner in shape.items() if key in value}
+    if isinstance(shape, list) and isinstance(value, list):
+        return [_kept(item, shape[0]) for item in value]
+    return value
+
+
+def _place(item: Mapping[str, Any]) -> tuple[str, ...]:
+    metadata = item.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    return tuple(str(part or "") for part in (item.get("kind"), named.get("namespace"), named.get("name")))

@@ -1,0 +1,427 @@
+"""``import cluster``: what is rendered afterwards is what the cluster has, and what has no place is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.quantities import kai_number
+from tests.support.cli import Result, kubectl_tas
+from tests.support.clusters import FREE, kai, live_kai_topology, live_queue, priority_class, saved
+from tests.support.history import commit
+from tests.support.kubectl import FakeKubectl, pod_group, queue
+from tests.support.rendered import files_below
+
+Item = dict[str, Any]
+
+
+def imported(folder: Path, *items: Item, arguments: tuple[str, ...] = ()) -> Result:
+    """What the command says; the repository is ``folder/work``."""
+    state = saved(folder, *items)
+    return kubectl_tas("import", "cluster", "--cluster-state", state, "-o", folder / "work", *arguments)
+
+
+def rendered(folder: Path) -> dict[tuple[str, str], Item]:
+    """What the repository renders."""
+    result = kubectl_tas("render", "-C", folder / "work", "-o", "-")
+    assert result.code == 0, result.err
+    return {(item["kind"], item["metadata"]["name"]): item for item in yaml.safe_load_all(result.out)}
+
+
+def unchanged(folder: Path, *items: Item) -> set[str]:
+    """The objects that are rendered as they are, after it has been made sure that nothing else of them is."""
+    found = rendered(folder)
+    own = {(item["kind"], item["metadata"]["name"]): item for item in items}
+    for key in own.keys() & found.keys():
+        assert found[key]["apiVersion"] == own[key]["apiVersion"]
+        assert found[key]["spec"] == own[key]["spec"], key
+    return {name for _, name in own.keys() & found.keys()}
+
+
+DEFAULT = (
+    live_queue("default-parent-queue", None, (0, -1, 1), (0, -1, 1), (0, -1, 1)),
+    live_queue("default-queue", "default-parent-queue", (0, -1, 1), (0, -1, 1), (0, -1, 1)),
+)
+"""The queues of KAI's chart."""
+TEAM = (
+    live_queue("research", None, (64, 96, 2), displayName="Research", priority=110, reclaimMinRuntime="30m"),
+    live_queue("research-nlp", "research", (40, -1, 2), priority=110),
+    live_queue("research.vision", "research", (16, 32, 1), displayName="Vision", priority=90),
+)
+
+
+class TestUnchanged:
+    def test_the_queues_of_an_installation(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *DEFAULT, kai()).code == 0
+        assert unchanged(tmp_path, *DEFAULT) == {"default-parent-queue", "default-queue"}
+        assert len([kind for kind, _ in rendered(tmp_path) if kind == "Queue"]) == 2
+
+    def test_a_department_with_teams(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, *TEAM, kai())
+        assert result.code == 0
+        assert "Would change" not in result.out
+        assert "no place" not in result.out
+        assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
+        assert (
+            "New:\n  PriorityClass osmo-high, osmo-low, osmo-normal\n  Queue osmo-pool-default-research--shared\n"
+            in (result.out)
+        )
+        assert (tmp_path / "work/subpools/research--nlp.yaml").is_file()
+
+    def test_cpu_and_memory(self, tmp_path: Path) -> None:
+        """KAI counts thousandths of a core and 10^6 bytes; files say cores and quantities."""
+        items = (
+            live_queue("a", None, (8, 8, 1), (2500, 4000, 3), (kai_number("memory", 249 * 2**30), -1, 1)),
+            live_queue("a-b", "a", (4, 8, 1), (500, 4000, 2), (1073.741824, -1, 1)),
+        )
+        assert imported(tmp_path, *items, kai()).code == 0
+        assert unchanged(tmp_path, *items) == {"a", "a-b"}
+        text = (tmp_path / "work/pools/a.yaml").read_text()
+        assert 'guarantee: "249Gi"' in text
+        assert 'guarantee: "2.5"' in text
+
+    def test_three_levels_below_an_unlimited_root(self, tmp_path: Path) -> None:
+        items = (
+            live_queue("cluster"),
+            live_queue("dep", "cluster", (8, -1, 1)),
+            live_queue("dep-a", "dep", (8, -1, 1), displayName="A"),
+        )
+        assert imported(tmp_path, *items, kai()).code == 0
+        assert unchanged(tmp_path, *items) == {"cluster", "dep", "dep-a"}
+
+    def test_the_scheme_of_osmo(self, tmp_path: Path) -> None:
+        """Queues that are called as OSMO calls them need no names of their own."""
+        root = live_queue("osmo-default-ml", displayName="osmo-default-ml")
+        pool = live_queue("osmo-pool-ml-team", "osmo-default-ml", (64, -1, 1), displayName="team")
+        shared = live_queue("osmo-pool-ml-team--shared", "osmo-pool-ml-team", (48, -1, 1), displayName="team--_shared")
+        leaf = live_queue("osmo-pool-ml-team--a", "osmo-pool-ml-team", (16, -1, 1), displayName="team--a")
+        levels = live_kai_topology("osmo-pool-ml-team-topology", ("z", "zone"), ("r", "rack"))
+        items = (root, pool, shared, leaf, levels)
+        result = imported(tmp_path, *items, kai())
+        assert (result.code, "New:\n  PriorityClass" in result.out) == (0, True)
+        assert unchanged(tmp_path, *items) == {item["metadata"]["name"] for item in items}
+        texts = "".join((tmp_path / "work" / path).read_text() for path in ("tas.yaml", "pools/team.yaml"))
+        assert "queue:" not in texts
+        assert "- key: zone\n    label: z\n" in texts
+        assert not (tmp_path / "work/topologies").exists()
+
+    def test_two_levels_of_queues(self, tmp_path: Path) -> None:
+        items = (live_queue("a", None, (8, 8, 1)), live_queue("b", "a", (8, 8, 1)))
+        assert imported(tmp_path, *items, kai("0.12.4")).code == 0
+        assert unchanged(tmp_path, *items) == {"a", "b"}
+        assert "rootQueue" not in (tmp_path / "work/tas.yaml").read_text()
+
+    def test_a_shard(self, tmp_path: Path) -> None:
+        items = [live_queue(name, parent, (8, 8, 1), labels={"kai.scheduler/node-pool": "h100"}) for name, parent in (
+            ("a", None), ("b", "a"),
+        )]  # fmt: skip
+        assert imported(tmp_path, *items, kai()).code == 0
+        assert unchanged(tmp_path, *items) == {"a", "b"}
+        assert rendered(tmp_path)["Queue", "b"]["metadata"]["labels"]["kai.scheduler/node-pool"] == "h100"
+
+    @pytest.mark.parametrize("levels", [("a/zone", "a/rack"), (("a/zone", "zone"), ("a/rack", "row"))])
+    def test_topologies(self, tmp_path: Path, levels: tuple[Any, ...]) -> None:
+        items = (*DEFAULT, live_kai_topology("fabric", *levels))
+        assert imported(tmp_path, *items, kai()).code == 0
+        assert "fabric" in unchanged(tmp_path, *items)
+
+    def test_a_topology_of_an_earlier_api(self, tmp_path: Path) -> None:
+        items = (*DEFAULT, live_kai_topology("fabric", "a/zone", api="kueue.x-k8s.io/v1alpha1"))
+        assert imported(tmp_path, *items).code == 0
+        assert "fabric" in unchanged(tmp_path, *items)
+
+    def test_namespaces_of_what_runs(self, tmp_path: Path) -> None:
+        groups = [
+            pod_group("research-nlp", running=1),
+            pod_group("research-nlp", running=1),
+            pod_group("research", running=0),
+        ]
+        for group, namespace in zip(groups, ("nlp", "nlp", "extra"), strict=True):
+            group["metadata"]["namespace"] = namespace
+        assert imported(tmp_path, *TEAM, *groups, kai()).code == 0
+        assert "  namespaces:\n  - nlp\n  - extra\n" in (tmp_path / "work/pools/research.yaml").read_text()
+
+    @settings(max_examples=40, deadline=None)
+    @given(data=st.data())
+    def test_any_cluster(self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """Whatever queues there are: each is rendered as it is, or is named with the reason."""
+        folder = tmp_path_factory.mktemp("any")
+        share = st.tuples(st.sampled_from([-1, 0, 2, 8, 64, 0.5]), st.sampled_from([-1, 0, 8, 96]), st.integers(0, 2))
+        names_ = [f"q{number}" for number in range(data.draw(st.integers(1, 8)))]
+        items = []
+        for index, name in enumerate(names_):
+            parent = data.draw(st.sampled_from([None, *names_[:index], "gone"]))
+            cpu = data.draw(st.sampled_from([FREE, FREE, (1000, -1, 1)]))
+            extra = data.draw(
+                st.sampled_from([{}, {}, {"priority": 7}, {"displayName": "x"}, {"preemptMinRuntime": "5m"}])
+            )
+            items.append(live_queue(name, parent, data.draw(share), cpu, **extra))
+        result = imported(folder, *items, kai(data.draw(st.sampled_from(["0.17.0", "0.12.4"]))))
+        assert "Traceback" not in result.err
+        assert "would have these errors" not in result.err
+        placed = unchanged_but_for_written(folder, *items) if result.code == 0 else set()
+        said = result.out.partition("Has no place")[2]
+        assert {name for name in names_ if f"{name}," in said or f"{name}:" in said or f"{name} " in said} >= (
+            set(names_) - placed
+        )
+
+
+def unchanged_but_for_written(folder: Path, *items: Item) -> set[str]:
+    """The same, where what KAI reads for what is left out may be written out."""
+    found, read = rendered(folder), {"priority": 100}
+    placed = set()
+    for item in items:
+        name = item["metadata"]["name"]
+        if ("Queue", name) in found:
+            placed.add(name)
+            spec = found["Queue", name]["spec"]
+            assert {**read, **spec} == {**read, **item["spec"]}
+    return placed
+
+
+REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
+    "alone": ((live_queue("interns"),), "Queue interns: it has neither a parent nor children"),
+    "beside-pools": (
+        (
+            live_queue("top"), live_queue("p", "top", (8, -1, 1)), live_queue("a", "p", (8, -1, 1)),
+            live_queue("b", "top", (2, 2, 1)),
+        ),
+        "Queue b: it is a leaf beside pools, below top",
+    ),
+    "four-levels": (
+        (live_queue("t"), live_queue("d", "t"), live_queue("e", "d"), live_queue("f", "e")),
+        "Queue d, e, f, t: ",
+    ),
+    "limited-root": (
+        (live_queue("t", None, (9, 9, 1)), live_queue("d", "t", (8, -1, 1)), live_queue("e", "d", (8, -1, 1))),
+        "d below t has queues of its own",
+    ),
+    "more-than-there-is": (
+        (
+            live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (8, -1, 1), displayName="A"),
+            live_queue("b", "p", (2, -1, 1)),
+        ),
+        "Queue a, b, p: p has a quota of 8 GPUs, but those below it come to 10 GPUs; with --sums it is given these",
+    ),
+    "a-part": (
+        (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (0.5, -1, 1))),
+        "a: the quota of its gpu is 0.5, which is not in whole GPUs",
+    ),
+    "weight": ((live_queue("p", None, (8, -1, 1.5)), live_queue("a", "p", (8, -1, 1))), "the weight of its gpu is 1.5"),
+    "below-quota": (
+        (live_queue("p", None, (8, 4, 1)), live_queue("a", "p", (8, 4, 1))),
+        "p may hold 4 GPUs at the most, less than its quota, 8 GPUs",
+    ),
+    "runtime": (
+        (live_queue("p", None, (8, -1, 1)), live_queue("a", "p", (4, -1, 1), preemptMinRuntime="5m")),
+        "a has a least runtime of its own",
+    ),
+    "gone": ((live_queue("p", "gone"),), "Queue p: its parent gone is not there"),
+    "circle": ((live_queue("p", "q"), live_queue("q", "p")), "Queue p, q: no queue at the top is above it"),
+    "bytes": (
+        (live_queue("p", None, (8, -1, 1), memory=(1.000001, -1, 1)), live_queue("a", "p", (8, -1, 1))),
+        "the quota of its memory is 1.000001, which is not in whole bytes that can be written with a unit",
+    ),
+}  # fmt: skip
+
+
+class TestNoPlace:
+    @pytest.mark.parametrize("name", REFUSED)
+    def test_it_is_said_why(self, tmp_path: Path, name: str) -> None:
+        items, said = REFUSED[name]
+        result = imported(tmp_path, *items, *DEFAULT, kai())
+        assert said in result.out
+        placed = unchanged(tmp_path, *items, *DEFAULT)
+        assert placed >= {"default-queue"} or name == "beside-pools"
+
+    def test_nothing_has_a_place(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, live_queue("interns"), kai())
+        assert result.code == 1
+        assert result.err == "Nothing was written: nothing that the cluster has could be declared.\n"
+        assert not (tmp_path / "work").exists()
+
+    def test_what_is_used_is_said(self, tmp_path: Path) -> None:
+        alone = {**live_queue("interns"), "status": queue("x", 3)["status"]}
+        assert "Queue interns (GPUs in use: 3): it has" in imported(tmp_path, alone, *DEFAULT, kai()).out
+
+    def test_priority_classes(self, tmp_path: Path) -> None:
+        classes = (
+            priority_class("train", 50), priority_class("urgent", 1000), priority_class("system-x", 2),
+            priority_class("osmo-low", 7),
+        )  # fmt: skip
+        result = imported(tmp_path, *DEFAULT, *classes, kai())
+        assert "PriorityClass osmo-low: its value is 7;" in result.out
+        assert "PriorityClass urgent: its value is 1000;" in result.out
+        assert "train" not in result.out
+        assert "system-x" not in result.out
+        assert ("PriorityClass", "tas-low") in rendered(tmp_path)
+
+    def test_a_label_with_another_value(self, tmp_path: Path) -> None:
+        helm = {"app.kubernetes.io/managed-by": "Helm"}
+        items = (live_queue("p", None, (8, -1, 1), labels=helm), live_queue("a", "p", (8, -1, 1)))
+        said = "Queue p: metadata.labels[app.kubernetes.io/managed-by]: 'Helm' -> 'kubectl-tas'"
+        assert said in imported(tmp_path, *items, kai()).out
+
+    def test_what_is_left_out_is_written_out(self, tmp_path: Path) -> None:
+        bare = live_queue("p", None, (8, -1, 1))
+        del bare["spec"]["resources"]["cpu"]
+        result = imported(
+            tmp_path,
+            bare,
+            {**live_queue("a", "p", (8, -1, 1)), "spec": {"parentQueue": "p", "resources": bare["spec"]["resources"]}},
+            kai(),
+        )
+        assert result.code == 0
+        assert "Written out, though KAI reads it so already:\n  Queue p: spec.resources.cpu.quota: 0\n" in result.out
+
+    def test_a_number_with_other_digits(self, tmp_path: Path) -> None:
+        """What is written by hand for 249Gi is a little less, as KAI counts."""
+        memory = (267361.714176, -1, 1)
+        items = [live_queue("p", None, (8, -1, 1), memory=memory), live_queue("a", "p", (8, -1, 1), memory=memory)]
+        result = imported(tmp_path, *items, kai())
+        assert "Queue p: spec.resources.memory.quota: 267361.714176 -> 267361.71417600004" in result.out
+
+    def test_sums(self, tmp_path: Path) -> None:
+        items = (live_queue("p"), live_queue("a", "p", (8, -1, 1)), live_queue("b", "p", (2, -1, 1)))
+        result = imported(tmp_path, *items, kai(), arguments=("--sums",))
+        assert result.code == 0
+        assert "Would change:\n  Queue p: spec.resources.gpu.quota: -1 -> 10\n" in result.out
+        assert "no place" not in result.out
+
+    def test_the_release_is_not_known(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, *DEFAULT)
+        assert "The cluster does not tell which release of KAI it runs" in result.err
+        assert "version" not in (tmp_path / "work/tas.yaml").read_text()
+
+
+class TestCommand:
+    def test_nothing_is_overwritten(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *DEFAULT, kai()).code == 0
+        before = {path: path.read_bytes() for path in files_below(tmp_path / "work")}
+        (tmp_path / "work/tas.yaml").unlink()
+        result = imported(tmp_path, *DEFAULT, kai())
+        assert result.code == 3
+        assert "pools/default-parent-queue.yaml already exists; nothing was written" in result.err
+        assert files_below(tmp_path / "work") == [path for path in before if path.name != "tas.yaml"]
+
+    def test_a_second_import_of_what_was_rendered(self, tmp_path: Path) -> None:
+        """What this tool rendered comes back as the same repository."""
+        assert imported(tmp_path, *TEAM, kai()).code == 0
+        found = [
+            item for (kind, _), item in rendered(tmp_path).items() if kind in ("Queue", "Topology", "PriorityClass")
+        ]
+        again = tmp_path / "again"
+        again.mkdir()
+        result = imported(again, *found, kai())
+        assert (result.code, "New:" in result.out, "Would change" in result.out) == (0, False, False)
+
+    def test_from_a_cluster(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        kubectl = FakeKubectl(tmp_path, monkeypatch)
+        kubectl.knows("prod", *TEAM, kai())
+        result = kubectl_tas("import", "cluster", "--context", "prod", "-o", tmp_path / "work")
+        assert result.code == 0, result.err
+        assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
+        assert "context: prod" in (tmp_path / "work/tas.yaml").read_text()
+        state = tmp_path / "state.json"
+        assert kubectl_tas("cluster", "state", "--context", "prod", "-o", state, cwd=tmp_path).code == 0
+        again = kubectl_tas("import", "cluster", "--cluster-state", state, "-o", tmp_path / "again")
+        assert again.out.replace("/again/", "/work/") == result.out
+
+    def test_a_file_and_a_context(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *TEAM, arguments=("--context", "prod")).code == 2
+
+    @pytest.mark.parametrize(
+        "item",
+        [
+            {"kind": "Queue"}, {"kind": "Queue", "metadata": 1},
+            {"kind": "Queue", "metadata": {"name": "a"}, "spec": 1},
+            {"kind": "Queue", "metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": "x"}}}},
+            {"kind": "Queue", "metadata": {"name": "a"}, "spec": {"resources": [1]}},
+            {"kind": "Queue", "metadata": {"name": "a", "labels": [1]}, "status": 4}, {"kind": "Topology"},
+            {"kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": [1]}},
+            {"kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "-"}]}},
+            {"kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": []}},
+            {"kind": "PriorityClass"}, {"kind": "PodGroup", "metadata": []}, {"kind": "Deployment", "spec": None},
+            {"kind": "ClusterTopology", "metadata": {"name": "t"}},
+        ],
+    )  # fmt: skip
+    def test_what_is_no_object(self, tmp_path: Path, item: Item) -> None:
+        result = imported(tmp_path, item, *DEFAULT)
+        assert result.code in (0, 3)
+        assert "internal error" not in result.err
+
+
+def test_a_name_that_is_kept_is_used_everywhere(tmp_path: Path) -> None:
+    """Pods, PodGroups, workloads, and the guard say the queue by its own name."""
+    assert imported(tmp_path, *TEAM, kai()).code == 0
+    work = tmp_path / "work"
+    (work / "workflows").mkdir()
+    task = "{name: t, image: i, lead: true}"
+    (work / "workflows/w.yaml").write_text(
+        f"workflow:\n  name: w\n  pool: research--nlp\n  resources: {{default: {{gpu: 2}}}}\n  tasks: [{task}]\n"
+    )
+    found = kubectl_tas("render", "-C", work, "-o", "-", "--guard").out
+    items = list(yaml.safe_load_all(found))
+    (group,) = (item for item in items if item["kind"] == "PodGroup")
+    (pod,) = (item for item in items if item["kind"] == "Pod")
+    assert group["spec"]["queue"] == "research-nlp" == pod["metadata"]["labels"]["kai.scheduler/queue"]
+    policies = [item for item in items if item["kind"] == "ValidatingAdmissionPolicy"]
+    assert all("'research-nlp': 40" in str(policy["spec"]["variables"]) for policy in policies)
+    reach = [c["expression"] for p in policies for c in p["spec"]["matchConditions"] if c["name"] == "within-reach"]
+    assert reach
+    assert all("'research-nlp'" in expression for expression in reach)
+    listed = kubectl_tas("pool", "describe", "research", "-C", work).out
+    assert "research-nlp" in listed
+    held = saved(tmp_path, queue("research-nlp", 38), queue("osmo-pool-default-research--shared", 0))
+    assert "cluster" in kubectl_tas("pool", "list", "-C", work, "--cluster-state", held).err
+    late = kubectl_tas("admit", work / "workflows/w.yaml", "-C", work, "--cluster-state", held)
+    assert "38" in late.out
+
+
+def test_two_queues_of_one_name(tmp_path: Path) -> None:
+    assert imported(tmp_path, *TEAM, kai()).code == 0
+    file = tmp_path / "work/subpools/research--vision.yaml"
+    file.write_text(file.read_text().replace("name: research.vision", "name: research-nlp"))
+    result = kubectl_tas("validate", "-C", tmp_path / "work")
+    assert 'two sources lead to the Queue "research-nlp" [name-collision]' in result.out
+
+
+def test_a_pool_with_names_of_its_own_is_renamed(tmp_path: Path) -> None:
+    """Only the queues that follow the scheme have other names then."""
+    work = tmp_path / "work"
+    assert imported(tmp_path, *TEAM, kai()).code == 0
+    commit(work)
+    assert kubectl_tas("pool", "rename", "research", "science", "-C", work).code == 0
+    found = kubectl_tas("validate", "-C", work, "--base", "HEAD").out
+    assert "osmo-pool-default-research--shared -> osmo-pool-default-science--shared" in found
+    assert "research-nlp ->" not in found
+    assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
+
+
+def test_one_name_in_two_clusters(tmp_path: Path) -> None:
+    """What is declared for a queue of one cluster is not in the queue of that name of another."""
+    assert imported(tmp_path, *DEFAULT, kai()).code == 0
+    work = tmp_path / "work"
+    config = (work / "tas.yaml").read_text()
+    (work / "tas.yaml").write_text(config + config[config.index("  - name: default") :].replace("default", "lab", 1))
+    first = work / "pools/default-parent-queue.yaml"
+    text = first.read_text().replace("guarantee: 0", "guarantee: 8", 1)
+    first.write_text(text.replace("spec:\n", "spec:\n  backend: default\n"))
+    lab = text.replace("spec:\n", "spec:\n  backend: lab\n").replace("name: default-parent-queue", "name: lab", 1)
+    (work / "pools/lab.yaml").write_text(lab)
+    (work / "workflows").mkdir()
+    for pool in ("default-parent-queue", "lab"):
+        task = "{name: t, image: i, lead: true}"
+        (work / f"workflows/{pool}.yaml").write_text(
+            f"workflow:\n  name: w-{pool}\n  pool: {pool}\n  resources: {{default: {{gpu: 8}}}}\n  tasks: [{task}]\n"
+        )
+    result = kubectl_tas("validate", "-C", work)
+    assert (result.code, "warning" in result.out) == (0, False), result.out
+    listed = kubectl_tas("pool", "list", "-C", work, "-o", "json").out
+    assert [item["used"] for item in json.loads(listed)["pools"]] == [8, 8]
