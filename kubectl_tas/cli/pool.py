@@ -51,9 +51,10 @@ def list_pools(
 ) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    With NAMEs, only those pools with their subpools, and those subpools (pool--subpool). Used
-    counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
-    --context, --kubeconfig or --cluster-state what holds GPUs in the cluster.
+    With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
+    Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
+    --context, --kubeconfig or --cluster-state what holds GPUs in the cluster. Where a cluster has
+    several pools side by side, their sums come last.
     """
     session = open_session(directory)
     asked = named_cluster(cluster, live=live)
@@ -61,7 +62,9 @@ def list_pools(
     found = [
         account
         for account in accounts(session.fleet, asked.state().queues if asked else None, archived=archived)
-        if not targets or (account.pool, account.subpool) in targets or (account.pool, None) in targets
+        if not targets
+        or (account.pool, account.subpool) in targets
+        or any((pool, None) in targets for pool in account.pool.chain)
     ]
     source = CLUSTER if asked else DECLARED
     if output == "json":
@@ -112,7 +115,7 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Call the pool OLD, and whatever names it, NEW.
 
-    All files that name the pool are edited as one change: its own document, its subpools, workflows, workloads,
+    All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows, workloads,
     PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is written where
     the repository would have an error that it did not have before. Its queues change their names with it, so rename
     it while nothing runs there.
@@ -129,8 +132,8 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work must go first: where any is declared, it is listed and nothing is written. Subpools that are ARCHIVED
-    stay, for the record. A file goes with its last document.
+    Its work, and pools of which it is the parent, must go first: where any is declared, it is listed and nothing is
+    written. Subpools that are ARCHIVED stay, for the record. A file goes with its last document.
     """
     plan = partial(pools.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)
