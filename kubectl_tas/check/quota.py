@@ -1,4 +1,4 @@
-"""Quotas add up: shared + ACTIVE subpools + child pools = pool, of each resource that the pool is guaranteed a number of."""
+"""Quotas add up: shared + ACTIVE subpools + child pools = pool, of each resource with a finite guarantee."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ MAXIMUM_ABOVE_PARENT = Rule(
     "maximum-above-parent",
     Severity.WARNING,
     "The maximum of a subpool or child pool is higher than that of the pool above it.",
-    "KAI compares with the limit of each queue from the leaf up, so it can never hold that much; the limit of its queue "
-    "is that of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
+    "KAI compares with the limit of each queue from the leaf up, so it can never hold that much; the limit of its "
+    "queue is that of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
@@ -184,7 +184,8 @@ def _above(
     most = upper.maximum.of(resource)
     if NO_LIMIT != maximum > most:
         bound = upper.bounded_by(resource)
-        message = f"the maximum of {who} is {said(resource, maximum)}, above that of pool {bound.name} ({show(resource, most)})"
+        over = f"{said(resource, maximum)}, above that of pool {bound.name} ({show(resource, most)})"
+        message = f"the maximum of {who} is {over}"
         related = (Related(f"pool {bound.name}", bound.declared.at("spec", "resources", resource, "maximum")),)
         hint = f"Use {show(resource, most)} or less, or leave it out."
         yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, place, related, hint=hint)
@@ -213,8 +214,8 @@ def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName)
     whole = parent.guarantee.of(resource)
     if pool.guarantee.of(resource) == NO_LIMIT != whole:
         message = (
-            f"pool {pool.name} has no finite guarantee of {UNITS[resource]}, but its parent {parent.name} is guaranteed "
-            f"{show(resource, whole)}"
+            f"pool {pool.name} has no finite guarantee of {UNITS[resource]}, but its parent {parent.name} is "
+            f"guaranteed {show(resource, whole)}"
         )
         related = (Related(f"pool {parent.name}", parent.declared.at(*_guarantee(resource))),)
         hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to what it gets of that, 0 for nothing."

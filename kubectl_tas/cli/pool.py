@@ -115,10 +115,10 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Call the pool OLD, and whatever names it, NEW.
 
-    All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows, workloads,
-    PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is written where
-    the repository would have an error that it did not have before. Its queues change their names with it, so rename
-    it while nothing runs there.
+    All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows,
+    workloads, PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is
+    written where the repository would have an error that it did not have before. Its queues change their names with
+    it, so rename it while nothing runs there.
     """
     old = names.fold(old)
     plan = partial(pools.rename, old=old, new=new)

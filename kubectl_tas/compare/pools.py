@@ -31,9 +31,9 @@ POOL_MOVED = Rule(
     "pool-moved",
     Severity.INFO,
     "A pool gets another parent, or has none any more.",
-    "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the next "
-    "cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI (0.13 to "
-    "0.17) refuses no such change.",
+    "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the "
+    "next cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI "
+    "(0.13 to 0.17) refuses no such change.",
     protects=Waiving.CONFIG,
 )
 MEANING = (
@@ -94,13 +94,17 @@ def moved_pools(change: Change) -> Iterator[Diagnostic]:
         new = after.parent if after else None
         if after is None or (old and old.name) == (new and new.name):
             continue
-        way = " ".join(
-            f"{word} {pool.name if pool else 'the top'}" for word, pool in (("from below", old), ("to below", new))
-        )
+        if new is None and after.declared.spec.spec.parent is not None:
+            continue  # its parent has a finding
+        way = f"from {_spot(old)} to {_spot(new)}"
         message = f"pool {after.name} moves {way} since {change.revision}; its queues keep their names and their work"
         place = after.declared.at("spec", "parent") if new else after.declared.at("metadata", "name")
         hint = "Work that runs goes on, and counts for the new parent from the next cycle of the scheduler on."
         yield Diagnostic(POOL_MOVED, message, place, hint=hint)
+
+
+def _spot(parent: FleetPool | None) -> str:
+    return f"below {parent.name}" if parent else "the top"
 
 
 def _gone(change: Change) -> list[FleetPool]:

@@ -46,9 +46,9 @@ class Phase(IntEnum):
     """The order in which objects are applied; the reverse is the order in which they are pruned.
 
     KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. The container of
-    pools with children is applied before POOL_QUEUE, one step for each level of pools below it, and the root before
-    all of them: what has no children keeps its place. A changed admission policy takes about a second to count, so
-    policies stand as far before the work as they can.
+    a pool with child pools is applied before POOL_QUEUE, one step for each level of pools below it, and the root before
+    all of them: what has none keeps its place, and pools that change places form no circle meanwhile. A changed
+    admission policy takes about a second to count, so policies stand as far before the work as they can.
     """
 
     NAMESPACE = -1
