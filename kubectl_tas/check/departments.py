@@ -10,7 +10,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, ancestors, circles_of
+from kubectl_tas.resolve.pools import FleetPool, circles
 
 PARENT_INVALID = Rule(
     "parent-invalid",
@@ -27,17 +27,13 @@ def check_departments(fleet: Fleet) -> Iterator[Diagnostic]:
     declared: dict[str, Declared[Pool]] = {}
     for item in fleet.repository.pools:
         declared.setdefault(item.spec.metadata.name, item)
-    above = {name: item.spec.spec.parent for name, item in declared.items()}
-    circles = circles_of(above)
-    told: set[str] = set()
-    for name in sorted(circles):
-        if name not in told:
-            circle = (name, *ancestors(name, above))
-            told.update(circle)
-            yield _circle([declared[item] for item in circle[: circle.index(name, 1)]])
+    circular: set[str] = set()
+    for circle in circles(declared):
+        circular.update(circle)
+        yield _circle([declared[name] for name in circle])
     for pool in fleet.pools:
         wanted = pool.declared.spec.spec.parent
-        parent = fleet.pool_by_name.get(wanted) if wanted is not None and pool.name not in circles else None
+        parent = fleet.pool_by_name.get(wanted) if wanted is not None and pool.name not in circular else None
         if parent is not None:
             yield from _misplaced(pool, parent)
 

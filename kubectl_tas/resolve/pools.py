@@ -463,16 +463,21 @@ def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: 
     declared: dict[str, Declared[Pool]] = {}
     for pool in sorted(repository.pools, key=lambda pool: (pool.spec.metadata.name, pool.origin.path)):
         declared.setdefault(pool.spec.metadata.name, pool)
-    above = {name: pool.spec.spec.parent for name, pool in declared.items()}
-    known, circles = tuple(declared), circles_of(above)
-    found: dict[str, _Hung] = {}
-    for name in sorted(declared, key=lambda name: (len(ancestors(name, above)), name)):
-        pool, spec, parent = declared[name], declared[name].spec.spec, above[name]
+    circular = {name for circle in circles(declared) for name in circle}
+    known, below = tuple(declared), dict[str | None, list[str]]()
+    for name, pool in declared.items():
+        parent = pool.spec.spec.parent
         if parent is not None and parent not in declared:
             dangling.append(Dangling("parent", parent, known, pool, ("spec", "parent")))
-        is_named = spec.backend is not None or len(backends) == 1
-        upper = found.get(parent) if parent is not None and name not in circles else None
-        if upper is None and parent is not None and not is_named:
+        below.setdefault(parent if parent in declared and name not in circular else None, []).append(name)
+    found: dict[str, _Hung] = {}
+    left: list[tuple[str, str | None]] = [(name, None) for name in reversed(below.get(None, ()))]
+    while left:
+        name, parent = left.pop()
+        left += ((child, name) for child in reversed(below.get(name, ())))
+        pool, upper = declared[name], found.get(parent) if parent is not None else None
+        spec = pool.spec.spec
+        if upper is None and spec.parent is not None and spec.backend is None and len(backends) > 1:
             continue  # its parent has a finding
         wanted = upper.backend.name if upper and spec.backend is None else spec.backend
         backend = pick_backend(pool, wanted, backends, ("spec", "backend"), dangling)
@@ -481,19 +486,20 @@ def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: 
     return list(found.values())
 
 
-def ancestors(name: str, above: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The names above ``name``, the nearest first, each once; ``above`` has the parent of each."""
-    found: dict[str, None] = {}
-    parent = above.get(name)
-    while parent is not None and parent not in found:
-        found[parent] = None
-        parent = above.get(parent)
-    return tuple(found)
-
-
-def circles_of(above: Mapping[str, str | None]) -> frozenset[str]:
-    """The names that are above themselves."""
-    return frozenset(name for name in above if name in ancestors(name, above))
+def circles(pools: Mapping[str, Declared[Pool]]) -> list[tuple[str, ...]]:
+    """The pools, by name, that are above themselves: each is followed by its parent, the last one's is the first."""
+    found: list[tuple[str, ...]] = []
+    seen: dict[str, str] = {}
+    for start in sorted(pools):
+        way: list[str] = []
+        name: str | None = start
+        while name is not None and name in pools and name not in seen:
+            seen[name] = start
+            way.append(name)
+            name = pools[name].spec.spec.parent
+        if name is not None and seen.get(name) == start:
+            found.append(tuple(way[way.index(name) :]))
+    return found
 
 
 def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tuple[str, str, str]) -> FleetSubpool:
