@@ -116,7 +116,7 @@ def test_the_sum_of_a_cluster_is_unknown_where_a_queue_is(repository: Path, tmp_
 def test_names_of_25_characters_fit_80_columns(repository: Path, tmp_path: Path) -> None:
     """Also where it is not known what is used, and deep down."""
     top, low = "r" * 25, "v" * 25
-    files = {"pools/a.yaml": pool(top, 640), "pools/b.yaml": pool(low, 100, f"  parent: {top}\n")}
+    files = {"pools/a.yaml": pool(top, 1000), "pools/b.yaml": pool(low, 100, f"  parent: {top}\n")}
     write(
         repository, {**files, "subpools/a.yaml": subpool("w" * 8, 10, parent="v" * 15), "pools/c.yaml": pool("v" * 15)}
     )

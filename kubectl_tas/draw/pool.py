@@ -19,6 +19,8 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
 """The least width of each column, as in OSMO's table."""
+NARROW = ("Pool", "State", "GPU Quota", "Used", "Available")
+"""Where these would be wider than a terminal: without the status, which is always the same."""
 MOST = 80
 """Columns of a terminal that the table fits, where names are not too long for that."""
 WIDE = (
@@ -47,8 +49,7 @@ _LAST, _INNER, _PAST, _BLANK = "└─ ", "├─ ", "│  ", "   "
 def render(rows: Sequence[Account], *, wide: bool = False) -> str:
     """The table: subpools and child pools hang below their pool; the sums of each cluster of which there are several.
 
-    Where it would be wider than a terminal, it is as narrow as it can be, and without the status, which is always the
-    same.
+    Where it would be wider than a terminal, it is as narrow as it can be.
     """
     lines = [
         _cells(row, branch) + (_wide_cells(row) if wide else ())
@@ -61,16 +62,12 @@ def render(rows: Sequence[Account], *, wide: bool = False) -> str:
     if not _fits(text):
         text = table.render(HEADER, lines, rule=True)
     if not _fits(text):
-        text = table.render(_without_status(HEADER), [_without_status(line) for line in lines], rule=True)
+        text = table.render(NARROW, [(name, *cells) for name, _, *cells in lines], rule=True)
     return text
 
 
 def _fits(text: str) -> bool:
     return all(width(line) <= MOST for line in text.splitlines())
-
-
-def _without_status(cells: tuple[str, ...]) -> tuple[str, ...]:
-    return (cells[0], *cells[2:])
 
 
 def _branches(depths: Sequence[int]) -> list[str]:
