@@ -72,8 +72,8 @@ def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
 def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iterator[Artifact]:
     """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED.
 
-    The least runtimes stand on the container alone: KAI looks for them from the leaf up (``resolver.go`` of its
-    minruntime plugin, 0.6 to 0.17).
+    The least runtimes stand on the container alone: KAI looks for that of preemption from the leaf up, and for that of
+    reclaiming from below the nearest queue above both up (``resolver.go`` of its minruntime plugin, 0.6 to 0.17).
     """
     source, spec, backend = pool.declared.origin.path, pool.declared.spec.spec, pool.backend
     labels = {POOL: pool.name, **pool.shard_labels}
