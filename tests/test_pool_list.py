@@ -90,6 +90,52 @@ def test_formats(name: str, arguments: tuple[str, ...], snapshot: Any) -> None:
     assert result.out == snapshot(extension_class=at(CASE / name))
 
 
+TREE = GOLDEN / "commands/pool-list-tree"
+TREE_FORMATS = [
+    ("output.txt", ()),
+    ("subtree.txt", ("vision",)),
+    ("wide.txt", ("-o", "wide")),
+    ("output.json", ("-o", "json")),
+    ("output.csv", ("-o", "csv")),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), TREE_FORMATS, ids=[name for name, _ in TREE_FORMATS])
+def test_pools_below_pools(name: str, arguments: tuple[str, ...], snapshot: Any) -> None:
+    result = kubectl_tas("pool", "list", *arguments, "-C", case_input(TREE))
+    assert (result.code, result.err) == (0, FROM_FILES)
+    assert result.out == snapshot(extension_class=at(TREE / name))
+
+
+def test_the_sum_of_a_cluster_is_unknown_where_a_queue_is(repository: Path, tmp_path: Path) -> None:
+    write(repository, {"pools/a.yaml": pool("a", 8), "pools/b.yaml": pool("b", 8)})
+    lines = kubectl_tas("pool", "list", "--cluster-state", cluster(tmp_path, queue("a--shared", 4)), "-C", repository)
+    assert lines.out.splitlines()[-1].split() == ["Total", "(default)", "-", "-", "16", "unknown", "unknown"]
+
+
+def test_names_of_25_characters_fit_80_columns(repository: Path, tmp_path: Path) -> None:
+    """Also where it is not known what is used, and deep down."""
+    top, low = "r" * 25, "v" * 25
+    files = {"pools/a.yaml": pool(top, 1000), "pools/b.yaml": pool(low, 100, f"  parent: {top}\n")}
+    write(
+        repository, {**files, "subpools/a.yaml": subpool("w" * 8, 10, parent="v" * 15), "pools/c.yaml": pool("v" * 15)}
+    )
+    out = kubectl_tas("pool", "list", "--cluster-state", cluster(tmp_path), "-C", repository).out
+    assert max(map(len, out.splitlines())) <= 80
+    assert f"└─ {low}" in out
+    assert "Status" not in out
+    assert "Status" in kubectl_tas("pool", "list", "-o", "wide", "-C", repository).out
+
+
+def test_a_chain_of_a_thousand_pools(repository: Path) -> None:
+    last = [pool(f"p{n}", 2000 - n, f"  parent: p{n - 1}\n" if n else "") for n in range(1100)]
+    write(repository, {"pools/all.yaml": "---\n".join(last)})
+    listed = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", repository).out)
+    assert listed["pools"][-1]["depth"] == 1099
+    assert kubectl_tas("validate", "-C", repository).code == 0
+    assert kubectl_tas("render", "-o", "-", "-C", repository).code == 0
+
+
 def test_json_of_declared_usage_names_its_source() -> None:
     listed = json.loads(kubectl_tas("pool", "list", "-o", "json", "-C", case_input(CASE)).out)
     assert listed["usedFrom"] == "declared"
@@ -113,7 +159,7 @@ def test_a_deleting_subpool_counts_as_quota_0_and_an_archived_one_is_left_out(te
 def test_a_queue_that_the_cluster_does_not_have_is_unknown(team: Path, tmp_path: Path) -> None:
     state = cluster(tmp_path, queue("team--shared", 4))
     lines = kubectl_tas("pool", "list", "--cluster-state", state, "-C", team).out.splitlines()
-    assert lines[3] == "├─ team--a      ONLINE         ACTIVE         30               unknown  unknown"
+    assert lines[3] == "├─ team--a  ONLINE  ACTIVE         30               unknown  unknown"
 
 
 def test_a_pool_whose_subpools_hold_too_much(team: Path) -> None:

@@ -21,6 +21,7 @@ SUBJECTS = {
     "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),
     "Pools, quotas and admission": (
         "check.nodes",
+        "check.departments",
         "check.quota",
         "check.draining",
         "gangs.admission",

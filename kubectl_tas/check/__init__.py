@@ -8,6 +8,7 @@ from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.companions import check_companions
 from kubectl_tas.check.config import check_config, check_operator
+from kubectl_tas.check.departments import check_departments
 from kubectl_tas.check.documents import check_documents
 from kubectl_tas.check.draining import check_draining
 from kubectl_tas.check.exported import check_exported
@@ -44,6 +45,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_nodes,
     check_unique,
     check_references,
+    check_departments,
     check_quotas,
     check_draining,
     check_topologies,

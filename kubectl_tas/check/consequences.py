@@ -28,7 +28,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "topology-removed": ("topology-unknown", "set-topology-unknown"),
 }
 """Rules whose findings most likely follow from others that touch the same file, which are said alone."""
-_NAMES = ("parent-unknown", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
+_NAMES = ("parent-unknown", "parent-invalid", "backend-unknown", "name-invalid", "name-delimiter", "name-reserved")
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "companion-namespace": (UNREAD, *_NAMES),
     "podgroup-unknown": (UNREAD,),

@@ -1,4 +1,4 @@
-"""Quotas add up: shared + ACTIVE subpools = pool, of each resource that the pool is guaranteed a number of."""
+"""Quotas add up: shared + ACTIVE subpools + child pools = pool, of each resource with a finite guarantee."""
 
 from __future__ import annotations
 
@@ -11,30 +11,37 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.admission import QUOTA_SHARED, SUBPOOL_CLOSED, Admission, Verdict
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import MaximumAmounts, amount
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
     Severity.ERROR,
-    "The quotas of a pool's ACTIVE subpools add up to more than the pool is guaranteed.",
+    "The quotas of a pool's ACTIVE subpools and child pools add up to more than the pool is guaranteed.",
     "KAI does not check this: it would promise the same resources twice, and who gets them is decided at night. "
     "Lower one of the quotas, or raise the guarantee of the pool.",
 )
 QUOTA_UNLIMITED_POOL = Rule(
     "quota-unlimited-pool",
     Severity.ERROR,
-    "A pool with subpools has no finite guarantee of what they divide.",
-    "What is left for the pool itself is its guarantee less the quotas of its subpools; without a number "
-    "there is nothing to divide. Set spec.resources.gpu.guarantee, and that of cpu and memory where a subpool has a "
-    "quota of them.",
+    "A pool with subpools or child pools has no finite guarantee of what they divide, or a child pool none of that.",
+    "What is left for the pool itself is its guarantee less those of its parts; without a number "
+    "there is nothing to divide, and a part without one would take all. Set spec.resources.gpu.guarantee, and that of "
+    "cpu and memory where any of them has a quota of it.",
 )
 MAXIMUM_BELOW_QUOTA = Rule(
     "maximum-below-quota",
     Severity.ERROR,
     "The maximum of a pool or subpool is lower than what it is guaranteed.",
     "The limit would keep it from ever holding what it is guaranteed. Raise the maximum, or use -1.",
+)
+MAXIMUM_ABOVE_PARENT = Rule(
+    "maximum-above-parent",
+    Severity.WARNING,
+    "The maximum of a subpool or child pool is higher than that of the pool above it.",
+    "KAI compares with the limit of each queue from the leaf up, so it can never hold that much; the limit of its "
+    "queue is that of the pool above. Lower the maximum, leave it out, or raise that of the pool.",
 )
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
@@ -56,10 +63,15 @@ def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
     for pool in fleet.pools:
         for name in RESOURCES:
             yield from _maximum(pool, name)
+            if pool.parent is not None:
+                place = pool.declared.at("spec", "resources", name, "maximum")
+                yield from _above(f"pool {pool.name}", pool.own_maximum.of(name), pool.parent, name, place)
             if pool.guarantee.of(name) == NO_LIMIT:
                 yield from _unlimited(pool, name)
+            if pool.parent is not None:
+                yield from _unlimited_child(pool, pool.parent, name)
         for subpool in pool.active:
-            yield from _own_maximum(subpool)
+            yield from _own_maximum(pool, subpool)
             yield from _missing(pool, subpool)
     yield from _exceeded(fleet, frozenset())
 
@@ -103,7 +115,7 @@ def _cause(item: Submission, verdict: Verdict) -> Location:
     """What a submission that can never run contradicts: its subpool's state, its quota, or its pool's maximum."""
     is_closed, short = verdict.rule is SUBPOOL_CLOSED, verdict.short
     if item.is_preemptible and not is_closed:
-        return item.pool.declared.at("spec", "resources", short, "maximum")
+        return item.pool.bounded_by(short).declared.at("spec", "resources", short, "maximum")
     if item.subpool is None:
         return item.pool.declared.at(*_guarantee(short))
     return item.subpool.declared.at(*(("spec", "state") if is_closed else item.subpool.quota_path(short)))
@@ -136,7 +148,7 @@ def _guarantee(resource: ResourceName) -> KeyPath:
 
 
 def _maximum(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
-    maximum, guarantee = pool.maximum.of(resource), pool.guarantee.of(resource)
+    maximum, guarantee = pool.own_maximum.of(resource), pool.guarantee.of(resource)
     if guarantee <= maximum:
         return
     message = f"the maximum of pool {pool.name} is {said(resource, maximum)}, below its guarantee "
@@ -146,37 +158,68 @@ def _maximum(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     yield Diagnostic(MAXIMUM_BELOW_QUOTA, f"{message}({show(resource, guarantee)})", place, hint=hint)
 
 
-def _own_maximum(subpool: FleetSubpool) -> Iterator[Diagnostic]:
+def _own_maximum(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
     """A subpool's own maximum; that of its pool is compared with the pool's guarantee."""
     written = subpool.declared.spec.spec.maximum
     for name in RESOURCES:
         is_named = isinstance(written, MaximumAmounts)
         own: int | str | None = getattr(written, name) if is_named else None
         own = written if isinstance(written, int) and name == "gpu" else own
-        quota = subpool.quota.of(name)
-        if own is not None and quota > (maximum := amount(name, own)):
+        if own is None:
+            continue
+        quota, maximum = subpool.quota.of(name), amount(name, own)
+        place = subpool.declared.at(*(("spec", "maximum", name) if is_named else ("spec", "maximum")))
+        yield from _above(f"subpool {subpool.canonical}", maximum, pool, name, place)
+        if quota > maximum:
             least = show(name, quota)
             message = f"the maximum of subpool {subpool.canonical} is {said(name, maximum)}, below its quota ({least})"
-            place = subpool.declared.at(*(("spec", "maximum", name) if is_named else ("spec", "maximum")))
             hint = f"Use {least} or more, or -1 for no limit."
             yield Diagnostic(MAXIMUM_BELOW_QUOTA, message, place, hint=hint)
 
 
+def _above(
+    who: str, maximum: Amount, upper: FleetPool, resource: ResourceName, place: Location
+) -> Iterator[Diagnostic]:
+    """A number that is more than the pool above may hold; no limit is as much as that."""
+    most = upper.maximum.of(resource)
+    if NO_LIMIT != maximum > most:
+        bound = upper.bounded_by(resource)
+        over = f"{said(resource, maximum)}, above that of pool {bound.name} ({show(resource, most)})"
+        message = f"the maximum of {who} is {over}"
+        related = (Related(f"pool {bound.name}", bound.declared.at("spec", "resources", resource, "maximum")),)
+        hint = f"Use {show(resource, most)} or less, or leave it out."
+        yield Diagnostic(MAXIMUM_ABOVE_PARENT, message, place, related, hint=hint)
+
+
 def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     """One finding for the pool, at its first subpool that is not ARCHIVED; of cpu and memory at the first that has a
-    quota of them.
+    quota of them. Without one at the first child pool that is guaranteed a number.
     """
     live = [subpool for subpool in pool.subpools if subpool.state != "ARCHIVED"]
     if resource != "gpu":
         live = [item for item in live if item.written is not None and resource in item.written.model_fields_set]
-    if live:
-        place = live[0].declared.at(*live[0].quota_path(resource))
+    guaranteed = (child for child in pool.children if child.guarantee.of(resource) != NO_LIMIT)
+    parts: list[Part] = [*live, *guaranteed]
+    if parts:
+        place = parts[0].declared.at(*parts[0].quota_path(resource))
         of = "" if resource == "gpu" else f" of {resource}"
-        message = f"pool {pool.name} has subpools but no finite guarantee{of}"
+        message = f"pool {pool.name} has {pool.parts_are} but no finite guarantee{of}"
         related = (Related(f"pool {pool.name}", pool.declared.at(*_guarantee(resource))),)
         number = "a number of GPUs" if resource == "gpu" else "an amount"
         hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to {number}."
         yield Diagnostic(QUOTA_UNLIMITED_POOL, message, place, related, hint=hint)
+
+
+def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
+    whole = parent.guarantee.of(resource)
+    if pool.guarantee.of(resource) == NO_LIMIT != whole:
+        message = (
+            f"pool {pool.name} has no finite guarantee of {UNITS[resource]}, but its parent {parent.name} is "
+            f"guaranteed {show(resource, whole)}"
+        )
+        related = (Related(f"pool {parent.name}", parent.declared.at(*_guarantee(resource))),)
+        hint = f"Set spec.resources.{resource}.guarantee of pool {pool.name} to what it gets of that, 0 for nothing."
+        yield Diagnostic(QUOTA_UNLIMITED_POOL, message, pool.declared.at(*_guarantee(resource)), related, hint=hint)
 
 
 def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
@@ -195,21 +238,21 @@ def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
 
 def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -> Diagnostic:
     """One finding for a resource of the pool, with all that adds up beside it: at its guarantee where that has changed
-    and is below what has not, else at the subpool that is read last, those that have changed behind the others.
+    and is below what has not, else at the part that is read last, those that have changed behind the others.
     """
     whole, taken = pool.guarantee.of(resource), pool.taken.of(resource)
-    holding = [subpool for subpool in pool.active if resource == "gpu" or subpool.quota.of(resource)]
-    in_order = sorted(holding, key=lambda subpool: (subpool.canonical in changed, _place(subpool, resource)))
-    sums = list(accumulate(subpool.quota.of(resource) for subpool in in_order))
-    culprit = next(subpool for subpool, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
+    holding = [part for part in pool.parts if resource == "gpu" or part.quota.of(resource)]
+    in_order = sorted(holding, key=lambda part: (part.canonical in changed, _place(part, resource)))
+    sums = list(accumulate(part.quota.of(resource) for part in in_order))
+    culprit = next(part for part, sum_ in zip(in_order, sums, strict=True) if sum_ > whole)
     more = show(resource, taken)
-    total = f"the subpools of pool {pool.name} add up to {more} > {said(resource, whole)}"
+    total = f"the {pool.parts_are} of pool {pool.name} add up to {more} > {said(resource, whole)}"
     raise_it = f"aise the guarantee of pool {pool.name} to {more}"
     if pool.name in changed and culprit.canonical not in changed:
         hint = f"R{raise_it} or more, or lower quotas."
         place = pool.declared.at(*_guarantee(resource))
         return Diagnostic(QUOTA_EXCEEDS_POOL, total, place, _quotas(in_order, resource), hint=hint)
-    others = [subpool for subpool in in_order if subpool is not culprit]
+    others = [part for part in in_order if part is not culprit]
     room = whole - sum(other.quota.of(resource) for other in others)
     lower = f"Lower this quota to {show(resource, room)} or less, or r{raise_it}."
     hint = lower if room >= 0 else f"R{raise_it}, or lower quotas."
@@ -218,16 +261,16 @@ def _exceeds(pool: FleetPool, resource: ResourceName, changed: Container[str]) -
     return Diagnostic(QUOTA_EXCEEDS_POOL, message, place, _quotas(others, resource), hint=hint)
 
 
-def _quotas(subpools: Iterable[FleetSubpool], resource: ResourceName) -> tuple[Related, ...]:
+def _quotas(parts: Iterable[Part], resource: ResourceName) -> tuple[Related, ...]:
     return tuple(
         Related(
-            f"subpool {item.name} has {show(resource, item.quota.of(resource))}",
+            f"{item.declared.spec.kind.lower()} {item.name} has {show(resource, item.quota.of(resource))}",
             item.declared.at(*item.quota_path(resource)),
         )
-        for item in subpools
+        for item in parts
     )
 
 
-def _place(subpool: FleetSubpool, resource: ResourceName) -> tuple[str, int]:
-    place = subpool.declared.at(*subpool.quota_path(resource))
+def _place(part: Part, resource: ResourceName) -> tuple[str, int]:
+    place = part.declared.at(*part.quota_path(resource))
     return place.path, place.line

@@ -28,7 +28,7 @@ BACKEND_UNKNOWN = Rule(
 PARENT_UNKNOWN = Rule(
     "parent-unknown",
     Severity.ERROR,
-    "A subpool's parent is not a pool of this repository.",
+    "The parent of a subpool or of a pool is not a pool of this repository.",
     "A queue whose parent does not exist takes no work. Correct spec.parent, or declare the pool.",
 )
 POOL_UNKNOWN = Rule(

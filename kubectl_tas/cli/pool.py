@@ -53,10 +53,10 @@ def list_pools(
 ) -> int:
     """List pools and subpools with their quota, what is used of it and what is left.
 
-    With NAMEs, only those pools with their subpools, and those subpools (pool--subpool). Used
-    counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
+    With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
+    Used counts GPUs of HIGH and NORMAL work: what this repository declares, or with --live,
     --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. --backend lists
-    the pools of one.
+    the pools of one. Where a cluster has several pools side by side, their sums come last.
     """
     session = open_session(directory)
     fleet = session.fleet
@@ -71,8 +71,10 @@ def list_pools(
         listed += accounts(fleet.of_backend(name), queues, archived=archived)
     found = [
         account
-        for account in sorted(listed, key=lambda account: account.pool.name)
-        if not targets or (account.pool, account.subpool) in targets or (account.pool, None) in targets
+        for account in listed
+        if not targets
+        or (account.pool, account.subpool) in targets
+        or any((pool, None) in targets for pool in account.pool.chain)
     ]
     source = CLUSTER if asked else DECLARED
     if output == "json":
@@ -124,10 +126,10 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Call the pool OLD, and whatever names it, NEW.
 
-    All files that name the pool are edited as one change: its own document, its subpools, workflows, workloads,
-    PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is written where
-    the repository would have an error that it did not have before. Its queues change their names with it, so rename
-    it while nothing runs there.
+    All files that name the pool are edited as one change: its own document, its subpools, child pools, workflows,
+    workloads, PodCliqueSets and PodGroups with its queues. They keep their comments and their names. Nothing is
+    written where the repository would have an error that it did not have before. Its queues change their names with
+    it, so rename it while nothing runs there.
     """
     old = names.fold(old)
     plan = partial(pools.rename, old=old, new=new)
@@ -141,8 +143,8 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.
 
-    Its work must go first: where any is declared, it is listed and nothing is written. Subpools that are ARCHIVED
-    stay, for the record. A file goes with its last document.
+    Its work, and pools of which it is the parent, must go first: where any is declared, it is listed and nothing is
+    written. Subpools that are ARCHIVED stay, for the record. A file goes with its last document.
     """
     plan = partial(pools.remove, name=names.fold(name))
     code = edit(directory, plan, dry_run=dry_run, render_after=render_after, rename=str)

@@ -1,4 +1,6 @@
-"""Pools that are gone, or are called otherwise: their queues, and those of their subpools, change with them."""
+"""Pools that are gone, or are called otherwise: their queues, and those of their subpools, change with them; and pools
+that have another parent.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,15 @@ POOL_BUSY = Rule(
     "A pool is gone or has another name, and the cluster says that work runs in its queues.",
     "Once the queues are pruned, KAI counts these pods for no pool although they hold their GPUs: it promises GPUs "
     "that are taken. Wait until the work has ended: docs/draining.md.",
+    protects=Waiving.CONFIG,
+)
+POOL_MOVED = Rule(
+    "pool-moved",
+    Severity.INFO,
+    "A pool gets another parent, or has none any more.",
+    "Its queue changes its parent in place: the names of its queues stay, and so does the work that runs. From the "
+    "next cycle of the scheduler on it counts for the new parent and those above it, for the old one no more. KAI "
+    "(0.13 to 0.17) refuses no such change.",
     protects=Waiving.CONFIG,
 )
 MEANING = (
@@ -74,10 +85,35 @@ def gone_pools(change: Change) -> Iterator[Diagnostic]:
         yield Diagnostic(rule, f"{message}{runs}", place, related, hint=MEANING)
 
 
+def moved_pools(change: Change) -> Iterator[Diagnostic]:
+    """Every pool with another parent than before. KAI's webhook compares no parents (``queue_validator.go`` of
+    pkg/admission/webhook/queuehooks, 0.17; ``queue_webhook.go``, 0.13), its controller counts the children of both anew
+    (``queue_controller.go``), and its scheduler reads the tree in each cycle.
+    """
+    successors = renamed(change)
+    for before in change.before.pools:
+        after = successors.get(before.name) or change.after.pool_by_name.get(before.name)
+        old = successors.get(before.parent.name, before.parent) if before.parent else None
+        new = after.parent if after else None
+        if after is None or (old and old.name) == (new and new.name):
+            continue
+        if new is None and after.declared.spec.spec.parent is not None:
+            continue  # its parent has a finding
+        way = f"from {_spot(old)} to {_spot(new)}"
+        message = f"pool {after.name} moves {way} since {change.revision}; its queues keep their names and their work"
+        place = after.declared.at("spec", "parent") if new else after.declared.at("metadata", "name")
+        hint = "Work that runs goes on, and counts for the new parent from the next cycle of the scheduler on."
+        yield Diagnostic(POOL_MOVED, message, place, hint=hint)
+
+
+def _spot(parent: FleetPool | None) -> str:
+    return f"below {parent.name}" if parent else "the top"
+
+
 def _gone(change: Change) -> list[FleetPool]:
     declared = {pool.spec.metadata.name for pool in change.after.repository.pools}
     return [pool for pool in change.before.pools if pool.name not in declared]
 
 
 def _likeness(pool: FleetPool) -> object:
-    return pool.declared.spec.spec, [item.name for item in pool.subpools]
+    return pool.declared.spec.spec.model_copy(update={"parent": None}), [item.name for item in pool.subpools]

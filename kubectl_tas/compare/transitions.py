@@ -13,7 +13,7 @@ from kubectl_tas.compare.cliquesets import changed_constraints, changed_referenc
 from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.namespaces import changed_namespaces
 from kubectl_tas.compare.nodes import check_nodes
-from kubectl_tas.compare.pools import gone_pools
+from kubectl_tas.compare.pools import gone_pools, moved_pools
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
 from kubectl_tas.compare.topologies import changed_levels, removed_topologies
@@ -159,6 +159,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_constraints,
     changed_references,
     gone_pools,
+    moved_pools,
     changed_subpools,
     changed_namespaces,
     changed_classes,

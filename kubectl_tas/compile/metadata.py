@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.labels import MANAGED_BY, SYNC_WAVE
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -25,7 +24,7 @@ _KEEP = {
 def metadata(
     fleet: Fleet,
     name: str,
-    phase: Phase,
+    phase: int,
     *,
     namespace: str | None = None,
     labels: dict[str, str] | None = None,

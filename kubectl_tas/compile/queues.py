@@ -1,8 +1,10 @@
-"""Queues: the root above all pools, a container for each pool, the leaves that take work; and the PriorityClasses."""
+"""Queues: the root above all pools, a container for each pool below that of its parent, the leaves that take work; and
+the PriorityClasses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kubectl_tas import quantities
@@ -46,24 +48,36 @@ def compile_queues(fleet: Fleet) -> Iterator[Artifact]:
         pools = [pool for pool in fleet.pools if pool.backend == backend]
         if not backend.is_kai or not pools:
             continue
+        heights = _heights(pools)
         root = backend.root_queue(fleet.config.queuePrefix)
         if root is not None and not all(pool.shard_labels for pool in pools):
             kept = backend.spec.rootQueue
-            display = kept.display(root) if isinstance(kept, QueueName) else root
-            yield _queue(fleet, backend, Phase.ROOT_QUEUE, (root, None), _Shape(display), {}, fleet.settings)
+            shape = _Shape(kept.display(root) if isinstance(kept, QueueName) else root)
+            phase = Phase.ROOT_QUEUE - max(heights.values())
+            yield _queue(fleet, backend, phase, (root, None), shape, {}, fleet.settings)
         for pool in pools:
             # A shard sees no queue without its label, and drops those whose parent it does not see (queue.go of
             # pkg/scheduler/cache/cluster_info, 0.13 to 0.17).
-            yield from _pool(fleet, backend, pool, None if pool.shard_labels else root)
+            above = pool.parent.queue if pool.parent else None if pool.shard_labels else root
+            yield from _pool(fleet, pool, above, Phase.POOL_QUEUE - heights[pool.name])
 
 
-def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | None) -> Iterator[Artifact]:
+def _heights(pools: Iterable[FleetPool]) -> dict[str, int]:
+    """How many levels of pools lie below each."""
+    found: dict[str, int] = {}
+    for pool in pools:
+        for height, above in enumerate(pool.chain):
+            found[above.name] = max(found.get(above.name, 0), height)
+    return found
+
+
+def _pool(fleet: Fleet, pool: FleetPool, parent: str | None, phase: int) -> Iterator[Artifact]:
     """The container of a pool, its shadow queue, and a leaf for each subpool that is not ARCHIVED.
 
-    The least runtimes stand on the container alone: KAI looks for them from the leaf up (``resolver.go`` of its
-    minruntime plugin, 0.6 to 0.17).
+    The least runtimes stand on the container alone: KAI looks for that of preemption from the leaf up, and for that of
+    reclaiming from below the nearest queue above both up (``resolver.go`` of its minruntime plugin, 0.6 to 0.17).
     """
-    source, spec = pool.declared.origin.path, pool.declared.spec.spec
+    source, spec, backend = pool.declared.origin.path, pool.declared.spec.spec, pool.backend
     labels = {POOL: pool.name, **pool.shard_labels}
     whole = _Shape(
         spec.queue.display(pool.name),
@@ -74,7 +88,7 @@ def _pool(fleet: Fleet, backend: FleetBackend, pool: FleetPool, parent: str | No
         spec.preemptMinRuntime,
         spec.reclaimMinRuntime,
     )
-    yield _queue(fleet, backend, Phase.POOL_QUEUE, (pool.queue, parent), whole, labels, source)
+    yield _queue(fleet, backend, phase, (pool.queue, parent), whole, labels, source)
     display = spec.sharedQueue.display(f"{pool.name}{names.SEPARATOR}_{names.SHARED}")
     shared = _Shape(display, pool.shared_quota, pool.maximum, pool.weight, spec.priority, sums=_sums(pool))
     yield _queue(fleet, backend, Phase.LEAF_QUEUE, (pool.shared_queue, pool.queue), shared, labels, source)
@@ -92,22 +106,22 @@ def _leaf(pool: FleetPool, subpool: FleetSubpool) -> _Shape:
 
 
 def _sums(pool: FleetPool) -> dict[str, str]:
-    """What the ACTIVE subpools leave to a pool, as a sum: 64 - research 16 - serving 24 = 24.
+    """What subpools and child pools leave to a pool, as a sum: 64 - research 16 - serving 24 = 24.
 
     It stands behind the quota, so that two branches which spend the same rest cannot be merged without a conflict.
     """
     return {
         name: f"{quantities.show(name, pool.guarantee.of(name))}"
-        + "".join(f" - {item.name} {quantities.show(name, item.quota.of(name))}" for item in pool.active)
+        + "".join(f" - {item.name} {quantities.show(name, item.quota.of(name))}" for item in pool.parts)
         + f" = {quantities.show(name, pool.shared_quota.of(name))}"
-        for name in (pool.finite if pool.active else ())
+        for name in (pool.finite if pool.parts else ())
     }
 
 
 def _queue(
     fleet: Fleet,
     backend: FleetBackend,
-    phase: Phase,
+    phase: int,
     place: tuple[str, str | None],
     shape: _Shape,
     labels: dict[str, str],

@@ -7,18 +7,22 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubectl_tas.gangs.accounts import Account
+from kubectl_tas.gangs.accounts import Account, Total, depths, totals
 from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.pool import QuotaAmounts
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import table
-from kubectl_tas.report.style import printable
+from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
 """The least width of each column, as in OSMO's table."""
+NARROW = ("Pool", "State", "GPU Quota", "Used", "Available")
+"""Where these would be wider than a terminal: without the status, which is always the same."""
+MOST = 80
+"""Columns of a terminal that the table fits, where names are not too long for that."""
 WIDE = (
     "Limit",
     "Weight",
@@ -37,18 +41,58 @@ FIELDS = (
     "name", "kind", "state", "quota", "total", "used", "available",
     "limit", "weight", "running", "backend", "queue", "file",
     *(f"{name}{field.capitalize()}" for name in OTHERS for field in AMOUNTS),
+    "parent", "depth",
 )  # fmt: skip
-_LAST, _INNER = "└─ ", "├─ "
+_LAST, _INNER, _PAST, _BLANK = "└─ ", "├─ ", "│  ", "   "
 
 
 def render(rows: Sequence[Account], *, wide: bool = False) -> str:
-    """The table: subpools hang below their pool."""
-    lines = []
-    for index, row in enumerate(rows):
-        following = rows[index + 1] if index + 1 < len(rows) else None
-        branch = "" if row.state is None else _INNER if following and following.state is not None else _LAST
-        lines.append(_cells(row, branch) + (_wide_cells(row) if wide else ()))
-    return table.render(HEADER + (WIDE if wide else ()), lines, rule=True, widths=WIDTHS)
+    """The table: subpools and child pools hang below their pool; the sums of each cluster of which there are several.
+
+    Where it would be wider than a terminal, it is as narrow as it can be.
+    """
+    lines = [
+        _cells(row, branch) + (_wide_cells(row) if wide else ())
+        for row, branch in zip(rows, _branches(depths(rows)), strict=True)
+    ]
+    lines += [_sum(item) + (_wide_sum(item) if wide else ()) for item in totals(rows) if item.pools > 1]
+    if wide:
+        return table.render(HEADER + WIDE, lines, rule=True, widths=WIDTHS)
+    text = table.render(HEADER, lines, rule=True, widths=WIDTHS)
+    if not _fits(text):
+        text = table.render(HEADER, lines, rule=True)
+    if not _fits(text):
+        text = table.render(NARROW, [(name, *cells) for name, _, *cells in lines], rule=True)
+    return text
+
+
+def _fits(text: str) -> bool:
+    return all(width(line) <= MOST for line in text.splitlines())
+
+
+def _branches(depths: Sequence[int]) -> list[str]:
+    """What stands before each name, so that it hangs from the one above that has less depth."""
+    found: list[str] = []
+    following: set[int] = set()  # the depths at which another row follows below the same parent
+    for depth in reversed(depths):
+        past = "".join(_PAST if above in following else _BLANK for above in range(1, depth))
+        found.append(f"{past}{_INNER if depth in following else _LAST}" if depth else "")
+        following = {above for above in following if above < depth} | {depth}
+    return found[::-1]
+
+
+def _sum(item: Total) -> tuple[str, ...]:
+    return (
+        f"Total ({item.backend})",
+        "-",
+        "-",
+        *(_shown("gpu", part) for part in (item.quota, item.used, item.available)),
+    )
+
+
+def _wide_sum(item: Total) -> tuple[str, ...]:
+    others = (_shown(name, part) for name in OTHERS for part in (item.quota, item.used))
+    return ("-", "-", *others, "-", item.backend, "-", "-")
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
@@ -75,7 +119,17 @@ def _wide_cells(row: Account) -> tuple[str, ...]:
 
 def data(rows: Sequence[Account], source: str) -> dict[str, Any]:
     """The rows for programs; ``source`` says where ``used`` comes from."""
-    return {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows]}
+    sums = [_total_record(item) for item in totals(rows)]
+    return {"version": 1, "usedFrom": source, "pools": [_record(row) for row in rows], "totals": sums}
+
+
+def _total_record(item: Total) -> dict[str, Any]:
+    parts = {"quota": item.quota, "used": item.used, "available": item.available}
+    return {
+        "backend": item.backend,
+        **{field: None if part is None else _finite(part.gpu) for field, part in parts.items()},
+        **{name: {field: part and _text(name, part) for field, part in parts.items()} for name in OTHERS},
+    }
 
 
 def comma_separated(rows: Sequence[Account]) -> str:
@@ -103,6 +157,8 @@ def _record(row: Account) -> dict[str, Any]:
         "queue": row.queue,
         "file": row.file,
         **{name: _others_of(row, name) for name in OTHERS},
+        "parent": row.parent,
+        "depth": row.depth,
     }
 
 
@@ -206,6 +262,8 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         ("Description", spec.description or "none"),
         ("File", pool.declared.origin.path),
         ("Backend", f"{backend.name} (namespace {backend.namespace}, {scheduler})"),
+        *((("Parent", pool.parent.name),) if pool.parent else ()),
+        *((("Children", ", ".join(child.name for child in pool.children)),) if pool.children else ()),
         ("Guarantee", _sentence(pool.guarantee)),
         ("Maximum", _sentence(pool.maximum)),
         ("Weight", _weight(pool.weight)),

@@ -21,8 +21,9 @@ from kubectl_tas.resolve.pools import FleetPool
 POOL_IN_USE = Rule(
     "pool-in-use",
     Severity.ERROR,
-    "A command removes a pool for which work is declared.",
-    "The work would be sent to a queue that does not exist and stay Pending for ever. Move or remove its files first.",
+    "A command removes a pool for which work is declared, or that is the parent of others.",
+    "The work would be sent to a queue that does not exist and stay Pending for ever, and so would that of the pools "
+    "below. Move or remove their files first.",
 )
 
 
@@ -49,6 +50,7 @@ class _Renaming:
 _New = Callable[[_Renaming, str], str | None]
 FIELDS: tuple[tuple[Callable[[Repository], Iterable[Declared[Any]]], KeyPath, _New], ...] = (
     (lambda found: found.subpools, ("spec", "parent"), _Renaming.target),
+    (lambda found: found.pools, ("spec", "parent"), _Renaming.target),
     (lambda found: found.workflows, ("workflow", "pool"), _Renaming.target),
     (lambda found: found.pools, ("metadata", "name"), _Renaming.target),
 )
@@ -90,6 +92,12 @@ def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
     pool = fleet.pool_by_name.get(name)
     if pool is None:
         return unknown_pool(fleet, name)
+    if pool.children:
+        below = [child.name for child in pool.children]
+        message = f"cannot remove pool {name}: it is the parent of {listed(below)}"
+        related = tuple(Related(f"pool {child.name}", child.declared.at("spec", "parent")) for child in pool.children)
+        hint = "Remove those pools, or give them another parent; then remove this one."
+        return Diagnostic(POOL_IN_USE, message, pool.declared.at("metadata", "name"), related[:MAX_NAMED], hint=hint)
     work = _work(fleet, pool)
     if work:
         shown = list(work.items())[:MAX_NAMED]

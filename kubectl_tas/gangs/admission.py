@@ -32,8 +32,8 @@ SUBPOOL_CLOSED = Rule(
 OVER_SHARED_QUOTA = Rule(
     "over-shared-quota",
     Severity.ERROR,
-    "HIGH or NORMAL work asks a pool with subpools for more than they leave to it.",
-    "The rest of the pool is guaranteed to its subpools. Ask for less, use LOW priority, or a subpool.",
+    "HIGH or NORMAL work asks a pool with subpools or child pools for more than they leave to it.",
+    "The rest of the pool is guaranteed to these. Ask for less, use LOW priority, or a subpool.",
     protects=Waiving.CONFIG,
 )
 OVER_QUOTA = Rule(
@@ -41,9 +41,9 @@ OVER_QUOTA = Rule(
     Severity.ERROR,
     "A workflow or workload has a gang that is larger than its queue can ever hold.",
     "Work that cannot be preempted must stay within the quota (KAI says NonPreemptibleOverQuota), and LOW work within "
-    "the maximum of the pool (OverLimit), so a larger gang is never scheduled. Workloads that share a "
-    "kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW priority, or "
-    "raise the quota.",
+    "the maximum of the pool and of those above it (OverLimit), so a larger gang is never scheduled. Workloads that "
+    "share a kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW "
+    "priority, or raise the quota.",
     protects=Waiving.CONFIG,
 )
 QUOTA_SHARED = Rule(
@@ -365,7 +365,7 @@ def _never(workflow: Submission, request: Request) -> tuple[Rule, ResourceName, 
         return SUBPOOL_CLOSED, "gpu", f"subpool {target} is {workflow.subpool.state} and takes no {work}"
     for name in largest.exceeding(workflow.maximum):
         most = workflow.maximum.of(name)
-        whose = f"pool {pool.name}" if most == pool.maximum.of(name) else f"subpool {target}"
+        whose = f"pool {pool.bounded_by(name).name}" if most == pool.maximum.of(name) else f"subpool {target}"
         sizes = f"{show(name, largest.of(name))} > {said(name, most)}"
         return OVER_QUOTA, name, f"{gang} of {sizes}, the maximum of {whose}, can never be scheduled"
     if workflow.is_preemptible:
@@ -373,7 +373,7 @@ def _never(workflow: Submission, request: Request) -> tuple[Rule, ResourceName, 
     for name in request.asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
         asks = f"{shared} asks" if shared else "asks"
         sizes = f"{show(name, request.asks.of(name))} > {said(name, quota.of(name))}"
-        return OVER_SHARED_QUOTA, name, f"{asks} {sizes} that the subpools leave to pool {target}"
+        return OVER_SHARED_QUOTA, name, f"{asks} {sizes} that the {pool.parts_are} leave to pool {target}"
     for name in largest.exceeding(quota):
         sizes = f"{show(name, largest.of(name))} > {said(name, quota.of(name))}"
         return OVER_QUOTA, name, f"{gang} of {sizes}, the quota of {target}, can never be scheduled"
@@ -388,7 +388,7 @@ def _remedy(
         return _instead(workflow, request, elsewhere)
     maximum = workflow.maximum
     if maximum.of(resource) == 0:
-        return f"Raise the maximum of pool {workflow.pool.name}."
+        return f"Raise the maximum of pool {workflow.pool.bounded_by(resource).name}."
     if resource in request.largest.exceeding(maximum):
         return f"{_sentence(_less(workflow, resource, maximum))}."
     return _ask_less(workflow, request, elsewhere, resource)

@@ -45,7 +45,9 @@ Manifest = (
 class Phase(IntEnum):
     """The order in which objects are applied; the reverse is the order in which they are pruned.
 
-    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. A changed
+    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. The container of
+    a pool with child pools is applied before POOL_QUEUE, one step for each level of pools below it, and the root before
+    all of them: what has none keeps its place, and pools that change places form no circle meanwhile. A changed
     admission policy takes about a second to count, so policies stand as far before the work as they can.
     """
 
@@ -67,7 +69,8 @@ class Artifact:
 
     backend: str
     """The cluster it is for."""
-    phase: Phase
+    phase: int
+    """A Phase, or less for a queue above others."""
     folder: str
     """Folder below the backend's output."""
     file: str

@@ -175,7 +175,11 @@ class PoolSpec(Model):
     description: AnyText = ""
     """For people."""
     backend: Text | None = None
-    """The cluster it lives in. May be left out where there is one."""
+    """The cluster it lives in. May be left out where there is one, and where there is a parent, whose it is then."""
+    parent: Text | None = None
+    """The pool that it is a part of, on the same backend: its guarantee comes out of the parent's, and it holds at most
+    what the parent may hold.
+    """
     namespaces: Namespaces = ()
     """Where its work may run, the first by default. Without any: the namespace of the backend."""
     resources: PoolResources = PoolResources()

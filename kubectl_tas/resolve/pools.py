@@ -26,7 +26,18 @@ from kubectl_tas.model.pool import (
 )
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workflow import PRIORITIES, Priority
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, each, share, smaller, total
+from kubectl_tas.quantities import (
+    NO_LIMIT,
+    RESOURCES,
+    UNLIMITED,
+    Amount,
+    Amounts,
+    ResourceName,
+    each,
+    share,
+    smaller,
+    total,
+)
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
 from kubectl_tas.resolve.topologies import FleetTopology, Level, pool_topology
@@ -99,6 +110,42 @@ class FleetSubpool:
         return work_name(kind, name) in {work_name(*item.split("/")) for item in listed}
 
 
+@dataclass(frozen=True, slots=True)
+class ChildPool:
+    """A pool as a part of its parent."""
+
+    declared: Declared[Pool]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.declared.spec.metadata.name
+
+    @property
+    def canonical(self) -> str:
+        """Its name, which says nothing of its parent."""
+        return self.name
+
+    @property
+    def guarantee(self) -> Amounts:
+        """What it is guaranteed."""
+        return self.declared.spec.spec.resources.guarantee
+
+    @property
+    def quota(self) -> Amounts:
+        """What that takes from its parent's; nothing where it has no limit, which check.quota refuses."""
+        guarantee = self.guarantee
+        return each(lambda name: 0 if guarantee.of(name) == NO_LIMIT else guarantee.of(name))
+
+    def quota_path(self, resource: ResourceName) -> KeyPath:
+        """Where its guarantee of a resource stands."""
+        return ("spec", "resources", resource, "guarantee")
+
+
+Part = FleetSubpool | ChildPool
+"""What takes from the guarantee of a pool."""
+
+
 def work_name(kind: str, name: str) -> str:
     """``Kind/name``, as ``spec.draining`` lists work; names of workflows are folded."""
     return f"{kind}/{names.fold(name) if kind == 'Workflow' else name}"
@@ -116,6 +163,18 @@ class FleetPool:
     topology: FleetTopology | None
     queue: str
     shared_queue: str
+    parent: FleetPool | None = None
+    """The pool above it."""
+    children: tuple[ChildPool, ...] = ()
+    """The pools of which it is the parent, sorted by name."""
+
+    @property
+    def chain(self) -> tuple[FleetPool, ...]:
+        """The pool itself, its parent, and so on up to the top."""
+        found = [self]
+        while (parent := found[-1].parent) is not None:
+            found.append(parent)
+        return tuple(found)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -145,8 +204,20 @@ class FleetPool:
 
     @cached_property
     def maximum(self) -> Amounts:
-        """The most that it may hold."""
+        """The most that it may hold, the maximum of its parent included."""
+        own = self.own_maximum
+        return smaller(own, self.parent.maximum) if self.parent else own
+
+    @property
+    def own_maximum(self) -> Amounts:
+        """The most that it says it may hold."""
         return self.declared.spec.spec.resources.maximum
+
+    def bounded_by(self, resource: ResourceName) -> FleetPool:
+        """The pool of its chain, the nearest, whose own maximum is the least: KAI compares with the limit of each queue
+        from the leaf up (0.6 to 0.17, capacity_policy/max_allowed_check.go of its proportion plugin).
+        """
+        return min(self.chain, key=lambda pool: pool.own_maximum.of(resource))
 
     @cached_property
     def weight(self) -> Amounts:
@@ -155,7 +226,7 @@ class FleetPool:
 
     @property
     def finite(self) -> tuple[ResourceName, ...]:
-        """The resources of which it is guaranteed a number: what its subpools divide."""
+        """The resources of which it is guaranteed a number: what its subpools and children divide."""
         return tuple(name for name in RESOURCES if self.guarantee.of(name) != NO_LIMIT)
 
     @cached_property
@@ -163,21 +234,32 @@ class FleetPool:
         """Its ACTIVE subpools."""
         return tuple(subpool for subpool in self.subpools if subpool.state == "ACTIVE")
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What takes from its guarantee: the ACTIVE subpools, and the pools below it."""
+        return (*self.active, *self.children)
+
+    @property
+    def parts_are(self) -> str:
+        """What takes from its guarantee, in words."""
+        own = any(subpool.state != "ARCHIVED" for subpool in self.subpools)
+        return " and ".join(word for word, some in (("subpools", own), ("child pools", self.children)) if some)
+
     @cached_property
     def taken(self) -> Amounts:
-        """What the ACTIVE subpools hold."""
-        return total(subpool.quota for subpool in self.active)
+        """What its parts are guaranteed."""
+        return total(part.quota for part in self.parts)
 
     @cached_property
     def shared_quota(self) -> Amounts:
-        """What is left to the pool itself; nothing where its subpools hold too much."""
+        """What is left to the pool itself; nothing where its parts hold too much."""
         left = self.guarantee - self.taken
         return each(lambda name: max(0, left.of(name)))
 
     @property
     def is_split(self) -> bool:
-        """Whether any subpool has a queue."""
-        return any(subpool.state != "ARCHIVED" for subpool in self.subpools)
+        """Whether others have queues below its own."""
+        return bool(self.parts_are)
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -330,7 +412,9 @@ def resolve_pools(
     topologies: dict[str, FleetTopology],
     dangling: list[Dangling],
 ) -> dict[str, FleetPool]:
-    """Pools by name, sorted; those whose backend is unknown are left out. Of two with one name the first counts."""
+    """Pools by name, sorted; those whose backend is unknown are left out. Of two with one name the first counts. A
+    parent that cannot be one, which check.departments refuses, is none.
+    """
     pools: dict[str, FleetPool] = {}
     by_parent: dict[str, list[Declared[Subpool]]] = {}
     known = names_of(repository.pools)
@@ -339,16 +423,21 @@ def resolve_pools(
         by_parent.setdefault(parent, []).append(subpool)
         if parent not in known and subpool.spec.spec.state != "ARCHIVED":  # a record stays, its pool may go
             dangling.append(Dangling("parent", parent, tuple(sorted(known)), subpool, ("spec", "parent")))
-    for declared in sorted(repository.pools, key=lambda pool: (pool.spec.metadata.name, pool.origin.path)):
-        name, spec = declared.spec.metadata.name, declared.spec.spec
-        backend = pick_backend(declared, spec.backend, backends, ("spec", "backend"), dangling)
-        if backend is None or name in pools:
-            continue
+    hung = _hang(repository, backends, dangling)
+    children: dict[str, list[ChildPool]] = {}
+    for item in hung:
+        if item.parent is not None:
+            children.setdefault(item.parent, []).append(ChildPool(item.declared))
+    for item in hung:
+        declared, backend, name = item.declared, item.backend, item.declared.spec.metadata.name
+        spec = declared.spec.spec
         where = (config.queuePrefix, backend.namespace, name)
         subpools: dict[str, FleetSubpool] = {}
-        for item in by_parent.get(name, ()):
-            short = item.spec.metadata.name
-            subpools.setdefault(short, _subpool(item, declared.spec, where))
+        parent_pool = pools[item.parent] if item.parent is not None else None
+        most = smaller(spec.resources.maximum, parent_pool.maximum if parent_pool else UNLIMITED)
+        for part in by_parent.get(name, ()):
+            short = part.spec.metadata.name
+            subpools.setdefault(short, _subpool(part, declared.spec, most, where))
         pools[name] = FleetPool(
             declared=declared,
             name=name,
@@ -357,12 +446,69 @@ def resolve_pools(
             topology=pool_topology(declared, backend, names.pool_topology(*where), topologies, dangling),
             queue=spec.queue.name or names.pool_queue(*where),
             shared_queue=spec.sharedQueue.name or names.leaf_queue(*where, names.SHARED),
+            parent=parent_pool,
+            children=tuple(children.get(name, ())),
         )
-    return pools
+    return {name: pools[name] for name in sorted(pools)}
 
 
-def _subpool(declared: Declared[Subpool], pool: Pool, where: tuple[str, str, str]) -> FleetSubpool:
-    """``where``: the prefix of queues, the namespace of the backend and the name of the pool."""
+@dataclass(frozen=True, slots=True)
+class _Hung:
+    """A pool with its place: a cluster, and another pool."""
+
+    declared: Declared[Pool]
+    backend: FleetBackend
+    parent: str | None
+
+
+def _hang(repository: Repository, backends: tuple[FleetBackend, ...], dangling: list[Dangling]) -> list[_Hung]:
+    """The pools whose backend is known, parents before their children, and those beside each other by name."""
+    declared: dict[str, Declared[Pool]] = {}
+    for pool in sorted(repository.pools, key=lambda pool: (pool.spec.metadata.name, pool.origin.path)):
+        declared.setdefault(pool.spec.metadata.name, pool)
+    circular = {name for circle in circles(declared) for name in circle}
+    known, below = tuple(declared), dict[str | None, list[str]]()
+    for name, pool in declared.items():
+        parent = pool.spec.spec.parent
+        if parent is not None and parent not in declared:
+            dangling.append(Dangling("parent", parent, known, pool, ("spec", "parent")))
+        below.setdefault(parent if parent in declared and name not in circular else None, []).append(name)
+    found: dict[str, _Hung] = {}
+    left: list[tuple[str, str | None]] = [(name, None) for name in reversed(below.get(None, ()))]
+    while left:
+        name, parent = left.pop()
+        left += ((child, name) for child in reversed(below.get(name, ())))
+        pool, upper = declared[name], found.get(parent) if parent is not None else None
+        spec = pool.spec.spec
+        if upper is None and spec.parent is not None and spec.backend is None and len(backends) > 1:
+            continue  # its parent has a finding
+        wanted = upper.backend.name if upper and spec.backend is None else spec.backend
+        backend = pick_backend(pool, wanted, backends, ("spec", "backend"), dangling)
+        if backend is not None:
+            found[name] = _Hung(pool, backend, parent if upper and upper.backend == backend else None)
+    return list(found.values())
+
+
+def circles(pools: Mapping[str, Declared[Pool]]) -> list[tuple[str, ...]]:
+    """The pools, by name, that are above themselves: each is followed by its parent, the last one's is the first."""
+    found: list[tuple[str, ...]] = []
+    seen: dict[str, str] = {}
+    for start in sorted(pools):
+        way: list[str] = []
+        name: str | None = start
+        while name is not None and name in pools and name not in seen:
+            seen[name] = start
+            way.append(name)
+            name = pools[name].spec.spec.parent
+        if name is not None and seen.get(name) == start:
+            found.append(tuple(way[way.index(name) :]))
+    return found
+
+
+def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tuple[str, str, str]) -> FleetSubpool:
+    """``most`` is what the pool may hold; ``where``: the prefix of queues, the namespace of the backend and the name of
+    the pool.
+    """
     spec, whole = declared.spec.spec, pool.spec.resources
     namespaces = pool.spec.namespaces or (where[1],)
     return FleetSubpool(
@@ -370,8 +516,8 @@ def _subpool(declared: Declared[Subpool], pool: Pool, where: tuple[str, str, str
         pool=pool.metadata.name,
         name=declared.spec.metadata.name,
         asked=asked_quota(spec.quota, whole.guarantee),
-        maximum=smaller(_maximum(spec, whole.maximum), whole.maximum),
-        limit=_maximum(spec, whole.maximum),
+        maximum=smaller(_maximum(spec, most), most),
+        limit=_maximum(spec, most),
         weight=_weight(spec, whole.weight),
         queue=spec.queue.name or names.leaf_queue(*where, declared.spec.metadata.name),
         namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,

@@ -90,6 +90,15 @@ class TestRename:
         assert result.err.startswith("Pods that run keep the old queue and their GPUs")
         assert (team / "workflows/w.yaml").read_text() == WORKFLOW.format("w", "core--A")
 
+    def test_children_follow_their_parent(self, team: Path) -> None:
+        text = pool("nlp", 1, "  parent: team # why\n")
+        write(team, {"pools/nlp.yaml": text})
+        said = run(team, "rename", "team", "core").out
+        assert "renamed team -> core in Pool/nlp (pools/nlp.yaml)" in said
+        assert (team / "pools/nlp.yaml").read_text() == text.replace("parent: team", "parent: core")
+        assert run(team, "rename", "nlp", "text").code == 0
+        assert kubectl_tas("pool", "list", "core", "-o", "name", "-C", team).out == "core\ncore--a\ntext\n"
+
     def test_back_again_leaves_every_byte(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("w", "team--A")})
         before = content(team)
@@ -177,6 +186,16 @@ class TestRemove:
         write(team, {"pools/new.yaml": text})
         assert kubectl_tas("subpool", "recreate", "team--a", "-C", team).code == 0
 
+    def test_pools_below_stand_in_the_way(self, team: Path) -> None:
+        write(team, {"workflows/w.yaml": WORKFLOW.format("w", "other")})
+        write(team, {f"pools/{name}.yaml": pool(name, 1, "  parent: team\n") for name in ("nlp", "cv")})
+        said = refused(team, "remove", "team")
+        assert "error: cannot remove pool team: it is the parent of cv, nlp [pool-in-use]" in said
+        assert "= note: pool cv (pools/cv.yaml:9:11)" in said
+        assert run(team, "remove", "cv").code == 0
+        assert run(team, "remove", "nlp").code == 0
+        assert run(team, "remove", "team").code == 0
+
     def test_a_folder_that_the_config_names_would_be_gone(self, team: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {sources: [pools, subpools, workflows]}\n"
         write(team, {"tas.yaml": config, "workflows/w.yaml": WORKFLOW.format("w", "other")})
@@ -248,6 +267,21 @@ class TestBase:
         result = kubectl_tas("validate", "--strict", "--base", "HEAD", "-C", root)
         assert result.code == (1 if " error" in result.out.splitlines()[-1] else 0)
         return result.out
+
+    def test_children_that_follow_their_parent_are_not_moved(self, past: Path) -> None:
+        write(past, {"pools/nlp.yaml": pool("nlp", 1, "  parent: team\n")})
+        commit(past)
+        assert run(past, "rename", "team", "core").code == 0
+        said = self.errors(past)
+        assert "info: pool team is called core since HEAD" in said
+        assert "pool-moved" not in said
+
+    def test_a_pool_that_moves_with_another_name(self, past: Path) -> None:
+        write(past, {"pools/team.yaml": pool("core", 100, "  parent: top\n"), "pools/top.yaml": pool("top", 100)})
+        write(past, {"subpools/a.yaml": f"# why\n{subpool('a', 30, parent='core')}"})
+        said = self.errors(past)
+        assert "info: pool team is called core since HEAD" in said
+        assert "info: pool core moves from the top to below top since HEAD" in said
 
     def test_what_the_commands_do_is_accepted_and_told(self, past: Path) -> None:
         assert run(past, "rename", "team", "core").code == 0

@@ -24,8 +24,9 @@ from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.rendered import files_below
 
 GI = 2**30
-POOLS = {"team": (100, 2_000_000, 8192 * GI), "lab": (7, None, None)}
+POOLS = {"team": (100, 2_000_000, 8192 * GI), "lab": (7, None, None), "faculty": (50, None, None)}
 """Guaranteed GPUs, millicores and bytes; None: no limit."""
+PARENTS = {"lab": "faculty"}
 POOL = """\
 apiVersion: tas/v1alpha1
 kind: Pool
@@ -35,7 +36,7 @@ spec: {resources: {gpu: {guarantee: 100}, cpu: {guarantee: 2000}, memory: {guara
 RESOURCES = ("gpu", "cpu", "memory")
 Quota = dict[str, int | str]
 """What was asked last of each resource; a share of GPUs is one of all that is not named."""
-KEYS = [("team", "a"), ("team", "b"), ("team", "c"), ("lab", "a"), ("lab", "b")]
+KEYS = [("team", "a"), ("team", "b"), ("team", "c"), ("lab", "a"), ("lab", "b"), ("faculty", "a"), ("faculty", "b")]
 keys = st.sampled_from(KEYS)
 shares = st.sampled_from(["0%", "14.3%", "28.6%", "33%", "50%", "100%"])
 gpu_quotas: st.SearchStrategy[int | str] = st.one_of(st.integers(0, 7), st.integers(0, 120), shares)
@@ -56,7 +57,8 @@ class Subpools(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.root = Path(tempfile.mkdtemp())
-        write(self.root, {"pools/team.yaml": POOL, "pools/lab.yaml": pool("lab", 7)})
+        write(self.root, {"pools/team.yaml": POOL, "pools/lab.yaml": pool("lab", 7, "  parent: faculty\n")})
+        write(self.root, {"pools/faculty.yaml": pool("faculty", 50)})
         self.states: dict[tuple[str, str], str] = {}
         self.quotas: dict[tuple[str, str], Quota] = {}
         self.comments: dict[Path, list[str]] = {}
@@ -147,7 +149,7 @@ class Subpools(RuleBasedStateMachine):
             whole = POOLS[parent][index]
             if whole is None and resource in quota:
                 return False
-            held = sum(amount(self.quotas[other], resource, parent) for other in active)
+            held = sum(amount(self.quotas[other], resource, parent) for other in active) + below(parent, index)
             if whole is not None and held + amount(quota, resource, parent) > whole:
                 return False
         return True
@@ -196,6 +198,8 @@ class Subpools(RuleBasedStateMachine):
             if resource == "memory":  # as KAI reads it
                 found = {name: -1 if quota == -1 else round(quota * 10**6) for name, quota in found.items()}
             assert found == self.expected(resource, index)
+        parents = {item["metadata"]["name"]: item["spec"].get("parentQueue") for item in objects}
+        assert all(parents[f"osmo-pool-default-{pool}"] == f"osmo-pool-default-{up}" for pool, up in PARENTS.items())
 
     def expected(self, resource: str, index: int) -> dict[str, int]:
         """The quotas of all queues."""
@@ -208,7 +212,7 @@ class Subpools(RuleBasedStateMachine):
             if whole is None:
                 expected |= dict.fromkeys((queue, f"{queue}--shared", *(f"{queue}--{key[1]}" for key in live)), -1)
             else:
-                expected |= {queue: whole, f"{queue}--shared": whole - sum(held.values())}
+                expected |= {queue: whole, f"{queue}--shared": whole - sum(held.values()) - below(parent, index)}
                 expected |= {f"{queue}--{key[1]}": held.get(key, 0) for key in live}
         return expected
 
@@ -221,6 +225,11 @@ class Subpools(RuleBasedStateMachine):
             text = file.read_text()
             assert text.count("#") == len(comments)
             assert all(comment in text for comment in comments)
+
+
+def below(parent: str, index: int) -> int:
+    """What the pools below one are guaranteed of a resource."""
+    return sum(POOLS[child][index] or 0 for child, above in PARENTS.items() if above == parent)
 
 
 def options(quota: Quota) -> list[int | str]:
