@@ -16,7 +16,7 @@ Follows KAI's scheduler (0.17: ``pod_info.go`` and ``gpu_resource_requirment.go`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -168,12 +168,9 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
 
     The last one, ``hundredths``, is the number of GPUs times 100.
     """
-    init, sidecars, gpus = "variables.initContainers", "variables.sidecars", "variables.initGpus"
+    init = "variables.initContainers"
     positions = f"{init}.map(i, {init}.indexOf(i))"
-    earlier = f"variables.positions.filter(q, q < p && {sidecars}[q]).map(q, {gpus}[q])"
-    starting = f"variables.positions.map(p, {sidecars}[p] ? 0 : {gpus}[p] + ([0] + {earlier}).sum())"
-    running = f"([0] + object.spec.containers.map(c, {_cel_of('c')})).sum()"
-    beside = f"([0] + variables.positions.filter(q, {sidecars}[q]).map(q, {gpus}[q])).sum()"
+    starting, running = cel_at_most(_cel_of, "initGpus")
     notes = "variables.annotations"
     part = f"double({notes}['{FRACTION}'])"
     is_part = f"'{FRACTION}' in {notes} && {notes}['{FRACTION}'].matches('{_PART}') && {part} > 0.0 && {part} <= 1.0"
@@ -187,7 +184,7 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
         ("sidecars", f"{init}.map(i, has(i.restartPolicy) && i.restartPolicy == 'Always')"),
         ("positions", positions),
         ("starting", starting),
-        ("gpus", f"([{running} + {beside}, {_cel_of('object.spec')}] + variables.starting).max()"),
+        ("gpus", f"([{running}, {_cel_of('object.spec')}] + variables.starting).max()"),
         ("annotations", "has(object.metadata.annotations) ? object.metadata.annotations : {}"),
         ("fraction", f"({fraction}) * ({devices})"),
         ("migs", f"([0] + {mig}.map(k, {_cel_slices()} * int({notes}[k]))).sum()"),
@@ -196,6 +193,21 @@ def cel_variables() -> tuple[tuple[str, str], ...]:
             f"[variables.gpus * {_HUNDREDTHS}, variables.fraction, variables.migs * {_HUNDREDTHS}].max()",
         ),
     )
+
+
+def cel_at_most(of: Callable[[str], str], init: str, zero: str = "0") -> tuple[str, str]:
+    """``at_most`` in CEL, among ``cel_variables``: the list of what a pod holds while each init container runs that is
+    no sidecar, and what it holds once its containers do.
+
+    ``of`` gives what a container asks for, ``init`` is the variable with what each init container does, and ``zero``
+    nothing, in their type.
+    """
+    sidecars, amounts = "variables.sidecars", f"variables.{init}"
+    earlier = f"variables.positions.filter(q, q < p && {sidecars}[q]).map(q, {amounts}[q])"
+    starting = f"variables.positions.map(p, {sidecars}[p] ? {zero} : {amounts}[p] + ([{zero}] + {earlier}).sum())"
+    running = f"([{zero}] + object.spec.containers.map(c, {of('c')})).sum()"
+    beside = f"([{zero}] + variables.positions.filter(q, {sidecars}[q]).map(q, {amounts}[q])).sum()"
+    return starting, f"{running} + {beside}"
 
 
 def cel_uncounted() -> str:

@@ -2,23 +2,36 @@
 
 KAI checks neither that a queue is a leaf of a declared pool, nor that its subpool still takes work, nor who joins a
 gang; and work that can never run it leaves Pending without a word. A Pod or PodGroup sent straight to the API server
-would get around all rules. A PodGroup does not say how many GPUs it asks for, so quotas are checked on Pods: when they
-are created, and when they join a PodGroup. What is refused, and what cannot be seen, is in docs/guard.md.
+would get around all rules. A PodGroup does not say what it asks for, so quotas are checked on Pods: when they are
+created or resized, and when they join a PodGroup. What is refused, and what cannot be seen, is in docs/guard.md.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas import gpus
+from kubectl_tas.compile.expressions import (
+    RESIZED,
+    amount_variables,
+    any_label_changed,
+    gpu_notes_changed,
+    group_field,
+    holds,
+    label,
+    listed,
+    looked_up,
+    shown,
+    tables,
+    text,
+    value,
+)
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.backdoors import BACKDOORS
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.guard import (
     BindingSpec,
@@ -34,20 +47,14 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
-from kubectl_tas.quantities import kai_number
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, UNITS, Amounts, ResourceName
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
-MAX_ENTRIES, MAX_CHARACTERS = 500, 80_000
-"""Queues in one CEL expression, and its length; 500 names of 63 characters are 37,000 characters, and an API server
-takes 100,000.
-"""
 _POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
-_JUDGED_LABELS = tuple(item.key for item in BACKDOORS if item.on_pods)
-"""Labels of a pod that say where it is counted, and as what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,11 @@ class _Guarded:
     classes: dict[str, int]
     """PriorityClasses that are known, with their values."""
     leaves: tuple[Expression, ...]
-    """Tables of the leaves that take work, each with its quota in GPUs; -1: no limit."""
+    """Tables of the leaves that take work, each with its quota in GPUs; where ``others`` have quotas, too, with a list
+    of all. -1: no limit.
+    """
+    others: tuple[ResourceName, ...]
+    """Of cpu, in millicores, and memory, in bytes, those of which any leaf has a quota."""
     draining: tuple[Expression, ...]
     """Lists of the leaves that are being emptied."""
 
@@ -87,6 +98,8 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
 
 def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
     own = fleet.config.priorityClasses.model_dump()
+    leaves = _guaranteed(fleet, backend)
+    others = tuple(name for name in OTHERS if any(quota.of(name) != NO_LIMIT for quota in leaves.values()))
     places = {queue: {*namespaces} for queue, namespaces in fleet.namespaces(backend).items()}
     for item in fleet.pod_groups:
         if item.backend == backend and item.declared.spec.spec.queue in places:
@@ -97,7 +110,8 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
         namespaces=tuple(sorted(set().union(*places.values()))),
         places=_places(places),
         classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
-        leaves=_leaves(fleet, backend),
+        leaves=tables("leaves", [f"{text(queue)}: {_quotas(leaves[queue], others)}" for queue in sorted(leaves)], "{}"),
+        others=others,
         draining=_draining(fleet, backend),
     )
 
@@ -129,21 +143,23 @@ def _pods(guarded: _Guarded) -> PolicySpec:
     Each is judged when it is created, and when what it was judged by changes. What it asks for by annotations may
     not change at all: KAI would count less, or more, than what runs.
     """
-    queue, scheduler = _label("object", labels.QUEUE), guarded.backend.scheduler_name
+    queue, scheduler = label("object", labels.QUEUE), guarded.backend.scheduler_name
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
-        matchConstraints=_requests("", "v1", "pods"),
+        matchConstraints=_requests("", "v1", *_pod_resources(guarded)),
         matchConditions=(
             Expression(name="within-reach", expression=f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
             Expression(
                 name="is-new-or-changed",
-                expression=f"request.operation == 'CREATE' || {_any_label_changed()} || {_gpu_notes_changed()}",
+                expression=f"request.operation == 'CREATE' || {any_label_changed()} || {gpu_notes_changed()}"
+                f"{_or_resized(guarded)}",
             ),
         ),
         variables=(
             Expression(name="queue", expression=queue),
             *_queues(guarded),
             *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
+            *_others(guarded),
             Expression(name="uncounted", expression=gpus.cel_uncounted()),
             _class_of_pod(),
             *_priority_of_pod(guarded),
@@ -153,15 +169,15 @@ def _pods(guarded: _Guarded) -> PolicySpec:
             Expression(
                 name="guarded",
                 expression=f"!({_inside(guarded)}) ? variables.isOurs : variables.queue != '' || "
-                f"variables.scheduler == {_text(scheduler)} || variables.hundredths > 0 || variables.uncounted",
+                f"variables.scheduler == {text(scheduler)} || variables.hundredths > 0 || variables.uncounted",
             ),
         ),
         validations=(
             *_leaf_only(guarded, "!variables.guarded || "),
             Validation(
-                expression=f"!variables.guarded || !variables.isLeaf || variables.scheduler == {_text(scheduler)}",
+                expression=f"!variables.guarded || !variables.isLeaf || variables.scheduler == {text(scheduler)}",
                 messageExpression="'queue ' + variables.queue + ' is of no use beside scheduler ' + "
-                f"variables.scheduler + '; name ' + {_text(scheduler)}",
+                f"variables.scheduler + '; name ' + {text(scheduler)}",
                 reason="Forbidden",
             ),
             Validation(
@@ -177,15 +193,9 @@ def _pods(guarded: _Guarded) -> PolicySpec:
                 messageExpression=_unknown_class(guarded),
                 reason="Forbidden",
             ),
+            *_within_quotas(guarded, "!variables.guarded || ", "' {} and cannot be preempted, ' + 'but queue '"),
             Validation(
-                expression="!variables.guarded || !variables.nonPreemptible || variables.quota < 0 || "
-                "variables.hundredths <= variables.quota * 100",
-                messageExpression=f"'the pod asks for ' + {_AMOUNT} + ' GPUs and cannot be preempted, '"
-                " + 'but queue ' + variables.queue + ' is guaranteed ' + string(variables.quota)",
-                reason="Forbidden",
-            ),
-            Validation(
-                expression=f"!variables.guarded || request.operation == 'CREATE' || !({_gpu_notes_changed()})",
+                expression=f"!variables.guarded || request.operation == 'CREATE' || !({gpu_notes_changed()})",
                 messageExpression="'what a pod asks for in annotations cannot change; create another pod'",
                 reason="Forbidden",
             ),
@@ -199,26 +209,28 @@ def _members(guarded: _Guarded) -> PolicySpec:
     KAI charges the queue of the PodGroup, whatever the pod names, and takes the pod for as preemptible as that is:
     also where KAI made it, from labels on the pod's owner.
     """
-    note = _value("object", "annotations", labels.POD_GROUP)
+    note = value("object", "annotations", labels.POD_GROUP)
     within = LabelSelector(matchExpressions=(LabelRequirement(key=_NAMESPACE, values=guarded.namespaces),))
     joins = f"({note}) == params.metadata.name"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
         paramKind=ParamKind(apiVersion="/".join(_POD_GROUPS[:2]), kind=_POD_GROUPS[2]),
-        matchConstraints=_requests("", "v1", "pods").model_copy(update={"namespaceSelector": within}),
+        matchConstraints=_requests("", "v1", *_pod_resources(guarded)).model_copy(update={"namespaceSelector": within}),
         matchConditions=(
             Expression(
                 name="joins-a-podgroup",
                 expression=f"({note}) != '' && (request.operation == 'CREATE' || "
-                f"({note}) != ({_value('oldObject', 'annotations', labels.POD_GROUP)}) || {_any_label_changed()})",
+                f"({note}) != ({value('oldObject', 'annotations', labels.POD_GROUP)}) || {any_label_changed()}"
+                f"{_or_resized(guarded)})",
             ),
         ),
         variables=(
-            Expression(name="queue", expression=_label("object", labels.QUEUE)),
+            Expression(name="queue", expression=label("object", labels.QUEUE)),
             *_queues(guarded),
             *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
+            *_others(guarded),
             Expression(name="joins", expression=joins),
-            Expression(name="groupQueue", expression=_field("params", "queue")),
+            Expression(name="groupQueue", expression=group_field("params", "queue")),
             *_priority_of_group(guarded, "params"),
         ),
         validations=(
@@ -228,13 +240,10 @@ def _members(guarded: _Guarded) -> PolicySpec:
                 "', the pod names ' + (variables.queue == '' ? 'none' : variables.queue)",
                 reason="Forbidden",
             ),
-            Validation(
-                expression="!variables.joins || !variables.nonPreemptible || variables.quota < 0 || "
-                "variables.hundredths <= variables.quota * 100",
-                messageExpression=f"'the pod asks for ' + {_AMOUNT} + ' GPUs, and PodGroup ' + params.metadata.name"
-                " + ' cannot be preempted, but queue ' + variables.queue + ' is guaranteed ' + "
-                "string(variables.quota)",
-                reason="Forbidden",
+            *_within_quotas(
+                guarded,
+                "!variables.joins || ",
+                "' {}, and PodGroup ' + params.metadata.name + ' cannot be preempted, but queue '",
             ),
         ),
     )
@@ -244,9 +253,9 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
     """PodGroups when they are created, or change what they were judged by: those of a draining queue may still be
     updated. One that becomes non-preemptible, or takes that to another queue, would bring pods that nobody judged.
     """
-    queue = _field("object", "queue")
+    queue = group_field("object", "queue")
     changed = " || ".join(
-        f"({_field('object', field)}) != ({_field('oldObject', field)})"
+        f"({group_field('object', field)}) != ({group_field('oldObject', field)})"
         for field in ("queue", "priorityClassName", "preemptibility")
     )
     return PolicySpec(
@@ -276,9 +285,9 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
             ),
             Validation(
                 expression="!variables.guarded || request.operation == 'CREATE' || !variables.nonPreemptible || "
-                f"variables.wasNonPreemptible && ({queue}) == ({_field('oldObject', 'queue')})",
+                f"variables.wasNonPreemptible && ({queue}) == ({group_field('oldObject', 'queue')})",
                 messageExpression="'the pods of the PodGroup were let in ' + (variables.wasNonPreemptible ? "
-                f"'to queue ' + ({_field('oldObject', 'queue')}) : 'as preemptible') + "
+                f"'to queue ' + ({group_field('oldObject', 'queue')}) : 'as preemptible') + "
                 "'; to change that, delete it with its pods and create them again'",
                 reason="Forbidden",
             ),
@@ -286,102 +295,111 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
     )
 
 
-_AMOUNT = (
-    "(variables.hundredths % 100 == 0 ? string(variables.hundredths / 100) : "
-    "string(double(variables.hundredths) / 100.0))"
-)
+def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
+    """What cannot be preempted asks for no more of a resource than its queue is guaranteed; ``because`` stands between
+    the amount and the queue, with a place for the unit.
+    """
+    yield Validation(
+        expression=f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
+        "variables.hundredths <= variables.quota * 100",
+        messageExpression=f"'the pod asks for ' + {shown('gpu', 'variables.hundredths')} + "
+        f"{because.format(UNITS['gpu'])} + variables.queue + ' is guaranteed ' + string(variables.quota)",
+        reason="Forbidden",
+    )
+    for name in guarded.others:
+        asked, quota = f"variables.{name}", f"variables.{name}Quota"
+        yield Validation(
+            expression=f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}",
+            messageExpression=f"'the pod asks for ' + {shown(name, asked)} + {because.format(UNITS[name])} + "
+            f"variables.queue + ' is guaranteed ' + {shown(name, quota)}",
+            reason="Forbidden",
+        )
+
+
+def _others(guarded: _Guarded) -> Iterator[Expression]:
+    """Of cpu and memory, where they have quotas: what the pod asks for, and what its queue is guaranteed."""
+    for place, name in enumerate(guarded.others, 1):
+        yield from amount_variables(name)
+        yield Expression(name=f"{name}Quota", expression=looked_up(guarded.leaves, "-1", f"[{place}]"))
+
+
+def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
+    """Where a pod says what it asks for. Of a pod that runs, cpu and memory alone can change (Kubernetes 1.33)."""
+    return ("pods", "pods/resize") if guarded.others else ("pods",)
+
+
+def _or_resized(guarded: _Guarded) -> str:
+    return f" || {RESIZED}" if guarded.others else ""
 
 
 def _unknown_class(guarded: _Guarded) -> str:
     known = ", ".join(sorted(guarded.classes))
-    text = _text(f" is neither one of the repository nor one of KAI; these are {known}")
-    return f"'PriorityClass ' + variables.className + {text}"
+    message = f" is neither one of the repository nor one of KAI; these are {known}"
+    return f"'PriorityClass ' + variables.className + {text(message)}"
 
 
-def _requests(group: str, version: str, resource: str) -> MatchConstraints:
+def _requests(group: str, version: str, *resources: str) -> MatchConstraints:
     rule = ResourceRule(
-        apiGroups=(group,), apiVersions=(version,), operations=("CREATE", "UPDATE"), resources=(resource,)
+        apiGroups=(group,), apiVersions=(version,), operations=("CREATE", "UPDATE"), resources=resources
     )
     return MatchConstraints(resourceRules=(rule,))
 
 
 def _inside(guarded: _Guarded) -> str:
-    return f"request.namespace in {_list(guarded.namespaces)}"
+    return f"request.namespace in {listed(guarded.namespaces)}"
 
 
 def _may_be_ours(guarded: _Guarded, queue: str) -> str:
     """Whether a queue could be a leaf here, by its name: what is cheap to know of every pod of the cluster."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
     others = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
-    return f"({queue}).startsWith({_text(prefix)})" + (f" || ({queue}) in {_list(others)}" if others else "")
+    return f"({queue}).startsWith({text(prefix)})" + (f" || ({queue}) in {listed(others)}" if others else "")
 
 
 def _queues(guarded: _Guarded) -> Iterator[Expression]:
     """All leaves, whether the one that is named takes work or is emptied, and its quota; -1 for what is no leaf."""
     yield from guarded.leaves
     yield from guarded.draining
-    yield Expression(name="isLeaf", expression=" || ".join(map(_holds, guarded.leaves)))
-    yield Expression(name="isDraining", expression=" || ".join(map(_holds, guarded.draining)))
+    yield Expression(name="isLeaf", expression=" || ".join(map(holds, guarded.leaves)))
+    yield Expression(name="isDraining", expression=" || ".join(map(holds, guarded.draining)))
     yield Expression(name="isOurs", expression="variables.isLeaf || variables.isDraining")
-    yield Expression(name="quota", expression=_looked_up(guarded.leaves, "-1"))
+    yield Expression(name="quota", expression=looked_up(guarded.leaves, "-1", "[0]" if guarded.others else ""))
     yield from guarded.places
     if guarded.places:
-        yield Expression(name="namespaces", expression=_looked_up(guarded.places, "[]"))
+        yield Expression(name="namespaces", expression=looked_up(guarded.places, "[]"))
 
 
-def _leaves(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
-    quotas: dict[str, int] = {}
+def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
+    """The leaves that take work, each with what it is guaranteed."""
+    found: dict[str, Amounts] = {}
     for pool in fleet.pools:
         if pool.backend == backend:
-            leaves = {pool.shared_queue: pool.shared_quota, **{item.queue: item.quota for item in pool.active}}
-            quotas |= {queue: int(kai_number("gpu", quota.gpu)) for queue, quota in leaves.items()}
-    return _tables("leaves", [f"{_text(queue)}: {quota}" for queue, quota in sorted(quotas.items())], "{}")
+            found |= {pool.shared_queue: pool.shared_quota, **{item.queue: item.quota for item in pool.active}}
+    return found
+
+
+def _quotas(quota: Amounts, others: Sequence[ResourceName]) -> str:
+    """What a leaf is guaranteed, as its table has it."""
+    gpu, *rest = (-1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *others))
+    return str([gpu, *rest] if rest else gpu)
 
 
 def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:
     if len(set(map(frozenset, places.values()))) < 2:
         return ()
-    return _tables(
-        "places", [f"{_text(queue)}: {_list(sorted(names))}" for queue, names in sorted(places.items())], "{}"
+    return tables(
+        "places", [f"{text(queue)}: {listed(sorted(names))}" for queue, names in sorted(places.items())], "{}"
     )
 
 
 def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
     subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
-    return _tables("draining", [_text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
-
-
-def _tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
-    """Entries as one CEL literal, or as several where they are many: an expression has its maximal length."""
-    parts: list[list[str]] = [[]]
-    length = 0
-    for entry in entries:
-        if len(parts[-1]) == MAX_ENTRIES or length + len(entry) > MAX_CHARACTERS:
-            parts.append([])
-            length = 0
-        parts[-1].append(entry)
-        length += len(entry) + 2
-    return tuple(
-        Expression(
-            name=name if index == 1 else f"{name}{index}", expression=f"{brackets[0]}{', '.join(part)}{brackets[1]}"
-        )
-        for index, part in enumerate(parts, 1)
-    )
-
-
-def _looked_up(tables: Iterable[Expression], otherwise: str) -> str:
-    """What tables have for the queue that is named."""
-    found = (f"{_holds(table)} ? variables.{table.name}[variables.queue]" for table in tables)
-    return " : ".join((*found, otherwise))
-
-
-def _holds(table: Expression) -> str:
-    return f"variables.queue in variables.{table.name}"
+    return tables("draining", [text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
 
 
 def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
     """The queue is a leaf that takes work, and the namespace one where its work may run."""
-    where, allowed = _text(", ".join(guarded.namespaces)), _inside(guarded)
+    where, allowed = text(", ".join(guarded.namespaces)), _inside(guarded)
     if guarded.places:
         where = "variables.namespaces.join(', ')"
         allowed = "!variables.isOurs || request.namespace in variables.namespaces"
@@ -409,7 +427,7 @@ def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
 def _class_of_pod() -> Expression:
     """The PriorityClass that a pod names; KAI reads the label first."""
     own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
-    name = _label("object", labels.PRIORITY_CLASS)
+    name = label("object", labels.PRIORITY_CLASS)
     return Expression(name="className", expression=f"({name}) != '' ? ({name}) : ({own})")
 
 
@@ -420,8 +438,8 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
     hash) and ``build`` to notebooks, both non-preemptible, and ``train`` to all else.
     """
     owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
-    deployment = f"{owned.format(_text('ReplicaSet'))} && ({_label('object', 'pod-template-hash')}) != ''"
-    notebook = f"({_label('object', 'notebook-name')}) != ''"
+    deployment = f"{owned.format(text('ReplicaSet'))} && ({label('object', 'pod-template-hash')}) != ''"
+    notebook = f"({label('object', 'notebook-name')}) != ''"
     yield _classes(guarded)
     yield Expression(
         name="priority",
@@ -430,7 +448,7 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
         f"{deployment} ? {PRIORITY_CLASSES['inference']} : {notebook} ? {PRIORITY_CLASSES['build']} : "
         f"{PRIORITY_CLASSES['train']}",
     )
-    yield Expression(name="preemptibility", expression=_label("object", labels.PREEMPTIBILITY))
+    yield Expression(name="preemptibility", expression=label("object", labels.PREEMPTIBILITY))
     yield Expression(
         name="nonPreemptible",
         expression="variables.preemptibility == 'non-preemptible' || "
@@ -441,57 +459,18 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
 def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
     """The class of a PodGroup, and whether KAI takes it for non-preemptible."""
     yield _classes(guarded)
-    yield Expression(name="className", expression=_field(group, "priorityClassName"))
+    yield Expression(name="className", expression=group_field(group, "priorityClassName"))
     yield Expression(name="nonPreemptible", expression=_non_preemptible_group(group))
 
 
 def _classes(guarded: _Guarded) -> Expression:
     """The classes that are known, with their values."""
-    known = ", ".join(f"{_text(name)}: {value}" for name, value in guarded.classes.items())
+    known = ", ".join(f"{text(name)}: {value}" for name, value in guarded.classes.items())
     return Expression(name="classes", expression=f"{{{known}}}")
 
 
 def _non_preemptible_group(group: str) -> str:
     """A PodGroup without a class that is known counts as 50."""
-    own, name = _field(group, "preemptibility"), _field(group, "priorityClassName")
+    own, name = group_field(group, "preemptibility"), group_field(group, "priorityClassName")
     high = f"({name}) in variables.classes && variables.classes[{name}] >= {NON_PREEMPTIBLE_FROM}"
     return f"(({own}) == 'non-preemptible' || ({own}) != 'preemptible' && {high})"
-
-
-def _field(group: str, field: str) -> str:
-    """A field of the spec of a PodGroup; '' where it is absent."""
-    return f"has({group}.spec) && has({group}.spec.{field}) ? string({group}.spec.{field}) : ''"
-
-
-def _label(pod: str, name: str) -> str:
-    return _value(pod, "labels", name)
-
-
-def _value(pod: str, part: str, name: str) -> str:
-    """A label or an annotation; '' where it is absent."""
-    where = f"{pod}.metadata.{part}"
-    return f"has({where}) && {_text(name)} in {where} ? string({where}[{_text(name)}]) : ''"
-
-
-def _any_label_changed() -> str:
-    new, old = (f"(has({pod}.metadata.labels) && k in {pod}.metadata.labels ? {pod}.metadata.labels[k] : '')"
-                for pod in ("object", "oldObject"))  # fmt: skip
-    return f"{_list(_JUDGED_LABELS)}.exists(k, {new} != {old})"
-
-
-def _gpu_notes_changed() -> str:
-    """Whether an annotation in which KAI reads GPUs was added, changed or removed."""
-    is_read = f"(k in {_list(gpus.ANNOTATIONS)} || k.matches({_text(gpus.MIG)}))"
-    new, old = (f"(has({pod}.metadata.annotations) ? {pod}.metadata.annotations : {{}})"
-                for pod in ("object", "oldObject"))  # fmt: skip
-    changed = f"{new}.exists(k, {is_read} && !(k in {old} && {old}[k] == {new}[k]))"
-    return f"{changed} || {old}.exists(k, {is_read} && !(k in {new}))"
-
-
-def _list(values: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, values))}]"
-
-
-def _text(value: str) -> str:
-    """A string as CEL has it."""
-    return "'" + json.dumps(value)[1:-1].replace("'", "\\'") + "'"

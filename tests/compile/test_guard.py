@@ -11,10 +11,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.compile import guard as guard_module
-from kubectl_tas.compile.guard import MAX_ENTRIES
+from kubectl_tas import quantities
+from kubectl_tas.compile import expressions
+from kubectl_tas.compile.expressions import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_variables
 from kubectl_tas.model.podtemplate import PodTemplate
+from kubectl_tas.quantities import Amounts
 from tests.support.admission import MAX_EXPRESSION, Object, Request, evaluate, refusals, violations
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
@@ -459,7 +461,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
 
 
 def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_module, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(expressions, "MAX_ENTRIES", 2)
     closed, open_ = "abcde", "fghij"
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})
@@ -488,11 +490,19 @@ def test_a_sidecar_counts_beside_the_containers(guard: list[Object]) -> None:
     assert message.startswith("the pod asks for 32 GPUs and cannot be preempted")
 
 
-AMOUNTS = st.dictionaries(
+DEVICES = st.dictionaries(
     st.sampled_from([GPU, "amd.com/gpu", "nvidia.com/mig-3g.20gb", "nvidia.com/mig-1g.5gb.me", "gpu.intel.com/xe"]),
     st.integers(0, 9).map(str),
     max_size=3,
 )
+CPU = st.sampled_from(["0", "0.5", ".1", "2", "1e3", "1e-1", "1500000u", "2k", "3.007"]) | st.integers(0, 10**6).map(
+    "{}m".format
+)
+MEMORY = st.sampled_from(["0", "2Gi", "2G", "1e3", "1.5Gi", "0.1G", "12E6", "100000m", "300Ti"]) | st.integers(
+    0, 2**50
+).map(str)
+OTHERS = st.fixed_dictionaries({}, optional={"cpu": CPU, "memory": MEMORY})
+AMOUNTS = st.builds(lambda devices, others: devices | others, DEVICES, OTHERS)
 RESOURCES = st.fixed_dictionaries({}, optional={"limits": AMOUNTS, "requests": AMOUNTS})
 CONTAINERS = st.lists(st.fixed_dictionaries({}, optional={"resources": RESOURCES}), max_size=4)
 INIT = st.lists(
@@ -510,19 +520,33 @@ ANNOTATIONS = st.fixed_dictionaries(
 )
 
 
+COUNTED = (
+    *cel_variables(),
+    *((item.name, item.expression) for name in quantities.OTHERS for item in amount_variables(name)),
+)
+
+
 @settings(max_examples=300, deadline=None)
-@given(INIT, CONTAINERS.filter(len), st.none() | RESOURCES, ANNOTATIONS)
-def test_policies_count_gpus_as_files_are_counted(
-    init: list[Object], containers: list[Object], whole: Object | None, annotations: dict[str, str]
+@given(
+    INIT,
+    CONTAINERS.filter(len),
+    st.fixed_dictionaries({}, optional={"resources": RESOURCES, "overhead": OTHERS}),
+    ANNOTATIONS,
+)
+def test_policies_count_as_files_are_counted(
+    init: list[Object], containers: list[Object], whole: Object, annotations: dict[str, str]
 ) -> None:
     spec: Object = {
+        **whole,
         "containers": [{"name": f"c{number}", **item} for number, item in enumerate(containers)],
         **({"initContainers": [{"name": f"i{number}", **item} for number, item in enumerate(init)]} if init else {}),
-        **({"resources": whole} if whole is not None else {}),
     }
     item = {"metadata": {"annotations": annotations} if annotations else {}, "spec": spec}
-    counted = PodTemplate.model_validate(item).spec.gpus_with(annotations)
-    assert evaluate(cel_variables(), item)["hundredths"] == int(counted * 100)
+    counted = PodTemplate.model_validate(item).spec.asks_with(annotations)
+    found = evaluate(COUNTED, item)
+    assert Amounts(found["hundredths"], found["cpu"], found["memory"]) == Amounts(
+        int(counted.gpu * 100), counted.cpu, counted.memory
+    )
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -103,7 +104,8 @@ class Request:
 
     @property
     def variables(self) -> dict[str, Any]:
-        request = {"operation": self.operation, "namespace": self.namespace}
+        _, *sub = self.resource.split("/")
+        request = {"operation": self.operation, "namespace": self.namespace, **({"subResource": sub[0]} if sub else {})}
         return {name: json_to_cel(value) for name, value in
                 (("object", self.new), ("oldObject", self.old), ("request", request))}  # fmt: skip
 
@@ -196,17 +198,59 @@ def _evaluate(expression: str, scope: dict[str, Any]) -> Any:
     return _program(expression).evaluate(scope)
 
 
-def _quantity(text: Any) -> Any:
+class Quantity(celtypes.StringType):
+    """A quantity, by its number."""
+
+    def __new__(cls, number: Decimal) -> Quantity:
+        found = super().__new__(cls, number)
+        found.number = number
+        return found
+
+    number: Decimal
+
+
+_MULTIPLES = {
+    "n": "1e-9",
+    "u": "1e-6",
+    "m": "1e-3",
+    "": "1",
+    "k": "1e3",
+    "M": "1e6",
+    "G": "1e9",
+    "T": "1e12",
+    "P": "1e15",
+}
+_BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGT", 1)}
+
+
+def _quantity(text: Any) -> Quantity:
     assert isinstance(text, celtypes.StringType)
-    assert re.fullmatch(r"[0-9]+k?", text), f"{text} is not an amount of GPUs that a server takes"
-    return celtypes.IntType(int(text.removesuffix("k")) * (1000 if text.endswith("k") else 1))
+    found = re.fullmatch(r"([0-9]*[.]?[0-9]*)([umkMGT]?|[KMGT]i|[eE][-+]?[0-9]+)", text)
+    assert found, f"{text} is no amount that a server takes"
+    number, unit = Decimal(found[1]), found[2]
+    if unit in _BINARY:
+        return Quantity(number * _BINARY[unit])
+    return Quantity(number * Decimal(_MULTIPLES.get(unit, f"1{unit}")))
+
+
+def _integer(quantity: Quantity) -> celtypes.IntType:
+    assert quantity.number == int(quantity.number), f"{quantity.number} is no integer"
+    return celtypes.IntType(int(quantity.number))
+
+
+def _same(numbers: Any, number: Any) -> Any:
+    """A number of the type that the others have; celpy adds doubles to a float."""
+    assert len({isinstance(item, float) for item in numbers}) == 1, f"{numbers} are of different types"
+    return celtypes.DoubleType(number) if isinstance(number, float) else celtypes.IntType(number)
 
 
 FUNCTIONS: dict[str, Any] = {
     "quantity": _quantity,
-    "asInteger": lambda quantity: quantity,
-    "sum": lambda numbers: celtypes.IntType(sum(numbers)),
-    "max": lambda numbers: celtypes.IntType(max(numbers)),
+    "asInteger": _integer,
+    "asApproximateFloat": lambda quantity: celtypes.DoubleType(float(quantity.number)),
+    "sum": lambda numbers: _same(numbers, sum(numbers)),
+    "max": lambda numbers: _same(numbers, max(numbers)),
+    "min": lambda numbers: _same(numbers, min(numbers)),
     "split": lambda text, separator: celtypes.ListType(celtypes.StringType(part) for part in text.split(separator)),
     "join": lambda texts, separator: celtypes.StringType(separator.join(texts)),
     "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
