@@ -38,19 +38,20 @@ SOURCES = {kind.schema: kind for kind in reversed((*KINDS, WORKFLOW)) if kind.mo
 def coherent() -> dict[str, Any]:
     """A document of every kind with nearly every field; together they are a repository without errors."""
     found = {name: yaml.safe_load((GOLDEN / f"documents/{name}.yaml").read_text()) for name in SOURCES}
-    del found["pool"]["spec"]["topology"]
+    del found["pool"]["spec"]["topology"], found["pool"]["spec"]["parent"]
+    found["subpool"]["spec"]["maximum"]["cpu"] = -1
     found["config"]["spec"]["sources"] = ["pools"]
     tasks = found["workflow"]["workflow"].pop("tasks")
     found["workflow"]["workflow"]["groups"].append({"name": "second", "tasks": tasks})
     found["workflow"]["resources"]["default"] = {"gpu": 1, "topology": [{"key": "zone"}, {"key": "rack"}]}
-    found["podgroup"]["metadata"]["namespace"] = "ml"
+    found["podgroup"]["metadata"]["namespace"] = "team-cv"
     spec = found["podgroup"]["spec"]
-    spec["queue"] = "osmo-pool-ml-team--a"
+    spec["queue"] = "team-a"
     spec["topologyConstraint"]["preferredTopologyLevel"] = "kubernetes.io/hostname"
     spec["subGroups"][1]["topologyConstraint"]["requiredTopologyLevel"] = "kubernetes.io/hostname"
     for name in ("minMember", "backoffLimit", "completions", "parallelism"):
         del spec[name]
-    found["podcliqueset"]["metadata"]["namespace"] = "ml"
+    found["podcliqueset"]["metadata"]["namespace"] = "team-cv"
     template = found["podcliqueset"]["spec"]["template"]
     template["priorityClassName"] = found["config"]["spec"]["priorityClasses"]["NORMAL"]
     template["topologyConstraint"] = {"topologyName": "t", "pack": {"required": "zone"}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
@@ -34,7 +36,9 @@ def test_everything_is_explained(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [name for name, context in COMMANDS.items() if not isinstance(context.command, click.Group)]
 )
-def test_every_command_has_an_example_that_it_takes(name: str) -> None:
+def test_every_command_has_an_example_that_it_takes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.yaml").touch()
     (line,) = (line for line in kubectl_tas(*name.split()[2:], "--help").out.splitlines() if "Example: " in line)
     example = line.strip().removeprefix("Example: ").partition(" | ")[0]
     assert f"{example} ".startswith(f"{name} ")

@@ -51,7 +51,9 @@ class TestPlugin:
         assert result.out.startswith("Usage: kubectl tas [OPTIONS] COMMAND [ARGS]...\n")
 
     def test_help_of_a_command(self) -> None:
-        assert kubectl("tas", "pool", "list", "--help").out.startswith("Usage: kubectl tas pool list [OPTIONS]\n")
+        assert kubectl("tas", "pool", "list", "--help").out.startswith(
+            "Usage: kubectl tas pool list [OPTIONS] [NAME]...\n"
+        )
 
     def test_is_listed(self) -> None:
         assert f"{SCRIPTS}/kubectl-tas\n" in kubectl("plugin", "list").out

@@ -79,7 +79,8 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         return
     for index, backend in enumerate(fleet.config.backends):
         path = ("spec", "backends", index)
-        yield from label_problems("namespace", backend.namespace, config.at(*path, "namespace"))
+        limit = names.MAX_LABEL if backend.rootQueue is not None else None  # else the name of its queue is too long
+        yield from label_problems("namespace", backend.namespace, config.at(*path, "namespace"), limit=limit)
         if not names.is_label(backend.name):
             yield _invalid("backend name", backend.name, config.at(*path, "name"))
         elif len(backend.name) > names.MAX_NAME:  # a folder is called so

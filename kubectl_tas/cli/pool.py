@@ -13,7 +13,7 @@ from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import pools
 from kubectl_tas.gangs.accounts import Account, accounts
@@ -84,7 +84,7 @@ def list_pools(
     elif output == "csv":
         hand_over(pages.comma_separated(found))
     elif output == "name":
-        show("".join(f"{account.name}\n" for account in found))
+        show_names(account.name for account in found)
     else:
         show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)

@@ -15,7 +15,7 @@ from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
 from kubectl_tas.edit.subpools import Quota, Usage
@@ -221,7 +221,7 @@ def list_subpools(parent: str | None, output: str, directory: str | None) -> int
     if output == "json":
         hand_over(json.dump(pages.subpools_data(found)))
     elif output == "name":
-        show("".join(f"{item.canonical}\n" for item in found))
+        show_names(item.canonical for item in found)
     elif found:
         show(pages.subpools(found))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
@@ -22,6 +22,11 @@ STEPS = 100
 def say(line: str, *, err: bool = False) -> None:
     """Prints one line, whatever is in it."""
     click.echo(printable(line), err=err, color=True)
+
+
+def show_names(names: Iterable[str]) -> None:
+    """Prints a name a line, whatever is in it."""
+    show("".join(f"{printable(name)}\n" for name in names))
 
 
 def show(text: str, *, stream: TextIO | None = None, colour: bool = False) -> None:

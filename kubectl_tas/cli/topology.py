@@ -12,7 +12,7 @@ from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.compare.cluster import Drift, Use, declared_uses, drifts, live_uses
 from kubectl_tas.compare.nodes import Coverage, coverage
 from kubectl_tas.draw import topology as pages
@@ -43,7 +43,7 @@ def list_topologies(output: str, directory: str | None) -> int:
     if output == "json":
         hand_over(json.dump(pages.data(session.fleet)))
     elif output == "name":
-        show("".join(f"{name}\n" for name in _names(session.fleet)))
+        show_names(_names(session.fleet))
     elif session.fleet.topologies:
         show(pages.render(session.fleet))
     else:

@@ -13,7 +13,7 @@ from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
-from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw import workflows as pages
@@ -51,7 +51,7 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
     if output == "json":
         hand_over(dump(pages.data(fleet)))
     elif output == "name":
-        show(pages.names(fleet))
+        show_names(pages.names(fleet))
     elif fleet.submissions:
         show(pages.render(fleet, wide=output == "wide"))
     else:

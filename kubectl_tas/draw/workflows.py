@@ -25,9 +25,9 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
     return table.render(HEADER + (WIDE if wide else ()), rows)
 
 
-def names(fleet: Fleet) -> str:
-    """``Kind/name`` of each, a line each."""
-    return "".join(f"{name(item)}\n" for item in _sorted(fleet.submissions))
+def names(fleet: Fleet) -> list[str]:
+    """``Kind/name`` of each."""
+    return [name(item) for item in _sorted(fleet.submissions)]
 
 
 def data(fleet: Fleet) -> dict[str, Any]:

@@ -92,8 +92,10 @@ class Document:
         for step in path:
             if isinstance(found, dict):
                 found = found.get(step)
+            elif isinstance(found, list) and isinstance(step, int) and step < len(found):
+                found = found[step]
             else:
-                found = found[int(step)] if isinstance(found, list) and int(step) < len(found) else None
+                return None
         return found
 
     def obstacle(self, path: KeyPath) -> KeyPath | None:

@@ -79,6 +79,10 @@ SUBMITTED = {
     "CronJob": f"{root('CronJob', 'sweep')}spec: {{schedule: '0 0 * * *', jobTemplate: {{spec: {{{JOB}}}}}}}\n",
     "Deployment": root("Deployment", "serve") + several(MOST),
     "StatefulSet": root("StatefulSet", "serve") + several(MOST),
+    "BarePod": f"{root('Pod', 'one')}spec: {{containers: [{{name: main, image: i, resources: {{limits: "
+    f"{{nvidia.com/gpu: {MOST}, cpu: {MOST}, memory: {MOST}Ei}}}}}}]}}\n",
+    "Notebook": f"{root('Notebook', 'lab')}spec: {{template: {{spec: {{containers: [{{name: main, image: i, resources: "
+    f"{{limits: {{nvidia.com/gpu: {MOST}, cpu: {MOST}, memory: {MOST}Ei}}}}}}]}}}}}}\n",
     "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n"
     f"  - {{name: a, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n"
     f"  - {{name: b, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n",

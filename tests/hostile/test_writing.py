@@ -274,7 +274,7 @@ class TestEdits:
             (team / "subpools").symlink_to(outside)
             return ()
 
-        monkeypatch.setattr("kubectl_tas.cli.subpool.new_errors", swap)
+        monkeypatch.setattr("kubectl_tas.cli.editing.new_errors", swap)
         refused(kubectl_tas("subpool", "drain", "--used", "0", "-C", team), "leads out of the repository")
 
 
@@ -291,7 +291,7 @@ class TestInit:
     def test_a_link_that_comes_meanwhile(
         self, repository: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("kubectl_tas.cli.init._taken", lambda *_: (repository / "subpools").symlink_to(outside))
+        monkeypatch.setattr("kubectl_tas.emit.fresh._taken", lambda *_: (repository / "subpools").symlink_to(outside))
         refused(kubectl_tas("init", repository), "nothing was written")
         assert content(repository) == {"subpools": str(outside)}
 

@@ -66,7 +66,7 @@ def test_drain_asks_only_where_something_drains(team: Path, kubectl: FakeKubectl
     assert kubectl.calls == []
     write(team, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})
     result = kubectl_tas("subpool", "drain", "--context", "x", cwd=team)
-    assert (result.code, result.out, result.err) == (0, "", "team--a: still DELETING\n")
+    assert (result.code, result.out, result.err) == (0, "", "team--a: still DELETING; work still runs there\n")
     assert kubectl.calls == [f"--context=x {GET_QUEUES}", f"--context=x {GET_POD_GROUPS}"]
 
 
@@ -135,7 +135,8 @@ def test_failures(name: str, team: Path, kubectl: FakeKubectl) -> None:
     assert (shown.code, shown.out) == (3, "")
     assert shown.err == (
         f"error: {sentence}\n"
-        "  = help: Pass --cluster-state FILE with the JSON of `kubectl get`, or --context and --kubeconfig.\n"
+        "  = help: Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, "
+        "or --context and --kubeconfig.\n"
     )
     deleted = kubectl_tas("subpool", "delete", "team", "a", cwd=team)
     assert (deleted.code, deleted.out) == (3, "")

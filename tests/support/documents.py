@@ -115,13 +115,24 @@ def _config(config: Data) -> Iterator[Step]:
     yield from ((backends[0], "name", "prod"), (backends[0], "namespace", "ml"))
     yield from ((scheduler, "type", "kai"), (scheduler, "version", "0.17"))
     yield from ((spec, "queuePrefix", "osmo"), (spec, "output", "manifests"), (spec, "sources", ["pools"]))
+    yield from ((spec, "companions", ABSENT), (backends[0], "rootQueue", ABSENT))
     yield spec, "priorityClasses", {"HIGH": "high", "NORMAL": "normal", "LOW": "low"}
 
 
 def _pool(pool: Data) -> Iterator[Step]:
     spec = pool.setdefault("spec", {})
     yield from ((pool["metadata"], "name", "team"), (spec, "backend", "prod"), (spec, "topology", ABSENT))
-    yield spec, "resources", {"gpu": {"guarantee": 2**32}}
+    yield from (
+        (spec, "parent", ABSENT),
+        (spec, "namespaces", ["ml"]),
+        (spec, "resources", {"gpu": {"guarantee": 2**32}}),
+    )
+    yield from (
+        (spec, "queue", ABSENT),
+        (spec, "sharedQueue", ABSENT),
+        (spec, "nodePool", ABSENT),
+        (spec, "nodes", ABSENT),
+    )
     for level, key in zip(spec.get("topology_keys", ()), ("zone", "rack", "host"), strict=False):
         yield level, "key", key
 
@@ -129,6 +140,7 @@ def _pool(pool: Data) -> Iterator[Step]:
 def _subpool(subpool: Data) -> Iterator[Step]:
     spec = subpool["spec"]
     yield from ((subpool["metadata"], "name", "a"), (spec, "parent", "team"), (spec, "quota", 2**31 - 1))
+    yield from ((spec, "maximum", ABSENT), (spec, "namespaces", ABSENT), (spec, "queue", ABSENT))
 
 
 def _workflow(document: Data) -> Iterator[Step]:
