@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 KINDS = {
-    "workloads": "*Job JobSet Deployment StatefulSet LeaderWorkerSet RayCluster RayService PodCliqueSet",
+    "workloads": "*Job JobSet Deployment StatefulSet LeaderWorkerSet RayCluster RayService PodCliqueSet Pod List",
     "kubeflow": "JAXJob MPIJob PyTorchJob TFJob XGBoostJob",
     "ray": "RayCluster RayJob RayService",
 }

@@ -49,7 +49,23 @@ _MAY_BE_ABSENT = {
     "Sysctl": {"value"},
 }
 """Fields that the schemas of some releases demand and no API server does."""
-_MUST_BE_THERE = {"Container": ("image",), "EphemeralVolumeSource": ("volumeClaimTemplate",)}
+_MUST_BE_THERE = {
+    "ConfigMapEnvSource": ("name",),
+    "ConfigMapKeySelector": ("name",),
+    "ConfigMapProjection": ("name",),
+    "ConfigMapVolumeSource": ("name",),
+    "Container": ("image",),
+    "EphemeralVolumeSource": ("volumeClaimTemplate",),
+    "Ingress": ("spec",),
+    "IngressServiceBackend": ("port",),
+    "PersistentVolumeClaim": ("spec",),
+    "PersistentVolumeClaimSpec": ("accessModes", "resources"),
+    "SecretEnvSource": ("name",),
+    "SecretKeySelector": ("name",),
+    "SecretProjection": ("name",),
+    "SecretVolumeSource": ("secretName",),
+    "VolumeResourceRequirements": ("requests",),
+}
 """Fields that every API server demands and no schema does."""
 _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
@@ -135,6 +151,8 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "ttlSecondsAfterFinished": _COUNT,
     },
     "LabelSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist")},
+    "MetricSpec": {"type": ("ContainerResource", "External", "Object", "Pods", "Resource")},
+    "MetricTarget": {"averageUtilization": _POSITIVE, "type": ("Utilization", "Value", "AverageValue")},
     "NodeSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")},
     "PersistentVolumeClaimSpec": {"volumeMode": ("Filesystem", "Block")},
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
@@ -223,7 +241,7 @@ class Shape:
 class Shapes:
     """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself, each with
     its fields, as in Go: ``string``, ``[]EnvVar``, ``{}string`` for a mapping. ``bounds`` is which values the fields of
-    these take.
+    these take, ``required`` which of them must be there.
     """
 
     def __init__(
@@ -231,9 +249,11 @@ class Shapes:
         definitions: Mapping[str, Any],
         more: Mapping[str, Mapping[str, str]],
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
+        required: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         self._definitions = definitions
         self.more = more
+        self._required = required or {}
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._named: dict[str, Shape] = {}
 
@@ -250,7 +270,8 @@ class Shapes:
 
     def _schema(self, name: str) -> Mapping[str, Any]:
         if name in self.more:
-            return {"type": "object", "properties": {key: _written(text) for key, text in self.more[name].items()}}
+            properties = {key: _written(text) for key, text in self.more[name].items()}
+            return {"type": "object", "properties": properties, "required": self._required.get(name, ())}
         found = next((group for group in _GROUPS if group + name in self._definitions), "")
         schema: Mapping[str, Any] = self._definitions.get(found + name, {})
         return schema

@@ -4,23 +4,26 @@ pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubectl_tas import quantities
+from kubectl_tas.check.nodes import node_label
+from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.schema import missing_field, written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.operators import CONTAINER_NAMES
+from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import closest, did_you_mean
 
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
     Severity.ERROR,
     "Fields of a workload do not go together, or one needs another that is not there.",
     "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
-    "with value and valueFrom, a volume of two types or of none. Write what the message says.",
+    "with value and valueFrom, a volume of two types or of none. A term of a node selector without a condition selects "
+    "no node at all. Write what the message says.",
 )
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
@@ -63,13 +66,18 @@ OPERATOR_REFUSES = Rule(
     Severity.ERROR,
     "An operator refuses a workload, or never makes the pods that it asks for.",
     "The object is there and nothing runs, or its operator's webhook refuses it: more minReplicas than maxReplicas, a "
-    "Kubeflow job without a container of the name that its operator looks for. Where another release of the operator "
-    "takes it, waive the rule.",
+    "Kubeflow job with two masters, or without a container of the name that its operator looks for, a RayJob without "
+    "an entrypoint, a JobSet without jobs. Where another release of the operator takes it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 Found = Iterator[Diagnostic]
 Check = Callable[[Origin, KeyPath, Mapping[str, Any]], Found]
-_HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
+_METRICS = {
+    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
+}
+"""The field in which a metric of each type stands."""
+_OF_PODS = ("cpu", "memory")
+"""Resources that a pod as a whole may ask for, beside huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
@@ -95,11 +103,21 @@ def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         yield _conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
 
 
-def _probe(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    handlers = [name for name in _HANDLERS if value.get(name) is not None]
-    if len(handlers) != 1:
-        message = f"{written(path)} has {' and '.join(handlers) if handlers else 'nothing to probe with'}"
-        yield _conflict(origin, path, message, f"Write one of {', '.join(_HANDLERS)}.")
+def _one_of(lacking: str, *names: str) -> Check:
+    """A mapping with exactly one of these fields; ``lacking`` is what it has without any."""
+
+    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+        found = [name for name in names if value.get(name) is not None]
+        if len(found) > 1 or not (found or _slip(value, names)):
+            message = f"{written(path)} has {' and '.join(found) or lacking}"
+            yield _conflict(origin, path, message, f"Write one of {', '.join(names)}.")
+
+    return check
+
+
+def _slip(value: Mapping[str, Any], names: Iterable[str]) -> bool:
+    """Whether a key is a slip of one of these fields, which is told as an unknown field."""
+    return any(key not in names and closest(key, names, folds=True) for key in value)
 
 
 def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -127,6 +145,100 @@ def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
         yield _conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
     elif operator in ("Gt", "Lt") and len(values) != 1:
         yield _conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
+
+
+def _node_requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    yield from _requirement(origin, path, value)
+    if isinstance(value.get("key"), str):
+        yield from node_label(origin, (*path, "key"), value["key"])
+
+
+def _over_nodes(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """Pods that stand together or apart by a label of their nodes."""
+    if isinstance(value.get("topologyKey"), str):
+        yield from node_label(origin, (*path, "topologyKey"), value["topologyKey"])
+
+
+def _node_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """Terms, of which a node must meet one; a term without a condition is met by none."""
+    terms = value.get("nodeSelectorTerms")
+    if terms == []:
+        message = f"{written((*path, 'nodeSelectorTerms'))} has no term"
+        yield _conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
+    for index, term in enumerate(terms if isinstance(terms, list) else ()):
+        conditions = ("matchExpressions", "matchFields")
+        if isinstance(term, dict) and not any(_has(term, name) for name in conditions) and not _slip(term, conditions):
+            where = (*path, "nodeSelectorTerms", index)
+            message = f"{written(where)} has no condition, and so selects no node"
+            yield _conflict(origin, where, message, "Write matchExpressions, or remove the term.")
+
+
+def _metric(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A metric stands in the field of its type. Follows autoscaling/validation of Kubernetes 1.35."""
+    field = _METRICS.get(str(value.get("type")))
+    if field is not None and value.get(field) is None:
+        yield missing_field(origin, path, field, {}, ("type", *_METRICS.values()))
+    for other in _METRICS.values():
+        if field is not None and other != field and value.get(other) is not None:
+            message = f"{written(path)} has type {value['type']}, which takes no {other}"
+            yield _conflict(
+                origin, (*path, other), message, f"Remove it, or write type: {other[0].upper()}{other[1:]}."
+            )
+
+
+def _aims_at(*names: str) -> Check:
+    """A metric whose target is one of these."""
+
+    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+        target = value.get("target")
+        if not isinstance(target, dict) or any(target.get(name) is not None for name in names) or _slip(target, names):
+            return
+        where = (*path, "target")
+        yield _conflict(origin, where, f"{written(where)} has no {' or '.join(names)}", f"Write {names[0]}.")
+
+    return check
+
+
+def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    if value.get("accessModes") == []:
+        yield missing_field(origin, path, "accessModes", {})
+
+
+def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """What a claim of a volume asks for."""
+    asked = value.get("requests")
+    if isinstance(asked, dict) and asked.get("storage") is None:
+        yield missing_field(origin, (*path, "requests"), "storage", {}, ("storage",))
+
+
+def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """What a HorizontalPodAutoscaler scales is of a group."""
+    target = value.get("scaleTargetRef")
+    if isinstance(target, dict) and target.get("apiVersion") is None:
+        yield missing_field(origin, (*path, "scaleTargetRef"), "apiVersion", {}, ("apiVersion", "kind", "name"))
+
+
+def _ingress(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    names = ("defaultBackend", "rules")
+    if not any(_has(value, name) for name in names) and not _slip(value, names):
+        yield _conflict(origin, path, f"{written(path)} has neither rules nor defaultBackend", "Write one of them.")
+
+
+def _ingress_path(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    is_absolute = str(value.get("path") or "").startswith("/")
+    if value.get("pathType") in ("Exact", "Prefix") and not is_absolute and not _slip(value, ("path",)):
+        message = f"{written(path)} has pathType {value['pathType']}, which needs a path that begins with /"
+        yield _conflict(origin, path, message, "Write one, such as path: /.")
+
+
+def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A Service of its own; KubeRay adds the ports of those in its objects."""
+    spec = value.get("spec") or {}
+    if path or not isinstance(spec, dict) or spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName":
+        return
+    if not (_has(spec, "ports") or _slip(spec, ("ports",)) or _slip(value, ("spec",))):
+        message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
+        yield _conflict(origin, ("spec",) if spec else (), message, "Write spec.ports.")
 
 
 def _container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -193,7 +305,22 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         )
         place = origin.locate((*path, "priority"), key=True)
         yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+    for label in value["nodeSelector"] if isinstance(value.get("nodeSelector"), dict) else ():
+        yield from node_label(origin, (*path, "nodeSelector", label), label)
+    yield from _as_a_whole(origin, (*path, "resources"), value.get("resources"))
     yield from _mounts(origin, path, value)
+
+
+def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
+    """What a pod asks for beside its containers: ``validatePodResourceName``."""
+    for field in ("limits", "requests"):
+        amounts = resources.get(field) if isinstance(resources, dict) else None
+        for name in amounts if isinstance(amounts, dict) else ():
+            if name not in _OF_PODS and not name.startswith("hugepages-"):
+                message = f"{written((*path, field))} has {name}, which a pod cannot ask for beside its containers"
+                place = origin.locate((*path, field, name), key=True)
+                hint = f"Move it to the {field} of a container: {written(path[:-1])}.containers[0].resources.{field}."
+                yield Diagnostic(RESOURCE_NAME, message, place, hint=hint)
 
 
 def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -303,15 +430,22 @@ def _ray_group(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
 
 
 def _replica_types(kind: str) -> Check:
-    """What the webhooks of Kubeflow's training operator say of the pods of a kind (1.9: pkg/webhooks)."""
+    """What Kubeflow's training operator 1.9 (pkg/webhooks, and mpi_validation.go of MPIJobs) and its MPI operator 0.8
+    (pkg/apis/kubeflow/validation) say of the pods of a kind.
+    """
 
     def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        name = CONTAINER_NAMES[kind]
+        name, leader = CONTAINER_NAMES.get(kind), LEADERS.get(kind)
         for replica_type in value:
+            replicas = origin.value((*path, replica_type, "replicas"))
+            if replica_type == leader and type(replicas) is int and replicas != 1:
+                message = f"a {kind} has one {leader}, not {replicas}"
+                hint = "Write 1; the pods beside it are those of Worker."
+                yield _operator(origin, (*path, replica_type, "replicas"), message, hint)
             where: KeyPath = (*path, replica_type, "template", "spec", "containers")
             containers = _mappings(origin.value(where))
             names = [str(item.get("name")) for item in containers]
-            if containers and name not in names:
+            if name and containers and name not in names:
                 message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
                 place = origin.locate((*where, 0, "name"))
                 hint = f"Call the one that trains {name}: its operator gives that one the addresses of the others."
@@ -320,24 +454,93 @@ def _replica_types(kind: str) -> Check:
     return check
 
 
+def _elastic(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """An elastic PyTorchJob: torchrun joins no more pods than maxReplicas, which the operator takes from minReplicas
+    where it is absent (1.9: pkg/webhooks/pytorch, pkg/apis/kubeflow.org/v1/pytorch_defaults.go).
+    """
+    policy, types = value.get("elasticPolicy"), value.get("pytorchReplicaSpecs")
+    if not isinstance(policy, dict) or not isinstance(types, dict):
+        return
+    if types.get("Worker") is None:
+        message = f"{written((*path, 'elasticPolicy'))} needs replicas of the type Worker, and there are none"
+        place = origin.locate((*path, "elasticPolicy"), key=True)
+        yield Diagnostic(OPERATOR_REFUSES, message, place, hint="Add Worker, or remove elasticPolicy.")
+    if policy.get("nProcPerNode") is not None and value.get("nprocPerNode") is not None:
+        message = (
+            f"{written((*path, 'elasticPolicy', 'nProcPerNode'))} must not stand beside {written(path)}.nprocPerNode"
+        )
+        yield _operator(origin, (*path, "elasticPolicy", "nProcPerNode"), message, "Remove it.")
+    end = "minReplicas" if policy.get("maxReplicas") is None else "maxReplicas"
+    most, workers = policy.get(end), origin.value((*path, "pytorchReplicaSpecs", "Worker", "replicas"))
+    if type(most) is int and type(workers) is int and workers > most:
+        message = f"{written((*path, 'elasticPolicy'))} lets {most} of {workers} workers train"
+        hint = f"Write maxReplicas: {workers}; the GPUs of the others are counted, and nothing uses them."
+        yield _operator(origin, (*path, "elasticPolicy", end), message, hint)
+
+
+def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    if not value.get("replicatedJobs") and not _slip(value, ("replicatedJobs",)):
+        message = f"{written(path)} has no replicatedJobs: this JobSet makes no pods"
+        yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint="Add replicatedJobs.")
+
+
+def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """KubeRay submits the entrypoint, unless somebody else submits, or its pod does what its own command says (1.7:
+    ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
+    """
+    mode = value.get("submissionMode") or "K8sJobMode"
+    own: KeyPath = (*path, "submitterPodTemplate", "spec", "containers", 0, "command")
+    if mode == "InteractiveMode" or (mode == "K8sJobMode" and origin.value(own)):
+        return
+    if not str(value.get("entrypoint") or "").strip() and not _slip(value, ("entrypoint",)):
+        message = f"{written(path)} has no entrypoint: KubeRay has nothing to submit"
+        hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
+        yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint=hint)
+
+
 def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
     return Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
 
 
 COMBINATIONS: Mapping[str, Check] = {
     "Container": _container,
+    "ContainerResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "DeploymentStrategy": _rolling,
     "ElasticPolicy": _span,
+    "EnvFromSource": _one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
+    "EnvVarSource": _one_of(
+        "nothing to take a value from", "configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"
+    ),
+    "ExternalMetricSource": _aims_at("averageValue", "value"),
+    "HTTPIngressPath": _ingress_path,
+    "HorizontalPodAutoscalerSpec": _scaled,
+    "IngressBackend": _one_of("nothing behind it", "resource", "service"),
+    "IngressSpec": _ingress,
+    "JobSetSpec": _job_set,
     "JobSpec": _job,
     "LabelSelectorRequirement": _requirement,
-    "NodeSelectorRequirement": _requirement,
+    "LifecycleHandler": _one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
+    "MetricSpec": _metric,
+    "NodeSelector": _node_selector,
+    "NodeSelectorRequirement": _node_requirement,
+    "ObjectMetricSource": _aims_at("averageValue", "value"),
+    "PersistentVolumeClaimSpec": _claim,
+    "PodAffinityTerm": _over_nodes,
     "PodSpec": _pod,
-    "Probe": _probe,
+    "PodsMetricSource": _aims_at("averageValue"),
+    "Probe": _one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
+    "PyTorchJobSpec": _elastic,
+    "RayJobSpec": _ray_job,
+    "ResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "ResourceRequirements": _resources,
+    "Service": _service,
+    "ServiceBackendPort": _one_of("no port", "name", "number"),
     "Toleration": _toleration,
+    "TopologySpreadConstraint": _over_nodes,
     "Volume": _volume,
+    "VolumeResourceRequirements": _claimed,
     "WorkerGroupSpec": _ray_group,
-    **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in CONTAINER_NAMES},
+    **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in {**CONTAINER_NAMES, **LEADERS}},
 }
 """What checks a mapping, by its type."""

@@ -22,7 +22,7 @@ from kubectl_tas.load.schema import (
     wrong_type,
 )
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.operators import BOUNDS, TYPES
+from kubectl_tas.model.operators import BOUNDS, REQUIRED, TYPES
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import did_you_mean
@@ -80,7 +80,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
 
 @cache
 def _shapes(release: int) -> Shapes:
-    return Shapes(kubernetes.definitions(release), TYPES, BOUNDS)
+    return Shapes(kubernetes.definitions(release), TYPES, BOUNDS, REQUIRED)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:

@@ -1,12 +1,15 @@
-"""What pools say of their nodes is what an API server takes in a pod."""
+"""What pools say of their nodes is what an API server takes in a pod, and names labels that nodes have."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import closest
 
 TOLERATION_INVALID = Rule(
     "toleration-invalid",
@@ -16,10 +19,37 @@ TOLERATION_INVALID = Rule(
     "key, and tolerationSeconds is how long a taint with effect NoExecute is borne.",
 )
 
+NODE_LABEL = Rule(
+    "node-label",
+    Severity.ERROR,
+    "A node label is nearly one of Kubernetes' own.",
+    "No node has it: pods that ask for it stay Pending, and what is spread over it is not. Correct the label; where an "
+    "administrator gives nodes one of that name, waive the rule.",
+    protects=Waiving.ANYBODY,
+)
+_NODE_LABELS = (
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node-role.kubernetes.io/control-plane",
+    "node.kubernetes.io/instance-type",
+    "node.kubernetes.io/windows-build",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+)
+"""What Kubernetes calls the labels that it gives nodes."""
+
 
 def check_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """The tolerations of every pool."""
+    """The node selector and the tolerations of every pool."""
     for pool in fleet.repository.pools:
+        for label in pool.spec.spec.nodes.selector:
+            yield from node_label(pool.origin, ("spec", "nodes", "selector", label), label)
         for index, toleration in enumerate(pool.spec.spec.nodes.tolerations):
             for field, message, hint in _problems(toleration):
                 path = ("spec", "nodes", "tolerations", index, *((field,) if field else ()))
@@ -38,3 +68,11 @@ def _problems(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
     if toleration.tolerationSeconds is not None and toleration.effect != "NoExecute":
         hint = "Write effect: NoExecute, or remove it."
         yield "tolerationSeconds", "tolerationSeconds needs effect: NoExecute", hint
+
+
+def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
+    """A label that one is asked for at ``path``: one of Kubernetes' own, or none that is nearly one of them."""
+    meant = None if label in _NODE_LABELS else closest(label, _NODE_LABELS, most=1, folds=True)
+    if meant is not None:
+        place = origin.locate(path, key=path[-1] == label)
+        yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', place, hint=f'Did you mean "{meant}"?')

@@ -51,8 +51,7 @@ class KubeflowJob(Workload):
         """The spec, which each kind declares as its own."""
         return cast(KubeflowSpec, getattr(self, "spec"))  # noqa: B009
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """The pods of each replica type."""
         specs: dict[str, ReplicatedSpec] = getattr(self._job, self.replica_specs)
         for name, spec in specs.items():

@@ -72,7 +72,7 @@ TYPES: dict[str, dict[str, str]] = {
     "PyTorchReplicaSpecs": dict.fromkeys(("Master", "Worker"), "ReplicaSpec"),
     "TFReplicaSpecs": dict.fromkeys(("Chief", "Master", "PS", "Worker", "Evaluator"), "ReplicaSpec"),
     "XGBoostReplicaSpecs": dict.fromkeys(("Master", "Worker"), "ReplicaSpec"),
-    "JAXReplicaSpecs": dict.fromkeys(("Coordinator", "Worker"), "ReplicaSpec"),
+    "JAXReplicaSpecs": {"Worker": "ReplicaSpec"},
     "MPIReplicaSpecs": dict.fromkeys(("Launcher", "Worker"), "ReplicaSpec"),
     "ReplicaSpec": {"replicas": "integer", "restartPolicy": "string", "template": "PodTemplateSpec"},
     "RunPolicy": {
@@ -361,9 +361,33 @@ TYPES: dict[str, dict[str, str]] = {
     },
 }
 """The fields of each type by its name. A kind of which the versions differ is under its apiVersion and kind too."""
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "ClusterUpgradeOptions": ("gatewayClassName", "intervalSeconds", "stepSizePercent"),
+    "ContainerPatch": ("name",),
+    "Coordinator": ("replicatedJob",),
+    "DeletionRule": ("condition", "policy"),
+    "DependsOn": ("name", "status"),
+    "FailurePolicyRule": ("action", "name"),
+    "HeadGroupSpec": ("template",),
+    "JobSetSuccessPolicy": ("operator",),
+    "LeaderWorkerTemplate": ("workerTemplate",),
+    "NetworkConfig": ("subdomainPolicy",),
+    "PodSpecOverride": ("targetJobs",),
+    "RayWorkerGroupRules": ("groupName",),
+    "ReplicatedJob": ("name", "template"),
+    "ReplicatedJobPatch": ("name",),
+    "RuntimePatch": ("manager",),
+    "RuntimeRef": ("name",),
+    "StartupPolicy": ("startupPolicyOrder",),
+    "TargetJob": ("name",),
+    "TrainJobSpec": ("runtimeRef",),
+    "WorkerGroupSpec": ("groupName", "template"),
+}
+"""The fields that must be there in every release, and that no release fills in."""
 
 _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
+_SECONDS = range(2**63)
 _DELETIONS = ("DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone")
 BOUNDS: dict[str, dict[str, Bound]] = {
     "AuthOptions": {"mode": ("disabled", "token")},
@@ -376,11 +400,27 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "DeletionCondition": {"jobDeploymentStatus": ("Failed",), "jobStatus": ("SUCCEEDED", "FAILED")},
     "DeletionPolicy": {"policy": _DELETIONS},
     "DeletionRule": {"policy": _DELETIONS},
+    "DependsOn": {"status": ("Ready", "Complete")},
     "ElasticPolicy": {"maxReplicas": _POSITIVE, "minReplicas": _POSITIVE, "nProcPerNode": _POSITIVE},
-    "FailurePolicy": {"maxRestarts": _COUNT},
+    "FailurePolicy": {
+        "maxRestarts": _COUNT,
+        "restartStrategy": ("Recreate", "BlockingRecreate", "InPlaceRestart"),
+    },
+    "FailurePolicyRule": {
+        "action": (
+            "FailJobSet",
+            "RestartJobSet",
+            "RestartJobSetAndIgnoreMaxRestarts",
+            "RestartJob",
+            "RestartJobAndIgnoreMaxRestarts",
+        ),
+    },
+    "GcsFaultToleranceOptions": {"backend": ("redis", "rocksdb")},
+    "GcsStorage": {"deletionPolicy": ("DeleteWithCluster", "Retain")},
+    "IngressOptions": {"pathType": ("Exact", "Prefix", "ImplementationSpecific")},
     "JobSetSpec": {"ttlSecondsAfterFinished": _COUNT},
     "JobSetSuccessPolicy": {"operator": ("All", "Any")},
-    "LeaderWorkerSetSpec": {"replicas": range(1_000_001)},
+    "LeaderWorkerSetSpec": {"replicas": range(1_000_001), "startupPolicy": ("LeaderCreated", "LeaderReady")},
     "LeaderWorkerTemplate": {
         "restartPolicy": ("Default", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None"),
     },
@@ -389,21 +429,30 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "slotsPerWorker": _COUNT,
     },
     "NetworkConfig": {"subdomainPolicy": ("Shared", "UniquePerReplica")},
+    "RayClusterUpgradeStrategy": {"type": ("Recreate", "None")},
     "RayJobSpec": {
         "preRunningDeadlineSeconds": _POSITIVE,
         "submissionMode": ("K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"),
         "ttlSecondsAfterFinished": _COUNT,
     },
+    "RayNetworkPolicy": {"mode": ("DenyAll", "DenyAllIngress", "DenyAllEgress")},
+    "RayServiceSpec": {"rayClusterDeletionDelaySeconds": _COUNT},
     "ReplicaSpec": {"restartPolicy": ("Always", "OnFailure", "Never", "ExitCode")},
     "RolloutStrategy": {"type": ("RollingUpdate",)},
     "RunPolicy": {
-        "activeDeadlineSeconds": range(2**63),
+        "activeDeadlineSeconds": _SECONDS,
         "backoffLimit": _COUNT,
         "cleanPodPolicy": ("None", "Running", "All"),
         "ttlSecondsAfterFinished": _COUNT,
     },
+    "StartupPolicy": {"startupPolicyOrder": ("AnyOrder", "InOrder")},
+    "SubGroupPolicy": {"subGroupPolicyType": ("LeaderWorker", "LeaderExcluded")},
+    "TrainJobSpec": {"activeDeadlineSeconds": range(1, 2**63)},
+    "VolumeRetentionPolicy": {"whenDeleted": ("Delete", "Retain")},
     "WorkerGroupSpec": {"maxReplicas": _COUNT, "minReplicas": _COUNT},
 }
 """The values that fields of these types take, in any of the releases."""
+LEADERS = {"MPIJob": "Launcher", "PyTorchJob": "Master", "XGBoostJob": "Master"}
+"""The replica type of a kind of Kubeflow's that has one pod, neither more nor fewer."""
 CONTAINER_NAMES = {"PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost", "JAXJob": "jax"}
 """How the container is called that a kind of Kubeflow's training operator looks for in each pod."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints
@@ -287,9 +288,13 @@ class Workload(Open):
     metadata: RootMeta
     """Its name, pool (the label kubectl-tas/pool), priority (kubectl-tas/priority) and placement."""
 
-    @property
-    def pod_sets(self) -> Iterable[PodSet]:
+    @cached_property
+    def pod_sets(self) -> tuple[PodSet, ...]:
         """Its pods, in the order of the file."""
+        return tuple(self._pod_sets())
+
+    def _pod_sets(self) -> Iterable[PodSet]:
+        """The same, one by one."""
         raise NotImplementedError
 
     @property

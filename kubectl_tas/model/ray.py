@@ -61,8 +61,7 @@ class RayWorkload(Workload):
         """The cluster, which each kind has in a place of its own."""
         raise NotImplementedError
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """The head and the worker groups."""
         path = self.cluster_path
         yield pod_set(HEAD, 1, (*path, "headGroupSpec", "template"), self.cluster.headGroupSpec.template)
@@ -151,10 +150,9 @@ class RayJob(RayWorkload):
         """The cluster that runs it."""
         return self.spec.rayClusterSpec
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """The head, the worker groups, and the pod that submits the job."""
-        yield from super().pod_sets
+        yield from super()._pod_sets()
         template = self.spec.submitterPodTemplate
         if template is not None:
             pods = pod_set(f"{SUBMITTER}/pod", 1, ("spec", "submitterPodTemplate"), template)

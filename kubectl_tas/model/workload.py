@@ -67,8 +67,7 @@ class Job(Workload):
     spec: JobSpec
     """The job."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """Its pods; those of an Indexed job bear an index."""
         pods = pod_set("worker", self.spec.at_once, ("spec", "template"), self.spec.template)
         if self.spec.completionMode == "Indexed":
@@ -87,8 +86,7 @@ class BarePod(Workload):
     spec: PodSpec
     """How it runs."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """Itself."""
         yield replace(pod_set("pod", 1, (), PodTemplate(metadata=self.metadata, spec=self.spec)), bears_root=True)
 
@@ -110,8 +108,7 @@ class CronJob(Workload):
     spec: CronJobSpec
     """The jobs."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """The pods of one run."""
         template, path = self.spec.jobTemplate, ("spec", "jobTemplate")
         job = template.spec
@@ -132,8 +129,7 @@ class Deployment(Workload):
     spec: ReplicatedSpec
     """Its pods."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """Its pods."""
         yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
 
@@ -155,8 +151,7 @@ class StatefulSet(Workload):
     spec: StatefulSetSpec
     """Its pods."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """Its pods."""
         yield pod_set("pod", self.spec.replicas, ("spec", "template"), self.spec.template)
 
@@ -185,8 +180,7 @@ class Notebook(Workload):
     spec: NotebookSpec
     """Its pod."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """Its pod; none while it is stopped (notebook_controller.go of Kubeflow 1.9)."""
         pod = PodTemplate(metadata=self.metadata, spec=self.spec.template.spec)
         running = labels.NOTEBOOK_STOPPED not in self.metadata.annotations
@@ -245,8 +239,7 @@ class JobSet(Workload):
         """Whether each replicated job is made only once the one before it is ready."""
         return self.spec.startupPolicy.startupPolicyOrder == "InOrder"
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """The pods of each replicated job."""
         for index, item in enumerate(self.spec.replicatedJobs):
             job, path = item.template.spec, ("spec", "replicatedJobs", index)
@@ -285,8 +278,7 @@ class TrainJob(Workload):
     spec: TrainJobSpec
     """The training."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """Its nodes."""
         trainer = self.spec.trainer
         nodes = trainer.numNodes or 1
@@ -346,8 +338,7 @@ class LeaderWorkerSet(Workload):
     spec: LeaderWorkerSetSpec
     """The groups."""
 
-    @property
-    def pod_sets(self) -> Iterator[PodSet]:
+    def _pod_sets(self) -> Iterator[PodSet]:
         """The leader and the workers of one group."""
         group = self.spec.leaderWorkerTemplate
         path: KeyPath = ("spec", "leaderWorkerTemplate")

@@ -180,7 +180,7 @@ def replica_types(workload: AnyWorkload) -> tuple[tuple[ReplicaType, ...], tuple
     Pods that come late are in the gang only where the tool writes the PodGroup: KAI's PodGrouper would make a second
     gang of them, which waits for pods that are in the first one.
     """
-    pod_sets = tuple(workload.pod_sets)
+    pod_sets = workload.pod_sets
     given = names.distinct([(item.name, names.as_label(item.label or item.name)) for item in pod_sets])
     found: tuple[list[ReplicaType], list[ReplicaType]] = ([], [])
     for name, item in zip(given, pod_sets, strict=True):

@@ -44,7 +44,7 @@ spec:
       replicas: 1
       template:
 {pods}    Worker:
-      replicas: 1
+      replicas: 2
       template:
 {pods}"""
 
@@ -234,7 +234,9 @@ spec:
     "workflows/pytorchjob.yaml": typed("PyTorchJob", "pytorchReplicaSpecs", "Master", "pytorch"),
     "workflows/tfjob.yaml": typed("TFJob", "tfReplicaSpecs", "Chief", "tensorflow"),
     "workflows/xgboostjob.yaml": typed("XGBoostJob", "xgbReplicaSpecs", "Master", "xgboost"),
-    "workflows/jaxjob.yaml": typed("JAXJob", "jaxReplicaSpecs", "Coordinator", "jax"),
+    "workflows/jaxjob.yaml": head("kubeflow.org/v1", "JAXJob", "jaxjob")
+    + "spec:\n  jaxReplicaSpecs:\n    Worker:\n      replicas: 1\n      template:\n"
+    + pods(8).replace("name: main", "name: jax"),
     "workflows/mpijob.yaml": typed("MPIJob", "mpiReplicaSpecs", "Launcher", "mpi", "kubeflow.org/v2beta1"),
     "workflows/leaderworkerset.yaml": head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkerset")
     + "spec:\n  replicas: 1\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n"
@@ -244,7 +246,9 @@ spec:
     + "        completions: 1\n        template:\n"
     + pods(10),
     "workflows/raycluster.yaml": head("ray.io/v1", "RayCluster", "raycluster") + "spec:\n" + ray(2),
-    "workflows/rayjob.yaml": head("ray.io/v1", "RayJob", "rayjob") + "spec:\n  rayClusterSpec:\n" + ray(4),
+    "workflows/rayjob.yaml": head("ray.io/v1", "RayJob", "rayjob")
+    + "spec:\n  entrypoint: python tune.py\n  rayClusterSpec:\n"
+    + ray(4),
     "workflows/rayservice.yaml": head("ray.io/v1", "RayService", "rayservice")
     + "spec:\n  rayClusterConfig:\n"
     + ray(4),

@@ -297,6 +297,52 @@ PODS: tuple[Row, ...] = (
         "values",
     ),
 )
+ENV = "        env: [{name: A, valueFrom: "
+CLAIM = "volumeClaimTemplates: [{metadata: {name: d}"
+ASKS: tuple[Row, ...] = (
+    (JOB, COMMAND, f"{ENV}{{}}}}]\n{COMMAND}", "valueFrom nothing secretKeyRef"),
+    (JOB, COMMAND, f"{ENV}{{secretKeyRef: {{key: k}}}}}}]\n{COMMAND}", "name missing secretKeyRef"),
+    (JOB, COMMAND, f"{ENV}{{secretKyRef: {{name: s, key: k}}}}}}]\n{COMMAND}", "secretKyRef secretKeyRef"),
+    (JOB, COMMAND, f"        envFrom: [{{prefix: A_}}]\n{COMMAND}", "envFrom configMapRef"),
+    (JOB, COMMAND, f"        lifecycle: {{preStop: {{}}}}\n{COMMAND}", "preStop exec"),
+    (JOB, NEVER, f"      volumes: [{{name: a, configMap: {{}}}}]\n{NEVER}", "name missing configMap"),
+    (JOB, NEVER, f"      nodeSelector: {{kubernetes.io/hotsname: a}}\n{NEVER}", "hotsname kubernetes.io/hostname"),
+    (JOB, NEVER, AFFINITY.replace("ONE", "{key: kubernetes.io/acrh, operator: Exists}"), "acrh kubernetes.io/arch"),
+    (JOB, NEVER, AFFINITY.replace("{matchExpressions: [ONE]}", "{}"), "no condition node"),
+    (JOB, NEVER, AFFINITY.replace("{matchExpressions: [ONE]}", ""), "term"),
+    (
+        JOB,
+        NEVER,
+        "      topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, "
+        f"topologyKey: topology.kubernetes.io/zoen}}]\n{NEVER}",
+        "zoen topology.kubernetes.io/zone",
+    ),
+    (JOB, NEVER, f"      resources: {{limits: {{nvidia.com/gpu: 1}}}}\n{NEVER}", "pod nvidia.com/gpu container"),
+    (
+        "pools/team",
+        "  description: Training",
+        "  nodes: {selector: {kubernetes.io/acrh: amd64}}",
+        "kubernetes.io/acrh kubernetes.io/arch",
+    ),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
+        "  volumeClaimTemplates: [{metadata: {name: d}}]",
+        "spec missing volumeClaimTemplates",
+    ),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
+        "  volumeClaimTemplates: [{metadata: {name: d}, spec: {resources: {requests: {storage: 1Gi}}}}]",
+        "accessModes missing",
+    ),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
+        f"  {CLAIM}, spec: {{accessModes: [ReadOnlyMany], resources: {{requests: {{}}}}}}}}]",
+        "storage missing",
+    ),
+)
 JOBS: tuple[Row, ...] = (
     (JOB, "  completions: 2", "  completionMode: Indexed", "completions 2"),
     (JOB, "  completions: 2", "  backoffLimit: -1", "backoffLimit least 0"),
@@ -318,8 +364,36 @@ JOBS: tuple[Row, ...] = (
     (CRON, SCHEDULE, f"  concurrencyPolicy: forbid\n{SCHEDULE}", "mean Forbid"),
     (CRON, SCHEDULE, f"  successfulJobsHistoryLimit: -1\n{SCHEDULE}", "least 0"),
 )
+ELASTIC = "elasticPolicy: {maxReplicas: 1}"
 OPERATORS: tuple[Row, ...] = (
     ("workflows/pytorchjob", "          - name: pytorch", "          - name: main", "pytorch main"),
+    ("workflows/pytorchjob", "      replicas: 1", "      replicas: 2", "one master not 2"),
+    ("workflows/mpijob", "      replicas: 1", "      replicas: 2", "one launcher not 2"),
+    ("workflows/pytorchjob", "  runPolicy:", f"  {ELASTIC}\n  runPolicy:", "1 of 2 workers maxReplicas: 2"),
+    (
+        "workflows/pytorchjob",
+        "  runPolicy:",
+        "  elasticPolicy: {maxReplicas: 2, metrics: [{type: Resource}]}\n  runPolicy:",
+        "resource missing metrics[0]",
+    ),
+    (
+        "workflows/pytorchjob",
+        "  runPolicy:",
+        "  elasticPolicy: {maxReplicas: 2, metrics: [{type: Resource, resource: {name: cpu, target: {type: Value}}}]}\n"
+        "  runPolicy:",
+        "averageUtilization",
+    ),
+    ("workflows/jaxjob", "    Worker:", "    Coordinator: {}\n    Worker:", "Coordinator Worker"),
+    ("workflows/trainjob", "spec:\n  runtimeRef:\n    name: torch\n", "spec:\n", "runtimeRef missing"),
+    (
+        "workflows/trainjob",
+        "  runtimeRef:\n    name: torch\n",
+        "  runtimeRef:\n    kind: TrainingRuntime\n",
+        "name missing runtimeRef",
+    ),
+    ("workflows/jobset", "  replicatedJobs:", "  startupPolicy: {}\n  replicatedJobs:", "startupPolicyOrder missing"),
+    ("workflows/rayjob", "spec:\n  entrypoint: python tune.py\n", "spec:\n", "entrypoint submit"),
+    ("workflows/rayjob", "  entrypoint: python tune.py", "  entrypiont: python tune.py", "entrypiont entrypoint"),
     ("workflows/tfjob", "          - name: tensorflow", "          - name: pytorch", "tensorflow"),
     (
         "workflows/pytorchjob",
@@ -473,6 +547,12 @@ COMPANIONS: tuple[Row, ...] = (
     ("workflows/service", "  selector:", "  selecter:", "selecter selector"),
     ("workflows/service", "  - port: 80", "  - prot: 80", "prot port"),
     ("workflows/service", "    targetPort: 8000", "    targetport: 8000", "targetport targetPort"),
+    (
+        "workflows/service",
+        "spec:\n  selector: {app: x}\n  ports:\n  - port: 80\n    targetPort: 8000\n",
+        "spec:\n  selector: {app: x}\n",
+        "service ports",
+    ),
     ("workflows/list", "items:", "itmes:", "itmes items"),
     ("workflows/list", "kind: List", "kind: ConfigMapList", "ConfigMapList kind: List"),
     ("workflows/list", "    name: settings", "    nmae: settings", "nmae name"),
@@ -490,6 +570,7 @@ ALL = {
     "workflows": WORKFLOWS,
     "workloads": WORKLOADS,
     "pods": PODS,
+    "what pods ask for": ASKS,
     "jobs": JOBS,
     "operators": OPERATORS,
     "exports": EXPORTS,
