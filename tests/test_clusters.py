@@ -295,6 +295,19 @@ class TestCapacity:
             )
         ]
 
+    def test_a_department_counts_once(self, repository: Path, tmp_path: Path) -> None:
+        """What its child pools are guaranteed is a part of its guarantee, on the nodes that they ask for."""
+        child = pool("a", 40, "  parent: dep\n  nodes: {selector: {gpu: b}}\n")
+        write(repository, {"pools/dep.yaml": pool("dep", 48, "  nodes: {selector: {gpu: a}}\n"), "pools/a.yaml": child})
+        assert self.found(repository, tmp_path, node("x", 8, gpu="a"), node("y", 40, gpu="b")) == []
+        assert self.found(repository, tmp_path, node("x", 7, gpu="a"), node("y", 40, gpu="b")) == [
+            (
+                "guarantee-exceeds-nodes",
+                "on backend default 8 GPUs are guaranteed (dep 8 besides its child pools), but its "
+                "1 node with gpu=a has 7",
+            )
+        ]
+
     def test_slices_count(self, repository: Path, tmp_path: Path) -> None:
         """KAI counts each device of a MIG profile by its slices."""
         write(repository, {"pools/a.yaml": pool("a", 7)})

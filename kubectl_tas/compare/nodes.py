@@ -26,7 +26,8 @@ GUARANTEE_EXCEEDS_NODES = Rule(
     "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
     "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), also of nodes that are "
     "cordoned, but not of nodes that are not ready. A pool may use the nodes that match its nodes.selector and its "
-    "nodePool. What pods of other schedulers hold there, which KAI subtracts, is not known here.",
+    "nodePool; what is guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers "
+    "hold there, which KAI subtracts, is not known here.",
     protects=Waiving.CONFIG,
 )
 SELECTOR_WITHOUT_NODES = Rule(
@@ -105,8 +106,12 @@ def _may_use(pool: FleetPool, node: Node) -> bool:
 
 
 def _guaranteed(pool: FleetPool) -> int:
-    """GPUs, of a pool that is guaranteed a number of them."""
-    return int(pool.guarantee.gpu)
+    """GPUs, of a pool that is guaranteed a number of them, without those of its child pools, which count there."""
+    return max(0, int(pool.guarantee.gpu) - sum(int(child.quota.gpu) for child in pool.children))
+
+
+def _share(pool: FleetPool) -> str:
+    return f"{pool.name} {_guaranteed(pool)}{' besides its child pools' if pool.children else ''}"
 
 
 def _needed(pool: FleetPool) -> str:
@@ -145,7 +150,7 @@ def _exceeded(
 
 def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[Node], guaranteed: int) -> Diagnostic:
     largest = max(pools, key=_guaranteed)
-    shares = ", ".join(f"{pool.name} {_guaranteed(pool)}" for pool in pools if _guaranteed(pool))
+    shares = ", ".join(_share(pool) for pool in pools if _guaranteed(pool))
     there = [node for node in nodes if node.is_ready]
     gpus, cordoned = sum(node.gpus for node in there), sum(node.gpus for node in there if node.is_cordoned)
     lost = sum(node.gpus for node in nodes if not node.is_ready)
@@ -163,7 +168,7 @@ def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[
         for pool in pools
         if pool is not largest and _guaranteed(pool)
     )
-    hint = f"Guarantee at most {gpus}, or add nodes."
+    hint = f"Guarantee {plural(guaranteed - gpus, 'GPU')} less, or add nodes."
     return Diagnostic(GUARANTEE_EXCEEDS_NODES, message, largest.declared.at(*path), related, hint=hint)
 
 
