@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from kubectl_tas.diagnostics import Rule, Severity
@@ -74,7 +75,11 @@ class Missing:
 
 
 class Namespace(dict[str, Any]):
-    """What ``namespace()`` makes: values that a loop may set for what follows it."""
+    """What ``namespace()`` makes: values that a loop may set for what follows it. It is no value itself."""
+
+
+class Loop(dict[str, Any]):
+    """What a loop tells of itself. It is no value itself."""
 
 
 class Budget:
@@ -105,9 +110,17 @@ class Budget:
             self.make(len(value))
         elif isinstance(value, (list, tuple, dict)):
             self.make(ITEM * len(value))
-        elif type(value) is int and abs(value) >= MAX_NUMBER:
-            raise Refusal(TEMPLATE_LIMIT, "a whole number beyond 64 bits", "Compute with smaller ones.")
+        return self.number(value)
+
+    def number(self, value: Any) -> Any:
+        """The same value. Raises Refusal for a number that is too large to be one of 64 bits."""
+        if isinstance(value, (int, float)) and not abs(value) < (MAX_NUMBER if isinstance(value, int) else inf):
+            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
         return value
+
+    def read(self, given: Iterable[Any]) -> None:
+        """Counts the steps of a function that may read all of a text that it is given."""
+        self.step(1 + sum(len(value) // LOOKED_AT for value in given if isinstance(value, str)))
 
     def look(self, *values: Any) -> int:
         """Counts the steps of reading values as a whole, as comparing or printing them does; about how many characters
@@ -124,7 +137,7 @@ class Budget:
         if isinstance(value, str):
             self.step(len(value) // LOOKED_AT)
             return len(value)
-        if isinstance(value, dict):
+        if type(value) is dict:
             return sum(self._look(key, depth + 1) + self._look(item, depth + 1) for key, item in value.items())
         if isinstance(value, (list, tuple)):
             return sum(self._look(item, depth + 1) for item in value)
@@ -184,6 +197,8 @@ def kind(value: Any) -> str:
         ((int, float), "a number"),
         (str, "text"),
         ((list, tuple, range), "a list"),
+        (Namespace, "a namespace"),
+        (Loop, "the loop"),
         (dict, "a mapping"),
         (type(None), "an empty value"),
         (Missing, "a value that is not defined"),

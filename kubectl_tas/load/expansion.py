@@ -31,8 +31,9 @@ _COMMENTS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+\Z", re.MULTILINE)
 _SHIELD = str.maketrans("{}", "\x01\x02")
 """Characters that no file may have stand for those of what is text to a template."""
 _UNSHIELD = {1: "{", 2: "}"}
+_LONG_NUMBER = re.compile(r"[0-9][0-9_]{3999}")
 _GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
-MAX_TOKENS = 50_000
+MAX_TOKENS = 30_000
 """Words and signs within the tags of one template."""
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin")
 _ENDS = ("variable_end", "block_end", "comment_end", "raw_end")
@@ -210,8 +211,9 @@ class Template:
                 self._refused(Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", 1))
             ) from error
         except (TemplateError, ValueError) as error:
-            line = getattr(error, "lineno", None) or 1
-            message = str(getattr(error, "message", None) or "a number that is none").translate(_UNSHIELD)
+            long = _LONG_NUMBER.search(text)
+            line = getattr(error, "lineno", None) or text.count("\n", 0, long.start() if long else 0) + 1
+            message = str(getattr(error, "message", None) or "a number of too many digits").translate(_UNSHIELD)
             wrong = Refusal(
                 TEMPLATE_SYNTAX, message[:1].lower() + message[1:].rstrip("."), self._advice(line, message), line
             )

@@ -76,14 +76,14 @@ def _path(value: Any, attribute: str | int | None) -> Any:
 def _key(budget: Budget, attribute: str | int | None, case_sensitive: bool) -> Function:  # noqa: FBT001 - as Jinja has it
     """What values are sorted by: numbers by size, text without its case."""
 
-    def key(value: Any) -> tuple[bool, Any]:
+    def key(value: Any) -> Any:
         found = needed(_path(value, attribute))
         if not isinstance(found, (str, int, float)):
             raise Refusal(TEMPLATE_VALUE, f"{kind(found)} has no order", "Name a field of it: sort(attribute='name').")
         if isinstance(found, str) and not case_sensitive:
             budget.make(len(found))
             found = found.lower()
-        return isinstance(found, str), found
+        return found
 
     return key
 
@@ -92,15 +92,13 @@ def _default(_budget: Budget, value: Any, default: Any = "", boolean: bool = Fal
     return default if isinstance(value, Missing) or (boolean and not value) else value
 
 
-def _int(_budget: Budget, value: Any, default: int = 0, base: int = 10) -> int:
+def _int(budget: Budget, value: Any, default: int = 0, base: int = 10) -> int:
     if isinstance(needed(value), str) and len(value) > MAX_DIGITS:
         return default
-    for read in (lambda: int(value, base) if isinstance(value, str) else int(value), lambda: int(float(value))):
-        try:
-            return read()
-        except (TypeError, ValueError, OverflowError):
-            continue
-    return default
+    try:
+        return int(value, base) if isinstance(value, str) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return default if isinstance(value, float) else int(_float(budget, value, default))
 
 
 def _float(_budget: Budget, value: Any, default: float = 0.0) -> float:
@@ -232,7 +230,11 @@ def _map(budget: Budget, value: Any, name: str | None = None, *given: Any, **nam
         found = [_path(item, attribute) for item in budget.items(value)]
         return [default if isinstance(item, Missing) and "default" in named else needed(item) for item in found]
     function = known("filter", name, FILTERS)
-    return [budget.made(function(budget, item, *given, **named)) for item in budget.items(value)]
+    found = []
+    for item in budget.items(value):
+        budget.read((item, *given, *named.values()))
+        found.append(budget.made(function(budget, item, *given, **named)))
+    return found
 
 
 def _choose(*, wanted: bool, by_attribute: bool) -> Function:
@@ -242,7 +244,7 @@ def _choose(*, wanted: bool, by_attribute: bool) -> Function:
         found = []
         for item in budget.items(value):
             part = _path(item, attribute)
-            budget.step()
+            budget.read((part, *given))
             if (test(budget, part, *given[1:]) if test else truth(part)) == wanted:
                 found.append(item)
         return found
@@ -439,7 +441,7 @@ def method(value: Any, name: str) -> Function:
         message = f"{name} reaches into Python; a template has values alone"
         raise Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
     tables = ((str, _TEXT), (dict, _MAPPING), ((list, tuple, range), _LIST))
-    table = next((table for types, table in tables if isinstance(value, types)), {})  # type: ignore[arg-type]
+    table = next((table for types, table in tables if isinstance(value, types)), {})
     if name in table:
         return table[name]
     if name in _CHANGING and isinstance(value, (list, dict)):

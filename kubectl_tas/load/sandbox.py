@@ -18,11 +18,11 @@ from kubectl_tas.load.bounds import (
     ITEM,
     MAX_ITEMS,
     MAX_NESTING,
-    MAX_NUMBER,
     TEMPLATE_LIMIT,
     TEMPLATE_UNSUPPORTED,
     TEMPLATE_VALUE,
     Budget,
+    Loop,
     Missing,
     Namespace,
     Refusal,
@@ -265,8 +265,11 @@ class _Run:
     def _value_pow(self, node: nodes.Pow, scope: Scope) -> Any:
         base, exponent = number(self._value(node.left, scope)), number(self._value(node.right, scope))
         if abs(exponent) > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
-            raise Refusal(TEMPLATE_LIMIT, "a whole number beyond 64 bits", "Compute with smaller ones.")
-        return self._budget.made(number(self._done(lambda: base**exponent, "**", (base, exponent))))
+            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
+        result = self._done(lambda: base**exponent, "**", (base, exponent))
+        if isinstance(result, complex):
+            raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Use one that is not negative.")
+        return self._budget.number(result)
 
     def _compute(self, name: str, node: Any, scope: Scope) -> Any:
         left, right = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
@@ -287,18 +290,13 @@ class _Run:
             message = f"{node.operator} is not for {kind(left)} and {kind(right)}"
             raise Refusal(TEMPLATE_VALUE, message, hint)
         result = self._done(lambda: _ARITHMETIC[name](left, right), node.operator, (left, right))
-        if type(result) is int and abs(result) >= MAX_NUMBER:
-            raise Refusal(TEMPLATE_LIMIT, "a whole number beyond 64 bits", "Compute with smaller ones.")
-        return result
+        return self._budget.number(result)
 
     def _value_compare(self, node: nodes.Compare, scope: Scope) -> bool:
         left = self._value(node.expr, scope)
         for operand in node.ops:
             right = self._value(operand.expr, scope)
-            holds = self._done(
-                lambda a=left, b=right, op=operand.op: self._compares(a, op, b), operand.op, (left, right)
-            )  # type: ignore[misc]
-            if not holds:
+            if not self._compares(left, operand.op, right):
                 return False
             left = right
         return True
@@ -370,7 +368,7 @@ class _Run:
             return self._applied(f"{target.name}()", _FUNCTIONS[target.name], given, named)
         if isinstance(target, nodes.Getattr):
             value = needed(self._value(target.node, scope))
-            if isinstance(value, _Loop) and target.attr == "cycle" and given:
+            if isinstance(value, Loop) and target.attr == "cycle" and given:
                 return given[value["index0"] % len(given)]
             function = method(value, target.attr)
             return self._applied(f"{target.attr}()", function, (value, *given), named)
@@ -406,7 +404,7 @@ class _Run:
         return given, {item.key: needed(self._value(item.value, scope)) for item in node.kwargs}
 
     def _applied(self, what: str, function: Callable[..., Any], given: Sequence[Any], named: dict[str, Any]) -> Any:
-        self._budget.step()
+        self._budget.read((*given, *named.values()))
         found = self._done(lambda: function(self._budget, *given, **named), what, given)
         return found if isinstance(found, (Missing, Namespace)) else self._budget.made(found)
 
@@ -431,11 +429,7 @@ class _Run:
             raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
 
 
-class _Loop(dict[str, Any]):
-    """What a loop tells of itself."""
-
-
-def _loop(found: Sequence[Any], index: int) -> _Loop:
+def _loop(found: Sequence[Any], index: int) -> Loop:
     length = len(found)
     told = {
         "index": index + 1,
@@ -450,7 +444,7 @@ def _loop(found: Sequence[Any], index: int) -> _Loop:
         told["previtem"] = found[index - 1]
     if index + 1 < length:
         told["nextitem"] = found[index + 1]
-    return _Loop(told)
+    return Loop(told)
 
 
 def _range(budget: Budget, *given: Any) -> range:

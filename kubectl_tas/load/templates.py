@@ -92,7 +92,9 @@ class Templates:
         for raw in files:
             yield from self._read_file(raw)
         written = config.origin.value(("spec", "values")) if config is not None else None
-        for name, values in written.items() if config is not None and isinstance(written, dict) else ():
+        if config is None or not isinstance(written, dict):
+            return
+        for name, values in written.items():
             yield from self._take(name, values, partial(config.at, "spec", "values", name))
 
     def _read_file(self, raw: RawFile) -> Iterator[Diagnostic]:
