@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kubectl_tas.model.values import Setting, read_setting
+if TYPE_CHECKING:
+    from kubectl_tas.model.values import Setting
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,6 +50,8 @@ def template_options(command: F) -> F:
 
 
 def _read_settings(context: click.Context, option: click.Parameter, given: Sequence[str]) -> None:
+    from kubectl_tas.model.values import read_setting  # most runs set nothing
+
     found = []
     for text in given:
         setting = read_setting(text, is_text=option.name == "set_string")

@@ -172,7 +172,7 @@ def needed(value: Any) -> Any:
     """The same value. Raises Refusal where it is missing."""
     if not isinstance(value, Missing):
         return value
-    names = sorted(map(str, value.known))
+    names = sorted(str(name) for name in value.known if name != "loop")
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     raise Refusal(TEMPLATE_UNDEFINED, f"{value.name} is not defined; defined: {shown or 'nothing'}", near(value))
 

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, TemplateError, nodes
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.load.bounds import TEMPLATE_LIMIT, Budget, Refusal
+from kubectl_tas.load.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget, Refusal
 from kubectl_tas.load.document import Lines, parse
 from kubectl_tas.load.sandbox import Piece, expanded, names_used, walk, with_text
 from kubectl_tas.load.tokens import DEFAULTS, TOKEN
@@ -24,6 +24,7 @@ TEMPLATE_SYNTAX = Rule(
     "read until it is expanded. Text that is no template belongs between {% raw %} and {% endraw %}.",
 )
 _ENVIRONMENT = Environment(keep_trailing_newline=True)
+_INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
 _SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.)""", re.MULTILINE)
 _HEAD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")
 """Comments at the top, which may speak of tags."""
@@ -207,9 +208,10 @@ class Template:
         except Refusal as refusal:
             raise UnreadableError(self._refused(refusal)) from refusal
         except RecursionError as error:
-            raise UnreadableError(
-                self._refused(Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", 1))
-            ) from error
+            longest = max(self._tags, key=lambda tag: tag.end - tag.start)
+            line = text.count("\n", 0, longest.start) + 1
+            deep = Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", line)
+            raise UnreadableError(self._refused(deep)) from error
         except (TemplateError, ValueError) as error:
             long = _LONG_NUMBER.search(text)
             line = getattr(error, "lineno", None) or text.count("\n", 0, long.start() if long else 0) + 1
@@ -263,4 +265,6 @@ class Template:
         span = line_span(self.lines.text, refusal.line)
         tag = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         place = self.lines.at(tag.start, tag.end)
-        return Diagnostic(refusal.rule, refusal.message, place, hint=refusal.hint)
+        indented = _INDENTED_DEFAULTS.search(self.lines.text) if refusal.rule is TEMPLATE_UNDEFINED else None
+        hint = "default-values begins its line, beside workflow; here it is indented." if indented else refusal.hint
+        return Diagnostic(refusal.rule, refusal.message, place, hint=hint)

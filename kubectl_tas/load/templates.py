@@ -17,14 +17,14 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
-from kubectl_tas.load.kinds import Kind
+from kubectl_tas.load.kinds import VALUES
 from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
 from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.repository import Declared, Waiver
-from kubectl_tas.model.values import FOLDER, Setting, Values
+from kubectl_tas.model.values import FOLDER, Setting
 from kubectl_tas.words import did_you_mean
 
 VALUE_UNKNOWN = Rule(
@@ -50,8 +50,6 @@ VALUES_UNUSED = Rule(
     "Their file, or their key in spec.values, is named for a template by its path below the folder that is read: "
     "values/team/train.yaml belongs to workflows/team/train.yaml. Where none has the name, they count for nothing.",
 )
-
-_VALUES = Kind("Values", "", Values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ class Templates:
         documents, problems = parse(raw.path, text)
         yield from problems
         for document in documents[:1]:
-            model, wrong = validate(_VALUES, document)
+            model, wrong = validate(VALUES, document)
             yield from wrong
             if model is not None:
                 name = _without_suffix(raw.path.removeprefix(f"{FOLDER}/"))
