@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas.load.document import parse
 from kubectl_tas.load import kinds
+from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
 from kubectl_tas.load.schema import validate, validator
 from kubectl_tas.model.schemas import MODELS, schema_texts

@@ -58,11 +58,15 @@ LOOKED_AT = 64
 
 
 class Refusal(Exception):  # noqa: N818 - no error of ours
-    """A template cannot be expanded; ``line`` is its own, from 1, and 0 where it is not known yet."""
+    """A template cannot be expanded; ``line`` is its own, from 1, and 0 where it is not known yet.
+
+    ``node`` is the identity of the node whose value was to be printed.
+    """
 
     def __init__(self, rule: Rule, message: str, hint: str = "", line: int = 0) -> None:
         super().__init__(message)
         self.rule, self.message, self.hint, self.line = rule, message, hint, line
+        self.node = 0
 
 
 @dataclass(frozen=True, slots=True)

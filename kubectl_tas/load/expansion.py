@@ -32,6 +32,8 @@ _COMMENTS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+\Z", re.MULTILINE)
 _SHIELD = str.maketrans("{}", "\x01\x02")
 """Characters that no file may have stand for those of what is text to a template."""
 _UNSHIELD = {1: "{", 2: "}"}
+_GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
+_BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
 _LONG_NUMBER = re.compile(r"[0-9][0-9_]{3999}")
 _GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
 MAX_TOKENS = 30_000
@@ -183,6 +185,8 @@ class Template:
         self.path = path
         self.lines = Lines(path, text)
         self.names: frozenset[str] = frozenset()
+        self._tags: Sequence[Span] = ()
+        self._places: dict[int, Span] = {}
 
     def read(self, given: Collection[str]) -> dict[str, Any]:
         """Reads the template and returns its defaults; ``given`` are the names of all values beside them.
@@ -197,7 +201,6 @@ class Template:
         text = TOKEN.sub(
             lambda found: found[0] if found[1] and found[2] in defined else found[0].translate(_SHIELD), text
         )
-        self._tags: Sequence[Span] = ()
         try:
             found = layout(_ENVIRONMENT, text)
             self._tags = found.tags
@@ -216,6 +219,9 @@ class Template:
             long = _LONG_NUMBER.search(text)
             line = getattr(error, "lineno", None) or text.count("\n", 0, long.start() if long else 0) + 1
             message = str(getattr(error, "message", None) or "a number of too many digits").translate(_UNSHIELD)
+            unclosed = self._unclosed() if "end of template" in message else None
+            if unclosed is not None:
+                line, message = text.count("\n", 0, unclosed[1].start) + 1, f"the block {unclosed[0]} is not closed"
             wrong = Refusal(
                 TEMPLATE_SYNTAX, message[:1].lower() + message[1:].rstrip("."), self._advice(line, message), line
             )
@@ -252,19 +258,35 @@ class Template:
     def _fail(self, message: str, start: int, hint: str) -> None:
         raise UnreadableError(Diagnostic(TEMPLATE_SYNTAX, message, self.lines.at(start), hint=hint))
 
+    def _unclosed(self) -> tuple[str, Span] | None:
+        """The innermost block that is open at the end of the text, with its tag."""
+        blocks: list[tuple[str, Span]] = []
+        for tag in self._tags:
+            found = _BLOCK.match(self.lines.text, tag.start)
+            if found is not None and found[1] and blocks:
+                blocks.pop()
+            elif found is not None and not found[1]:
+                blocks.append((found[2], tag))
+        return blocks[-1] if blocks else None
+
     def _advice(self, line: int, message: str) -> str:
         text = self.lines.text.split("\n")[line - 1]
         if _GO.search(text):
-            return "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
+            return _GO_HINT
         if "comment" in message:
             return "A comment is {# ... #}; a shell's ${#name} belongs between {% raw %} and {% endraw %}."
         return "Compare Jinja's docs. Text that is no template belongs between {% raw %} and {% endraw %}."
 
     def _refused(self, refusal: Refusal) -> Diagnostic:
-        """A refusal at the first tag of its line, or at the line."""
+        """A refusal at the tag that was to be printed, else at the first one of its line, or at the line."""
         span = line_span(self.lines.text, refusal.line)
-        tag = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
+        first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
+        tag = self._places.get(refusal.node, first)
         place = self.lines.at(tag.start, tag.end)
-        indented = _INDENTED_DEFAULTS.search(self.lines.text) if refusal.rule is TEMPLATE_UNDEFINED else None
+        if refusal.rule is not TEMPLATE_UNDEFINED:
+            return Diagnostic(refusal.rule, refusal.message, place, hint=refusal.hint)
+        if _GO.match(self.lines.text, tag.start):
+            return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is none of Jinja", place, hint=_GO_HINT)
+        indented = _INDENTED_DEFAULTS.search(self.lines.text)
         hint = "default-values begins its line, beside workflow; here it is indented." if indented else refusal.hint
         return Diagnostic(refusal.rule, refusal.message, place, hint=hint)

@@ -107,6 +107,7 @@ class _Loader:
         self.files += len(values)
         if values or spec.values or self.settings:
             self._refuse(*self.templates.read_values(values, declared))
+            self.waivers += self.templates.waivers
         for index, raw in enumerate(files):
             self._file(raw)
             tick(index + 1, len(files))
@@ -178,8 +179,11 @@ class _Loader:
         self._refuse(*expansion.problems)
         self.waivers += expansion.waivers
         self.diagnostics += expansion.remarks
+        before = len(self.diagnostics)
         for document in expansion.documents:
             self._document(document)
+        found = self.diagnostics[before:]  # a slip in a loop is one, however often it is expanded
+        self.diagnostics[before:] = {(item.rule, item.location): item for item in reversed(found)}.values()
         return None
 
     def _document(self, document: Document) -> None:

@@ -71,7 +71,7 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
     try:
         run.block(template.body, ChainMap({}, dict(values)))
     except Refusal as refusal:
-        refusal.line = refusal.line or run.line
+        refusal.line, refusal.node = refusal.line or run.line, run.printed
         raise
     except RecursionError as error:
         raise Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", run.line) from error
@@ -84,6 +84,8 @@ class _Run:
     def __init__(self, values: Mapping[str, Any], budget: Budget) -> None:
         self.pieces: list[Piece] = []
         self.line = 1
+        self.printed = 0
+        """The identity of the node whose value is to be printed; 0: none is."""
         self._values = values
         self._budget = budget
         self._depth = 0
@@ -95,6 +97,7 @@ class _Run:
         self._down()
         for node in body:
             self._at(node)
+            self.printed = 0
             name = type(node).__name__
             if name in _OTHER_FILES:
                 message = f"{_OTHER_FILES[name]} is not available: a template reads no other file"
@@ -111,6 +114,7 @@ class _Run:
     def _run_output(self, node: nodes.Output, scope: Scope) -> None:
         for part in node.nodes:
             self._at(part)
+            self.printed = id(part)
             text = part.data if isinstance(part, nodes.TemplateData) else self._budget.text(self._value(part, scope))
             self._budget.make(len(text))
             self.pieces.append(Piece(text, part))

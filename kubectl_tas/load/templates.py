@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
@@ -33,7 +33,6 @@ VALUE_UNKNOWN = Rule(
     "A value is given that the template neither uses nor has a default for.",
     "Most often its name is misspelled, and the template is expanded with its default, of which nobody is told. "
     "Correct the name, or remove it.",
-    Waiving.ANYBODY,
 )
 VALUE_TYPE = Rule(
     "value-type",
@@ -41,7 +40,6 @@ VALUE_TYPE = Rule(
     "A value is of another type than its default.",
     "YAML reads an unquoted 1.10 as the number 1.1, and text is true whatever it says. Write the value as its default "
     "is written; put text in quotes.",
-    Waiving.ANYBODY,
 )
 VALUES_UNUSED = Rule(
     "values-unused",
@@ -82,6 +80,8 @@ class Templates:
         self._seen: set[str] = set()
         self._known: set[str] = set()
         """Names of values that templates use or have defaults for."""
+        self.waivers: list[Waiver] = []
+        """Those of values files."""
         self.refused: list[str] = []
         """What is wrong with the settings of the command line."""
 
@@ -102,6 +102,7 @@ class Templates:
             return
         documents, problems = parse(raw.path, text)
         yield from problems
+        self.waivers += waivers(raw.path, text, documents)
         for document in documents[:1]:
             model, wrong = validate(VALUES, document)
             yield from wrong
@@ -152,6 +153,8 @@ class Templates:
             defaults = template.read({*names, *(setting.name for setting in self._settings)})
             self._known |= template.names | defaults.keys()
             result.problems += self._mismatches(given, defaults, template.names)
+            if result.problems:
+                return result
             set_ = self._set(path, defaults)
             budget = Budget()
             for index, instance in enumerate(given.instances or (None,)):
