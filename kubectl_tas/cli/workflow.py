@@ -43,6 +43,7 @@ def workflow() -> None:
 @workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
 @output_option("table", "wide", "json", "name")
 @backend_option("List what is for this backend alone, where there are several.")
+@template_options
 @repository_option
 def list_workflows(output: str, backend: str | None, directory: str | None) -> int:
     """List every workflow, workload and PodCliqueSet with its queue, the GPUs it asks for and its verdict."""
