@@ -41,9 +41,9 @@ TEMPLATE_LIMIT = Rule(
     "tasks takes.",
 )
 
-MAX_STEPS = 200_000
+MAX_STEPS = 300_000
 """Steps that all expansions of one file may take; a step is a value that is looked at or made."""
-MAX_MADE = 4 * 1024 * 1024
+MAX_MADE = 8 * 1024 * 1024
 """Characters, and items of lists times ``ITEM``, that all expansions of one file may make."""
 MAX_NESTING = 60
 """Levels that expressions, blocks, macros and values may be nested deep."""

@@ -25,8 +25,8 @@ TEMPLATE_SYNTAX = Rule(
 )
 _ENVIRONMENT = Environment(keep_trailing_newline=True)
 _INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
-_SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.)""", re.MULTILINE)
-_HEAD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*")
+_SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#])""", re.MULTILINE)
+_HEAD = re.compile(r"(?:(?:[ \t]*(?:#[^\n]*)?|---[ \t]*)\n)*")
 """Comments at the top, which may speak of tags."""
 _COMMENTS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+\Z", re.MULTILINE)
 _SHIELD = str.maketrans("{}", "\x01\x02")
@@ -51,6 +51,21 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a text."""
+
+    start: int
+    """Its first character, from 0."""
+    words: Span
+    """What it says, without the blanks around it."""
+
+    @property
+    def first(self) -> int:
+        """The first character that is no blank."""
+        return self.words.start
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Where everything stands in a template."""
 
@@ -72,8 +87,7 @@ def layout(environment: Environment, text: str) -> Layout:
         if number > MAX_TOKENS:
             message = f"more than {MAX_TOKENS:,} words and signs within tags"
             raise Refusal(TEMPLATE_LIMIT, message, "Write less in tags, or make several templates.", line)
-        while not text.startswith(value, place):  # blanks that a tag takes away, as {{- does
-            place += 1
+        place = max(text.find(value, place), place)  # behind blanks that a tag takes away, as {{- does
         if token == "data":
             data.append(Span(place, place + len(value)))
         if token in _BEGINS:
@@ -101,12 +115,13 @@ def spans(template: nodes.Template, found: Layout) -> dict[int, Span]:
 class ExpandedLines(Lines):
     """The lines of an expanded text; places in them are those of the template."""
 
-    __slots__ = ("_begins", "_source", "_spans", "_whole")
+    __slots__ = ("_begins", "_rows", "_source", "_spans", "_whole")
 
-    def __init__(self, source: Lines, pieces: Iterable[Piece], places: dict[int, Span]) -> None:
+    def __init__(self, source: Lines, lines: Sequence[Line], pieces: Iterable[Piece], places: dict[int, Span]) -> None:
         found = [piece for piece in pieces if piece.text]
         super().__init__(source.path, "".join(piece.text for piece in found))
         self._source = source
+        self._rows: Sequence[Line] | None = None
         self._begins: list[int] = []
         self._spans: list[Span] = []
         self._whole: list[bool] = []
@@ -114,7 +129,7 @@ class ExpandedLines(Lines):
         for piece in found:
             span = places.get(id(piece.node))
             self._begins.append(place)
-            self._spans.append(span or line_span(source.text, piece.node.lineno))
+            self._spans.append(span or lines[piece.node.lineno - 1].words)
             self._whole.append(not isinstance(piece.node, nodes.TemplateData))
             place += len(piece.text)
 
@@ -131,24 +146,24 @@ class ExpandedLines(Lines):
         """The place in the template of a place in the expanded text."""
         if not place.line:
             return place
-        start = self._line_start(place.line) + place.column - 1
+        start = self._lines_of_text()[place.line - 1].start + place.column - 1
         found = self.at(start, start + place.length)
         return replace(found, length=max(found.length, 1))
 
+    def start(self) -> Location:
+        """The first line of the template that is no comment."""
+        head = _HEAD.match(self._source.text)
+        return self._source.at(head.end() if head else 0)
+
     def line(self, number: int) -> int:
         """The line of the template that a line of the expanded text comes from."""
-        start = self._line_start(number)
-        end = self.text.find("\n", start)
-        blank = len(self.text[start : end if end >= 0 else None]) - len(
-            self.text[start : end if end >= 0 else None].lstrip()
-        )
-        return self.at(start + blank).line
+        lines = self._lines_of_text()
+        return self.at(lines[min(number, len(lines)) - 1].first).line
 
-    def _line_start(self, number: int) -> int:
-        start = 0
-        for _ in range(number - 1):
-            start = self.text.find("\n", start) + 1
-        return start
+    def _lines_of_text(self) -> Sequence[Line]:
+        if self._rows is None:
+            self._rows = rows(self.text)
+        return self._rows
 
     def _place(self, index: int) -> Span | None:
         """Where the character at ``index`` comes from: itself in text, the whole tag of a value."""
@@ -162,12 +177,13 @@ class ExpandedLines(Lines):
         return Span(start, min(start + 1, span.end))
 
 
-def line_span(text: str, number: int) -> Span:
-    """A line of a text, from 1, without the blanks around it."""
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: number - 1])
-    line = lines[min(number, len(lines)) - 1]
-    return Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
+def rows(text: str) -> list[Line]:
+    """The lines of a text."""
+    found, start = [], 0
+    for line in text.split("\n"):
+        found.append(Line(start, Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))))
+        start += len(line) + 1
+    return found
 
 
 class UnreadableError(Exception):
@@ -185,6 +201,7 @@ class Template:
         self.path = path
         self.lines = Lines(path, text)
         self.names: frozenset[str] = frozenset()
+        self._rows = rows(text)
         self._tags: Sequence[Span] = ()
         self._places: dict[int, Span] = {}
 
@@ -234,7 +251,7 @@ class Template:
             pieces = expanded(self._tree, values, budget)
         except Refusal as refusal:
             raise UnreadableError(self._refused(refusal)) from refusal
-        return ExpandedLines(self.lines, pieces, self._places)
+        return ExpandedLines(self.lines, self._rows, pieces, self._places)
 
     def _without_defaults(self, text: str) -> tuple[str, dict[str, Any]]:
         """The text with blanks in place of default-values, and what they are."""
@@ -253,7 +270,11 @@ class Template:
         defaults = documents[0].data.get("default-values") if isinstance(documents[0].data, dict) else None
         if defaults is not None and not isinstance(defaults, dict):
             self._fail("default-values is no mapping", start, "Write a name and a value in each line.")
-        return text[:start] + re.sub(r"[^\n]", " ", section) + text[start + len(section) :], defaults or {}
+        end = start + len(section)
+        behind = _HEAD.match(text, end)
+        comments = text[end : behind.end() if behind else end]
+        blank = re.sub(r"[^\n]", " ", section)
+        return text[:start] + blank + comments.translate(_SHIELD) + text[end + len(comments) :], defaults or {}
 
     def _fail(self, message: str, start: int, hint: str) -> None:
         raise UnreadableError(Diagnostic(TEMPLATE_SYNTAX, message, self.lines.at(start), hint=hint))
@@ -279,7 +300,7 @@ class Template:
 
     def _refused(self, refusal: Refusal) -> Diagnostic:
         """A refusal at the tag that was to be printed, else at the first one of its line, or at the line."""
-        span = line_span(self.lines.text, refusal.line)
+        span = self._rows[min(refusal.line, len(self._rows)) - 1].words
         first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         tag = self._places.get(refusal.node, first)
         place = self.lines.at(tag.start, tag.end)

@@ -230,6 +230,9 @@ def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Docum
     documents, problems = parse(path, lines.text, lines)
     if problems:  # once more as a file of its own: the words about a slip look at what stands there
         result.problems += (_in_template(item, lines) for item in parse(path, lines.text)[1])
+    if not documents and not problems:
+        message, hint = "the template expands to nothing", "Write the workflow without a condition, or remove the file."
+        result.problems.append(Diagnostic(TEMPLATE_UNSUPPORTED, message, lines.start(), hint=hint))
     workflows = [item for item in documents if isinstance(item.data, dict) and "workflow" in item.data]
     for document in documents:
         if document not in workflows:

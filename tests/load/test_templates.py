@@ -140,6 +140,24 @@ def test_what_a_slip_expands_to_is_shown(repository: Path) -> None:
     assert found["related"][-1]["message"] == 'expanded, the line is: image: "a" 1.37'
 
 
+def test_a_template_that_expands_to_nothing(repository: Path) -> None:
+    (found,) = told(declared(repository, "# {{ a }}\n---\n{% if false %}\nworkflow: {name: a}\n{% endif %}\n"))
+    assert found == "workflows/train.yaml:3:1 template-unsupported the template expands to nothing"
+
+
+def test_comments_outside_of_the_workflow_hold_anything(repository: Path) -> None:
+    text = TEMPLATE.replace("\nworkflow:", "\n# Say {{ what }} {% you %} like\nworkflow:").replace(
+        "# Submit", "---\n# Submit"
+    )
+    assert told(declared(repository, text)) == []
+
+
+def test_what_a_macro_gives_is_found_where_it_is_called(repository: Path) -> None:
+    text = TEMPLATE.replace("image: busybox:{{ tag }}", "{{ image(tag) }}")
+    text = text.replace("workflow:", "{% macro image(tag) %}imag: {{ tag }}{% endmacro %}\nworkflow:")
+    assert {item.split()[0] for item in told(declared(repository, text))} == {"workflows/train.yaml:18:5"}
+
+
 def test_a_go_template_is_told_from_osmos(repository: Path) -> None:
     (found,) = findings(declared(repository, TEMPLATE.replace("{{ gpus }}", "{{ .Values.gpus }}")))
     assert "Helm" in found["hint"]
