@@ -131,26 +131,28 @@ class Budget:
         they are in print. Raises Refusal where they are too large or nested too deep, and for anything that is no
         plain value.
         """
-        return sum(self._look(value, 0) for value in values)
-
-    def _look(self, value: Any, depth: int) -> int:
-        if depth > MAX_NESTING:
-            message = f"a value that is nested more than {MAX_NESTING} levels deep"
-            raise Refusal(TEMPLATE_LIMIT, message, "Nest it less.")
-        self.step()
-        if isinstance(value, str):
-            self.step(len(value) // LOOKED_AT)
-            return len(value)
-        if type(value) is dict:
-            return sum(self._look(key, depth + 1) + self._look(item, depth + 1) for key, item in value.items())
-        if isinstance(value, (list, tuple)):
-            return sum(self._look(item, depth + 1) for item in value)
-        if isinstance(value, range):
-            self.step(len(value))
-        elif not (value is None or isinstance(value, (bool, int, float))):
-            needed(value)
-            raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is no value", "Call it, or use one of its fields.")
-        return ITEM
+        size = 0
+        waiting = [(value, 0) for value in values]
+        while waiting:
+            value, depth = waiting.pop()
+            self.step()
+            size += ITEM
+            if isinstance(value, str):
+                self.step(len(value) // LOOKED_AT)
+                size += len(value)
+            elif type(value) is dict:
+                waiting += [(item, depth + 1) for pair in value.items() for item in pair]
+            elif isinstance(value, (list, tuple)):
+                waiting += [(item, depth + 1) for item in value]
+            elif isinstance(value, range):
+                self.step(len(value))
+            elif not (value is None or isinstance(value, (bool, int, float))):
+                needed(value)
+                raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is no value", "Call it, or use one of its fields.")
+            if depth > MAX_NESTING:
+                message = f"a value that is nested more than {MAX_NESTING} levels deep"
+                raise Refusal(TEMPLATE_LIMIT, message, "Nest it less.")
+        return size
 
     def text(self, value: Any) -> str:
         """A value as it is printed. Raises Refusal for one that is missing or empty."""

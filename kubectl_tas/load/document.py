@@ -99,7 +99,8 @@ class Document:
             if isinstance(found, dict):
                 found = found.get(step)
             else:
-                found = found[int(step)] if isinstance(found, list) and int(step) < len(found) else None
+                inside = isinstance(found, list) and isinstance(step, int) and step < len(found)
+                found = found[step] if inside else None
         return found
 
     def obstacle(self, path: KeyPath) -> KeyPath | None:
