@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
+from kubectl_tas.load import kinds
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
 from kubectl_tas.load.schema import validate, validator
@@ -31,12 +32,14 @@ TEXTS = schema_texts()
 SCHEMAS = {model.__name__: json.loads(TEXTS[f"{model.__name__.lower()}.json"]) for model in MODELS}
 OPEN = (*(model.__name__ for model in WORKLOADS), "Companion")
 """Kinds of which a part is read."""
+NAMED_FREELY = ("Values", "Instance")
+"""Parts whose fields each template names."""
 PARTLY = {
     "PodCliqueSet": {"PackConstraint", "Pack"},
     "OperatorConfiguration": {"TopologyAwareScheduling", "DomainLevel"},
 }
 """Kinds of which a part is read, with those parts whose fields are all known."""
-KIND_OF = {kind.model.__name__: kind for kind in reversed((*KINDS, WORKFLOW))}
+KIND_OF = {kind.model.__name__: kind for kind in reversed((*KINDS, WORKFLOW, kinds.VALUES))}
 VALUES = st.sampled_from(
     [
         *(None, True, False, 0, 1, -1, -2, 16, 10**12, 0.5, -0.5, 4.0),
@@ -94,9 +97,10 @@ def test_every_field_says_what_it_means(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name not in (*OPEN, *PARTLY)])
 def test_objects_are_closed(name: str) -> None:
     """Editors mark an unknown field as the tool does."""
-    for part in (SCHEMAS[name], *SCHEMAS[name].get("$defs", {}).values()):
-        if "properties" in part:
-            assert part["additionalProperties"] is False
+    parts = {name: SCHEMAS[name], **SCHEMAS[name].get("$defs", {})}
+    for part, schema in parts.items():
+        if "properties" in schema:
+            assert schema["additionalProperties"] is (part in NAMED_FREELY), part
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -178,7 +182,7 @@ def fields(document: Any, schema: dict[str, Any], root: dict[str, Any]) -> Itera
             yield from fields(item, schema.get("items", {}), root)
     elif isinstance(document, dict):
         for key, value in document.items():
-            if "properties" in schema:
+            if key in schema.get("properties", ()) or ("properties" in schema and part not in NAMED_FREELY):
                 yield part, key
                 yield from fields(value, schema["properties"][key], root)
             elif isinstance(schema.get("additionalProperties"), dict):

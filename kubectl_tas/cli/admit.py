@@ -11,7 +11,7 @@ from typing import Any, get_args
 import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import check_source, find_root, from_fleet, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.diagnostics import has_errors
@@ -41,6 +41,7 @@ from kubectl_tas.resolve.fleet import Fleet, replaced
 @click.option("--live", is_flag=True, help="Ask the cluster what is used.")
 @output_option("text", "json")
 @cluster_options
+@template_options
 @repository_option
 def admit(
     file: str,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.values import Setting
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +30,42 @@ def group_directory() -> str | None:
     """The ``-C`` that stands before the command."""
     context = click.get_current_context(silent=True)
     return context.find_root().params.get("directory") if context else None
+
+
+def template_options(command: F) -> F:
+    """Adds ``--set`` and ``--set-string``, which ``settings`` gives."""
+    for name, words in (
+        ("--set-string", "the same; VALUE is text"),
+        ("--set", "a value of templates, before all others"),
+    ):
+        command = click.option(
+            name,
+            metavar="NAME=VALUE",
+            multiple=True,
+            expose_value=False,
+            callback=_read_settings,
+            help=f"{words[0].upper()}{words[1:]}. May be repeated.",
+        )(command)
+    return command
+
+
+def _read_settings(context: click.Context, option: click.Parameter, given: Sequence[str]) -> None:
+    from kubectl_tas.model.values import read_setting  # most runs set nothing
+
+    found = []
+    for text in given:
+        setting = read_setting(text, is_text=option.name == "set_string")
+        if setting is None:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+        found.append(setting)
+    context.meta[f"{__name__}.{option.name}"] = found
+
+
+def settings() -> tuple[Setting, ...]:
+    """The values of templates that the command line gives; those of ``--set-string`` count before the others."""
+    context = click.get_current_context(silent=True)
+    names = (f"{__name__}.set", f"{__name__}.set_string") if context else ()
+    return tuple(setting for name in names for setting in context.meta.get(name, ())) if context else ()
 
 
 def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
-from kubectl_tas.cli.options import repository_option
+from kubectl_tas.cli.options import repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
@@ -34,6 +34,7 @@ guard_option = click.option(
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 and list every file where anything changed.")
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
+@template_options
 @repository_option
 def render(
     output: str | None,
@@ -86,6 +87,7 @@ def render(
 @click.command(epilog="Example: kubectl tas check")
 @backend_option("Compare what is for this backend alone, where there are several.")
 @guard_option
+@template_options
 @repository_option
 def check(backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.

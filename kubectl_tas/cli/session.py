@@ -20,7 +20,7 @@ from kubectl_tas.check import check_fleet
 from kubectl_tas.check.blame import blamed
 from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.waivers import Base, settle
-from kubectl_tas.cli.options import group_directory
+from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
@@ -109,7 +109,9 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:
     """Loads, resolves and checks what ``source`` holds of the repository at ``root``, changed by ``adjust``."""
     with progress("Reading") as tick:
-        loaded = load_repository(source, tick)
+        loaded = load_repository(source, tick, settings())
+    if loaded.refused:
+        raise click.UsageError("\n".join(loaded.refused))
     fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
     return _settled(Session(root, fleet, (), (), complete=loaded.complete), found, None)
@@ -131,7 +133,7 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
     from kubectl_tas.load.revision import checked_out
 
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
-        loaded = load_repository(source)
+        loaded = load_repository(source, settings=settings())
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
     return Earlier(resolve(loaded.repository), revision, tuple(str(item.location) for item in errors))
 

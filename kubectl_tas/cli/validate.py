@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, read_revision, report
 from kubectl_tas.cli.terminal import hand_over
 from kubectl_tas.diagnostics import Diagnostic
@@ -25,6 +25,7 @@ from kubectl_tas.report import json
 @click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
 @click.option("--live", is_flag=True, help="Also compare with the clusters.")
 @cluster_options
+@template_options
 @repository_option
 def validate(
     paths: tuple[str, ...],

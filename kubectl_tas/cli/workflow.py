@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.diagnostics import Severity
@@ -43,6 +43,7 @@ def workflow() -> None:
 @workflow.command("list", epilog="Example: kubectl tas workflow list -o wide")
 @output_option("table", "wide", "json", "name")
 @backend_option("List what is for this backend alone, where there are several.")
+@template_options
 @repository_option
 def list_workflows(output: str, backend: str | None, directory: str | None) -> int:
     """List every workflow, workload and PodCliqueSet with its queue, the GPUs it asks for and its verdict."""
@@ -63,6 +64,7 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 @click.argument("workflow", metavar="FILE|NAME", shell_complete=from_fleet(_names))
 @output_option("tree", "json")
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
+@template_options
 @repository_option
 def explain(workflow: str, output: str, pod_index: int | None, directory: str | None) -> int:
     """Show the queue, the admission verdict and the tree of constraints of a workflow, workload or PodCliqueSet.

@@ -5,6 +5,7 @@ The text is composed into nodes. A position is looked up in the nodes only when 
 
 from __future__ import annotations
 
+import copy
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Document:
     ``within`` is the path of an item of a List in the document that it stands in.
     """
 
-    __slots__ = ("_keys", "_lines", "_node", "data", "has_null", "index", "path", "within")
+    __slots__ = ("_given", "_keys", "_lines", "_node", "data", "has_null", "index", "path", "within")
 
     def __init__(self, path: str, index: int, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
@@ -61,11 +62,14 @@ class Document:
         self.has_null = has_null
         self.within: KeyPath = ()
         self._node = node
+        self._given: dict[KeyPath, Location] = {}
         self._keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._lines = lines
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
+        if path in self._given:
+            return self._given[path]
         node, name = self._node, None
         for step in path:
             found = self._child(node, step)
@@ -78,6 +82,8 @@ class Document:
 
     def source_text(self, path: KeyPath) -> str | None:
         """The scalar at ``path`` as it was written, without quotes; None where there is none."""
+        if path in self._given:
+            return str(self.value(path))
         node = self._node
         for step in path:
             found = self._child(node, step)
@@ -148,6 +154,15 @@ class Document:
         found.within = (*self.within, *path)
         return found
 
+    def with_value(self, path: KeyPath, value: object, place: Location) -> Document:
+        """The same with another value at ``path``, which another file gives at ``place``; where there is no mapping to
+        hold it, the same.
+        """
+        changed = copy.copy(self)
+        changed.data = _with(self.data, path, value)
+        changed._given = {**self._given, path: place}
+        return changed
+
     @property
     def text(self) -> str:
         """The text of this document alone, with its comments."""
@@ -156,12 +171,13 @@ class Document:
         return self._lines.document(self._node.start_mark.index)
 
 
-def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
+def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Document, ...], tuple[Diagnostic, ...]]:
     """All documents of a file, or none and the one problem that stops its reading.
 
-    Empty documents are left out. Never raises for bad input.
+    Empty documents are left out. ``lines`` tell places of the text where it is not the file's. Never raises for bad
+    input.
     """
-    lines = Lines(path, text)
+    lines = lines or Lines(path, text)
     documents: list[Document] = []
     try:
         bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text)) if "!" in text else frozenset()
@@ -186,6 +202,13 @@ def parse(path: str, text: str) -> tuple[tuple[Document, ...], tuple[Diagnostic,
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
     return tuple(documents), ()
+
+
+def _with(data: Any, path: KeyPath, value: object) -> Any:
+    """A copy of data with another value at ``path``, where mappings lead there."""
+    if not path:
+        return value
+    return {**data, path[0]: _with(data.get(path[0]), path[1:], value)} if isinstance(data, dict) else data
 
 
 def roots(text: str) -> list[Root]:

@@ -17,6 +17,7 @@ from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS, kind_of
 from kubectl_tas.words import did_you_mean
@@ -94,6 +95,8 @@ def without_nulls(data: Any) -> Any:
 _TEXTS = ("labels", "annotations")
 GROVE = "grove.io/v1alpha1"
 WORKFLOW = Kind("Workflow", "", Workflow)
+VALUES = Kind("Values", "", Values)
+"""A values file, which is told by its folder."""
 KINDS: tuple[Kind, ...] = (
     Kind("Config", API_VERSION, Config),
     Kind("Pool", API_VERSION, Pool),

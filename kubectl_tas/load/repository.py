@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import misspelled
-from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED
+from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
+from kubectl_tas.load.tokens import template_root
 from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.companion import Companion, CompanionKind
 from kubectl_tas.model.config import Config, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository, Waiver
+from kubectl_tas.model.values import FOLDER, Setting
 from kubectl_tas.model.workload import WORKLOADS, kind_of
+
+if TYPE_CHECKING:
+    from kubectl_tas.load.templates import Templates
 
 CONFIG_MISPLACED = Rule(
     "config-misplaced",
@@ -46,14 +52,19 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
     complete: bool
     """False where a document could not be read: a name that nothing defines may stand in it."""
+    refused: tuple[str, ...] = ()
+    """What is wrong with the settings of templates that the command line gives."""
 
 
-def load_repository(source: Source, tick: Callable[[int, int], None] | None = None) -> Loaded:
-    """Reads and checks every document; ``tick`` is told how many of how many files are done.
+def load_repository(
+    source: Source, tick: Callable[[int, int], None] | None = None, settings: Sequence[Setting] = ()
+) -> Loaded:
+    """Reads and checks every document; ``tick`` is told how many of how many files are done, and ``settings`` are
+    values of templates that count before all others.
 
     Raises TasError where a folder or file cannot be read.
     """
-    loader = _Loader(source)
+    loader = _Loader(source, settings)
     loader.read_config()
     loader.read_sources(tick or (lambda _done, _total: None))
     return loader.finish()
@@ -62,8 +73,11 @@ def load_repository(source: Source, tick: Callable[[int, int], None] | None = No
 class _Loader:
     """Collects documents by kind, and diagnostics."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, settings: Sequence[Setting]) -> None:
         self.source = source
+        self.settings = settings
+        self.folders: list[str] = []
+        self.made: Templates | None = None
         self.found: dict[str, list[Declared[Any]]] = defaultdict(list)
         self.diagnostics: list[Diagnostic] = []
         self.complete = True
@@ -85,16 +99,36 @@ class _Loader:
         spec: ConfigSpec = declared.spec.spec if declared else ConfigSpec()
         if declared is not None:
             self._check_folders(declared, spec)
-        folders = [folder for folder in spec.sources if misspelled(folder) is None]
-        self.absent = [folder for folder in folders if not self.source.has_folder(folder)]
-        files = self.source.files(folders, exclude=spec.output)
+        self.folders = [folder for folder in spec.sources if misspelled(folder) is None]
+        self.absent = [folder for folder in self.folders if not self.source.has_folder(folder)]
+        found = self.source.files(self.folders, exclude=spec.output)
+        files = [raw for raw in found if not raw.path.startswith(f"{FOLDER}/")]
+        values = self.source.files([FOLDER], exclude=spec.output) if self.source.has_folder(FOLDER) else ()
+        self.files += len(values)
+        if values or spec.values or self.settings:
+            self._refuse(*self.templates.read_values(values, declared))
+            self.waivers += self.templates.waivers
         for index, raw in enumerate(files):
             self._file(raw)
             tick(index + 1, len(files))
 
+    @property
+    def templates(self) -> Templates:
+        """The templates; a repository without them does not wait for Jinja."""
+        if self.made is None:
+            from kubectl_tas.load.templates import Templates
+
+            self.made = Templates(self.folders, self.settings)
+        return self.made
+
     def finish(self) -> Loaded:
         """The repository and the diagnostics, in no particular order."""
-        found = self.found
+        found, refused = self.found, tuple[str, ...]()
+        if self.made is not None:
+            refused = tuple(self.made.refused)
+        if self.made is not None and self.complete:
+            self.diagnostics += self.made.finish()
+            refused += tuple(self.made.unused())
         repository = Repository(
             config=found["Config"][0] if found["Config"] else None,
             refused_config=self.refused_config,
@@ -111,7 +145,7 @@ class _Loader:
             files=self.files,
             absent=tuple(self.absent),
         )
-        return Loaded(repository, tuple(self.diagnostics), self.complete)
+        return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
 
     def _file(self, raw: RawFile) -> None:
         self.files += 1
@@ -120,6 +154,9 @@ class _Loader:
         text, problem = decode(raw.path, raw.content)
         if problem is not None:
             return self._refuse(problem)
+        root = template_root(text)
+        if root is not None:
+            return self._template(raw.path, text, root)
         documents, problems = parse(raw.path, text)
         self._refuse(*problems)
         self.waivers += waivers(raw.path, text, documents)
@@ -130,6 +167,23 @@ class _Loader:
                 self._refuse(item)
             else:
                 self._document(item)
+        return None
+
+    def _template(self, path: str, text: str, root: int) -> None:
+        """``root`` is where its root key stands."""
+        if path == CONFIG_FILE:
+            hint = "Move it to a file of its own, in a folder that is read."
+            message = "the Config and a template do not share a file"
+            return self._refuse(Diagnostic(TEMPLATE_UNSUPPORTED, message, Lines(path, text).at(root), hint=hint))
+        expansion = self.templates.expand(path, text)
+        self._refuse(*expansion.problems)
+        self.waivers += expansion.waivers
+        self.diagnostics += expansion.remarks
+        before = len(self.diagnostics)
+        for document in expansion.documents:
+            self._document(document)
+        found = self.diagnostics[before:]  # a slip in a loop is one, however often it is expanded
+        self.diagnostics[before:] = {(item.rule, item.location): item for item in reversed(found)}.values()
         return None
 
     def _document(self, document: Document) -> None:

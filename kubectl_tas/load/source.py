@@ -264,7 +264,8 @@ FILE_NOT_TEXT = Rule(
     "A file is not UTF-8 text.",
     "YAML for Kubernetes is UTF-8. A binary file, or one saved in another encoding, has got into the folder.",
 )
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""A character that no text has."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -278,7 +279,7 @@ def decode(path: str, content: bytes) -> tuple[str, Diagnostic | None]:
         before = content[: error.start].decode("utf-8").removeprefix("\ufeff")
         message = f"the byte 0x{content[error.start]:02x} is not UTF-8"
         return "", _problem(path, before, message, "Save the file as UTF-8, or remove it.")
-    control = _CONTROL.search(text)
+    control = CONTROL.search(text)
     if control:
         before = text[: control.start()]
         message = f"the control character U+{ord(control[0]):04X} is not text"

@@ -20,6 +20,7 @@ from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
 from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.source import decode
+from kubectl_tas.load.tokens import template_root
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.labels import OWN_PREFIX
@@ -147,6 +148,9 @@ def sent_elsewhere(path: str, content: bytes, pool: str | None, priority: str | 
     text, problem = decode(path, content)
     if problem is not None or (pool is None and priority is None):
         return content
+    if template_root(text) is not None:
+        hint = "Where it has a value for them, use --set; or edit the file."
+        raise TasError(f"{path} is a template: its pool and priority are what it expands to", hint=hint)
     documents, _ = parse(path, text)
     found = [item for document in documents for item in items_of(document) if isinstance(item, Document)]
     for key, value in (("pool", pool), ("priority", priority)):

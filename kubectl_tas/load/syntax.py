@@ -133,7 +133,10 @@ def _around(text: str, line: int) -> _Words | None:
     """What the line at which a parser stopped, from 0, and those above say of the slip; None: nothing."""
     lines = _LINE_BREAK.split(text)
     if line < len(lines) and _TEMPLATE.search(lines[line]):
-        return _Words("a block of a template is no YAML", "Expand the template first, and commit what it gives.")
+        return _Words(
+            "a block of a template is no YAML",
+            "Only workflows are templates here; expand this one first, and commit what it gives.",
+        )
     above = next((number for number in range(min(line, len(lines)) - 1, -1, -1) if lines[number].strip()), None)
     if above is None or line >= len(lines):
         return None

@@ -11,6 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.folders import MAX_DEPTH, misspelled
 from kubectl_tas.load.repository import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
+from kubectl_tas.model.values import FOLDER as VALUES
 
 FILE_UNREAD = Rule(
     "file-unread",
@@ -32,7 +33,7 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
     """One note about all of them. Looked at are the sources, the root, and the folders in it; links are not."""
     folders = [folder for folder in folders if misspelled(folder) is None and not (root / folder).is_symlink()]
     tops = [".", *(entry.name for entry in _entries(root) if entry.is_dir(follow_symlinks=False))]
-    others = [top for top in tops if top not in folders and top != output]
+    others = [top for top in tops if top not in folders and top not in (output, VALUES)]
     entries = [entry for folder in folders for entry in _walk(root / folder, MAX_DEPTH)]
     linked = {os.path.realpath(entry.path) for entry in entries if entry.is_symlink()}  # what links lead to is read
     odd = [entry for entry in entries if not entry.name.endswith(SUFFIXES)]

@@ -12,6 +12,7 @@ from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 from kubectl_tas.model.companion import CompanionKind
 from kubectl_tas.model.queuename import QueueName
+from kubectl_tas.model.values import Values
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
@@ -125,6 +126,10 @@ class ConfigSpec(Model):
     """
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
+
+    values: dict[Text, Values] = {}
+    """Values of templates, by the path of each below the folder that is read, without its ending; instead of a file
+    values/NAME.yaml."""
 
     @property
     def drain_seconds(self) -> int:

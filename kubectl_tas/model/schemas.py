@@ -20,6 +20,7 @@ from kubectl_tas.model.manifest import Namespace, PodGang, PodGroup, PriorityCla
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 
@@ -40,6 +41,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Topology,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
+    Values,
     Workflow,
     *WORKLOADS,
 )

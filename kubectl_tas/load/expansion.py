@@ -1,0 +1,313 @@
+"""The text that a template gives, of which each place is one of the template's."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jinja2 import Environment, TemplateError, nodes
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.load.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget, Refusal
+from kubectl_tas.load.document import Lines, parse
+from kubectl_tas.load.sandbox import Piece, expanded, names_used, walk, with_text
+from kubectl_tas.load.tokens import DEFAULTS, TOKEN
+
+TEMPLATE_SYNTAX = Rule(
+    "template-syntax",
+    Severity.ERROR,
+    "A template is not valid: its Jinja, or its default-values.",
+    "A workflow with default-values or with {{ }}, {% %} or {# #} is a template, as OSMO has it, and nothing of it is "
+    "read until it is expanded. Text that is no template belongs between {% raw %} and {% endraw %}.",
+)
+_ENVIRONMENT = Environment(keep_trailing_newline=True)
+_INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
+_SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#])""", re.MULTILINE)
+_HEAD = re.compile(r"(?:(?:[ \t]*(?:#[^\n]*)?|---[ \t]*)\n)*")
+"""Comments at the top, which may speak of tags."""
+_COMMENTS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+\Z", re.MULTILINE)
+_SHIELD = str.maketrans("{}", "\x01\x02")
+"""Characters that no file may have stand for those of what is text to a template."""
+_UNSHIELD = {1: "{", 2: "}"}
+_GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
+_BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
+_LONG_NUMBER = re.compile(r"[0-9][0-9_]{3999}")
+_GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
+MAX_TOKENS = 30_000
+"""Words and signs within the tags of one template."""
+_BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin")
+_ENDS = ("variable_end", "block_end", "comment_end", "raw_end")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters of a template, from 0."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a text."""
+
+    start: int
+    """Its first character, from 0."""
+    words: Span
+    """What it says, without the blanks around it."""
+
+    @property
+    def first(self) -> int:
+        """The first character that is no blank."""
+        return self.words.start
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where everything stands in a template."""
+
+    data: tuple[Span, ...]
+    """Text between tags."""
+    outputs: tuple[Span, ...]
+    """``{{ }}``."""
+    tags: tuple[Span, ...]
+    """All tags."""
+
+
+def layout(environment: Environment, text: str) -> Layout:
+    """Reads a template for its tags. Raises Refusal where they are too many, and Jinja's errors."""
+    data: list[Span] = []
+    outputs: list[Span] = []
+    tags: list[Span] = []
+    place, start = 0, 0
+    for number, (line, token, value) in enumerate(environment.lex(text)):
+        if number > MAX_TOKENS:
+            message = f"more than {MAX_TOKENS:,} words and signs within tags"
+            raise Refusal(TEMPLATE_LIMIT, message, "Write less in tags, or make several templates.", line)
+        place = max(text.find(value, place), place)  # behind blanks that a tag takes away, as {{- does
+        if token == "data":
+            data.append(Span(place, place + len(value)))
+        if token in _BEGINS:
+            start = place
+        place += len(value)
+        if token in _ENDS:
+            tags.append(Span(start, place))
+            if token == "variable_end":
+                outputs.append(tags[-1])
+    return Layout(tuple(data), tuple(outputs), tuple(tags))
+
+
+def spans(template: nodes.Template, found: Layout) -> dict[int, Span]:
+    """Where the nodes that give text stand, by their identity; both are in the order of the text."""
+    result: dict[int, Span] = {}
+    data, outputs = iter(found.data), iter(found.outputs)
+    for node in walk(template):
+        for part in node.nodes if isinstance(node, nodes.Output) else ():
+            span = next(data if isinstance(part, nodes.TemplateData) else outputs, None)
+            if span is not None:
+                result[id(part)] = span
+    return result
+
+
+class ExpandedLines(Lines):
+    """The lines of an expanded text; places in them are those of the template."""
+
+    __slots__ = ("_begins", "_rows", "_source", "_spans", "_whole")
+
+    def __init__(self, source: Lines, lines: Sequence[Line], pieces: Iterable[Piece], places: dict[int, Span]) -> None:
+        found = [piece for piece in pieces if piece.text]
+        super().__init__(source.path, "".join(piece.text for piece in found))
+        self._source = source
+        self._rows: Sequence[Line] | None = None
+        self._begins: list[int] = []
+        self._spans: list[Span] = []
+        self._whole: list[bool] = []
+        place = 0
+        for piece in found:
+            span = places.get(id(piece.node))
+            self._begins.append(place)
+            self._spans.append(span or lines[piece.node.lineno - 1].words)
+            self._whole.append(not isinstance(piece.node, nodes.TemplateData))
+            place += len(piece.text)
+
+    def at(self, start: int, end: int | None = None) -> Location:
+        """The place in the template of what stands from one character of the expanded text to another."""
+        first = self._place(start)
+        if first is None:
+            return self._source.at(0, 0)
+        last = self._place(end - 1) if end is not None and end > start else first
+        stop = last.end if last is not None and last.end > first.start else None
+        return self._source.at(first.start, stop if end is not None else None)
+
+    def original(self, place: Location) -> Location:
+        """The place in the template of a place in the expanded text."""
+        if not place.line:
+            return place
+        start = self._lines_of_text()[place.line - 1].start + place.column - 1
+        found = self.at(start, start + place.length)
+        return replace(found, length=max(found.length, 1))
+
+    def start(self) -> Location:
+        """The first line of the template that is no comment."""
+        head = _HEAD.match(self._source.text)
+        return self._source.at(head.end() if head else 0)
+
+    def line(self, number: int) -> int:
+        """The line of the template that a line of the expanded text comes from."""
+        lines = self._lines_of_text()
+        return self.at(lines[min(number, len(lines)) - 1].first).line
+
+    def _lines_of_text(self) -> Sequence[Line]:
+        if self._rows is None:
+            self._rows = rows(self.text)
+        return self._rows
+
+    def _place(self, index: int) -> Span | None:
+        """Where the character at ``index`` comes from: itself in text, the whole tag of a value."""
+        found = bisect_right(self._begins, index) - 1
+        if found < 0:
+            return None
+        span = self._spans[found]
+        if self._whole[found]:
+            return span
+        start = min(span.start + index - self._begins[found], span.end)
+        return Span(start, min(start + 1, span.end))
+
+
+def rows(text: str) -> list[Line]:
+    """The lines of a text."""
+    found, start = [], 0
+    for line in text.split("\n"):
+        found.append(Line(start, Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))))
+        start += len(line) + 1
+    return found
+
+
+class UnreadableError(Exception):
+    """A template that cannot be expanded."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+class Template:
+    """The text of one template, read once and expanded for each instance."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = Lines(path, text)
+        self.names: frozenset[str] = frozenset()
+        self._rows = rows(text)
+        self._tags: Sequence[Span] = ()
+        self._places: dict[int, Span] = {}
+
+    def read(self, given: Collection[str]) -> dict[str, Any]:
+        """Reads the template and returns its defaults; ``given`` are the names of all values beside them.
+
+        Raises UnreadableError where it is none.
+        """
+        text, defaults = self._without_defaults(self.lines.text)
+        head = _HEAD.match(text)
+        end = head.end() if head else 0
+        defined = {*defaults, *given}
+        text = text[:end].translate(_SHIELD) + text[end:]
+        text = TOKEN.sub(
+            lambda found: found[0] if found[1] and found[2] in defined else found[0].translate(_SHIELD), text
+        )
+        try:
+            found = layout(_ENVIRONMENT, text)
+            self._tags = found.tags
+            self._tree = _ENVIRONMENT.parse(text)
+            self._places = spans(self._tree, found)
+            with_text(self._tree, _UNSHIELD)
+            self.names = names_used(self._tree)
+        except Refusal as refusal:
+            raise UnreadableError(self._refused(refusal)) from refusal
+        except RecursionError as error:
+            longest = max(self._tags, key=lambda tag: tag.end - tag.start)
+            line = text.count("\n", 0, longest.start) + 1
+            deep = Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", line)
+            raise UnreadableError(self._refused(deep)) from error
+        except (TemplateError, ValueError) as error:
+            long = _LONG_NUMBER.search(text)
+            line = getattr(error, "lineno", None) or text.count("\n", 0, long.start() if long else 0) + 1
+            message = str(getattr(error, "message", None) or "a number of too many digits").translate(_UNSHIELD)
+            unclosed = self._unclosed() if "end of template" in message else None
+            if unclosed is not None:
+                line, message = text.count("\n", 0, unclosed[1].start) + 1, f"the block {unclosed[0]} is not closed"
+            wrong = Refusal(
+                TEMPLATE_SYNTAX, message[:1].lower() + message[1:].rstrip("."), self._advice(line, message), line
+            )
+            raise UnreadableError(self._refused(wrong)) from error
+        return defaults
+
+    def expand(self, values: Mapping[str, Any], budget: Budget) -> ExpandedLines:
+        """The lines that the template gives with these values. Raises UnreadableError where it gives none."""
+        try:
+            pieces = expanded(self._tree, values, budget)
+        except Refusal as refusal:
+            raise UnreadableError(self._refused(refusal)) from refusal
+        return ExpandedLines(self.lines, self._rows, pieces, self._places)
+
+    def _without_defaults(self, text: str) -> tuple[str, dict[str, Any]]:
+        """The text with blanks in place of default-values, and what they are."""
+        sections = list(DEFAULTS.finditer(text))
+        if not sections:
+            return text, {}
+        start = sections[0].start()
+        following = _SECTION.search(text, sections[0].end())
+        section = text[start : following.start() if following else len(text)]
+        section = section[: len(section) - len(found[0])] if (found := _COMMENTS.search(section)) else section
+        if len(sections) > 1:
+            self._fail("the file has default-values twice", sections[1].start(), "Write all of them in one place.")
+        documents, problems = parse(self.path, re.sub(r"[^\n]", " ", text[:start]) + section)
+        if problems:
+            raise UnreadableError(problems[0])
+        defaults = documents[0].data.get("default-values") if isinstance(documents[0].data, dict) else None
+        if defaults is not None and not isinstance(defaults, dict):
+            self._fail("default-values is no mapping", start, "Write a name and a value in each line.")
+        end = start + len(section)
+        behind = _HEAD.match(text, end)
+        comments = text[end : behind.end() if behind else end]
+        blank = re.sub(r"[^\n]", " ", section)
+        return text[:start] + blank + comments.translate(_SHIELD) + text[end + len(comments) :], defaults or {}
+
+    def _fail(self, message: str, start: int, hint: str) -> None:
+        raise UnreadableError(Diagnostic(TEMPLATE_SYNTAX, message, self.lines.at(start), hint=hint))
+
+    def _unclosed(self) -> tuple[str, Span] | None:
+        """The innermost block that is open at the end of the text, with its tag."""
+        blocks: list[tuple[str, Span]] = []
+        for tag in self._tags:
+            found = _BLOCK.match(self.lines.text, tag.start)
+            if found is not None and found[1] and blocks:
+                blocks.pop()
+            elif found is not None and not found[1]:
+                blocks.append((found[2], tag))
+        return blocks[-1] if blocks else None
+
+    def _advice(self, line: int, message: str) -> str:
+        text = self.lines.text.split("\n")[line - 1]
+        if _GO.search(text):
+            return _GO_HINT
+        if "comment" in message:
+            return "A comment is {# ... #}; a shell's ${#name} belongs between {% raw %} and {% endraw %}."
+        return "Compare Jinja's docs. Text that is no template belongs between {% raw %} and {% endraw %}."
+
+    def _refused(self, refusal: Refusal) -> Diagnostic:
+        """A refusal at the tag that was to be printed, else at the first one of its line, or at the line."""
+        span = self._rows[min(refusal.line, len(self._rows)) - 1].words
+        first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
+        tag = self._places.get(refusal.node, first)
+        place = self.lines.at(tag.start, tag.end)
+        if refusal.rule is not TEMPLATE_UNDEFINED:
+            return Diagnostic(refusal.rule, refusal.message, place, hint=refusal.hint)
+        if _GO.match(self.lines.text, tag.start):
+            return Diagnostic(TEMPLATE_SYNTAX, "a tag of a Go template is none of Jinja", place, hint=_GO_HINT)
+        indented = _INDENTED_DEFAULTS.search(self.lines.text)
+        hint = "default-values begins its line, beside workflow; here it is indented." if indented else refusal.hint
+        return Diagnostic(refusal.rule, refusal.message, place, hint=hint)

@@ -1,0 +1,277 @@
+"""Templates of workflows in, the documents that they expand to out, each of which knows its places in the template.
+
+OSMO expands a workflow file with the values of its ``default-values`` and of the command line before it parses it
+(``TemplateSpec`` of OSMO's src/utils/job/workflow.py, ``parse_workflow_spec`` of src/lib/utils/workflow.py). So does
+this, with the values of a file or of the Config between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED, Budget, kind
+from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
+from kubectl_tas.load.kinds import VALUES
+from kubectl_tas.load.lookalikes import lookalikes
+from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
+from kubectl_tas.load.waivers import waivers
+from kubectl_tas.model.config import Config
+from kubectl_tas.model.repository import Declared, Waiver
+from kubectl_tas.model.values import FOLDER, Setting
+from kubectl_tas.words import did_you_mean
+
+VALUE_UNKNOWN = Rule(
+    "value-unknown",
+    Severity.ERROR,
+    "A value is given that the template neither uses nor has a default for.",
+    "Most often its name is misspelled, and the template is expanded with its default, of which nobody is told. "
+    "Correct the name, or remove it.",
+)
+VALUE_TYPE = Rule(
+    "value-type",
+    Severity.ERROR,
+    "A value is of another type than its default.",
+    "YAML reads an unquoted 1.10 as the number 1.1, and text is true whatever it says. Write the value as its default "
+    "is written; put text in quotes.",
+)
+VALUES_UNUSED = Rule(
+    "values-unused",
+    Severity.WARNING,
+    "Values are given for a template that is not there.",
+    "Their file, or their key in spec.values, is named for a template by its path below the folder that is read: "
+    "values/team/train.yaml belongs to workflows/team/train.yaml. Where none has the name, they count for nothing.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Values of a template, and where they are given."""
+
+    values: Mapping[str, Any]
+    instances: Sequence[Mapping[str, Any]]
+    at: Callable[..., Location]
+
+
+@dataclass(slots=True)
+class Expansion:
+    """What became of a template."""
+
+    documents: list[Document] = field(default_factory=list)
+    waivers: list[Waiver] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    """Why some of it could not be read."""
+    remarks: list[Diagnostic] = field(default_factory=list)
+
+
+class Templates:
+    """The templates of a repository and the values that it has for them."""
+
+    def __init__(self, folders: Sequence[str], settings: Sequence[Setting]) -> None:
+        self._folders = folders
+        self._settings = settings
+        self._given: dict[str, Given] = {}
+        self._seen: set[str] = set()
+        self._known: set[str] = set()
+        """Names of values that templates use or have defaults for."""
+        self.waivers: list[Waiver] = []
+        """Those of values files."""
+        self.refused: list[str] = []
+        """What is wrong with the settings of the command line."""
+
+    def read_values(self, files: Sequence[RawFile], config: Declared[Config] | None) -> Iterator[Diagnostic]:
+        """Takes up values files and ``spec.values``, and yields what is wrong with them."""
+        for raw in files:
+            yield from self._read_file(raw)
+        written = config.origin.value(("spec", "values")) if config is not None else None
+        if config is None or not isinstance(written, dict):
+            return
+        for name, values in written.items():
+            yield from self._take(name, values, partial(config.at, "spec", "values", name))
+
+    def _read_file(self, raw: RawFile) -> Iterator[Diagnostic]:
+        text, problem = decode(raw.path, raw.content) if raw.problem is None else ("", raw.problem)
+        if problem is not None:
+            yield problem
+            return
+        documents, problems = parse(raw.path, text)
+        yield from problems
+        self.waivers += waivers(raw.path, text, documents)
+        for document in documents[:1]:
+            model, wrong = validate(VALUES, document)
+            yield from wrong
+            if model is not None:
+                name = _without_suffix(raw.path.removeprefix(f"{FOLDER}/"))
+                yield from self._take(name, document.data, partial(_at, document))
+        for document in documents[1:]:
+            hint = "Give values that are for several workflows of one template as instances."
+            yield Diagnostic(INVALID_VALUE, "a values file has one document", document.locate(()), hint=hint)
+
+    def _take(self, name: str, values: dict[str, Any], at: Callable[..., Location]) -> Iterator[Diagnostic]:
+        first = self._given.get(name)
+        if first is not None:
+            related = (Related("first here", first.at()),)
+            hint = "Write all of them in one place."
+            yield Diagnostic(INVALID_VALUE, f"values of {name} are given twice", at(), related, hint=hint)
+            return
+        shared = {key: value for key, value in values.items() if key != "instances"}
+        self._given[name] = Given(shared, values.get("instances") or (), at)
+
+    def finish(self) -> Iterator[Diagnostic]:
+        """What is known once all files are read: values that none of them uses."""
+        for name in self._given.keys() - self._seen:
+            message = f"no template has the name {name}; these values count for nothing"
+            near = [known for known in self._seen if PurePosixPath(known).name == PurePosixPath(name).name]
+            there = f"There is {', '.join(sorted(self._seen))}." if self._seen else "There is no template."
+            hint = f'Did you mean "{near[0]}"?' if len(near) == 1 else did_you_mean(name, sorted(self._seen), there)
+            yield Diagnostic(VALUES_UNUSED, message, self._given[name].at(), hint=hint)
+
+    def unused(self) -> Iterator[str]:
+        """A message for each setting of the command line that no template uses."""
+        for setting in self._settings:
+            if setting.name not in self._known:
+                names = sorted(self._known)
+                hint = did_you_mean(setting.name, names, f"There is {', '.join(names) or 'none'}.")
+                yield f'no template uses the value "{setting.name}". {hint}'
+
+    def expand(self, path: str, text: str) -> Expansion:
+        """The documents of a template, of all its instances. Never raises for bad input."""
+        result = Expansion()
+        name = self._name(path)
+        if name is not None:
+            self._seen.add(name)
+        given = self._given.get(name or "") or Given({}, (), lambda *_: Location(path))
+        template = Template(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+        try:
+            names = [*given.values, *(key for item in given.instances for key in item)]
+            defaults = template.read({*names, *(setting.name for setting in self._settings)})
+            self._known |= template.names | defaults.keys()
+            result.problems += self._mismatches(given, defaults, template.names)
+            if result.problems:
+                return result
+            set_ = self._set(path, defaults)
+            budget = Budget()
+            for index, instance in enumerate(given.instances or (None,)):
+                values = {**defaults, **given.values, **(instance or {}), **set_}
+                found = _documents(result, path, template.expand(values, budget))
+                if instance is not None:
+                    found = _named(result, found, str(instance["name"]), given.at("instances", index, "name"))
+                result.documents += found
+        except UnreadableError as wrong:
+            result.problems.append(wrong.diagnostic)
+        result.problems = list({item.sort_key: item for item in result.problems}.values())
+        result.waivers = list(dict.fromkeys(result.waivers))
+        for index, document in enumerate(result.documents):
+            document.index = index
+        return result
+
+    def _name(self, path: str) -> str | None:
+        """What values call a template: its path below the folder that is read, without the ending."""
+        for folder in sorted(self._folders, key=len, reverse=True):
+            if folder == "." or path.startswith(f"{folder}/"):
+                return _without_suffix(path if folder == "." else path.removeprefix(f"{folder}/"))
+        return None
+
+    def _mismatches(self, given: Given, defaults: Mapping[str, Any], names: Collection[str]) -> Iterator[Diagnostic]:
+        """Values of names that the template does not have, or of other types than their defaults."""
+        for within, values in (
+            ((), given.values),
+            *((("instances", n), item) for n, item in enumerate(given.instances)),
+        ):
+            for key, value in values.items():
+                place = given.at(*within, key)
+                if key not in names and key not in defaults and not (within and key == "name"):
+                    known = sorted({*names, *defaults})
+                    there = f"It uses {', '.join(known)}." if known else "It uses none."
+                    hint = did_you_mean(key, known, there)
+                    yield Diagnostic(VALUE_UNKNOWN, f'the template uses no value "{key}"', place, hint=hint)
+                elif _differ(defaults.get(key), value):
+                    message = f"{key} is {kind(defaults[key])} in default-values, here {kind(value)}"
+                    hint = (
+                        "Put it in quotes." if isinstance(defaults[key], str) else "Write it as the default is written."
+                    )
+                    yield Diagnostic(VALUE_TYPE, message, place, hint=hint)
+
+    def _set(self, path: str, defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of the command line; those that are not as the defaults are refused."""
+        for setting in self._settings:
+            default = defaults.get(setting.name)
+            if (
+                isinstance(default, str)
+                and not isinstance(setting.value, str)
+                and str(setting.value) != setting.written
+            ):
+                self.refused.append(
+                    f"{setting.name} is text in {path}, and {setting.written} would be the number {setting.value}: "
+                    f"write --set-string {setting.name}={setting.written}"
+                )
+            elif not isinstance(default, str) and _differ(default, setting.value):
+                self.refused.append(
+                    f"{setting.name} is {kind(default)} in {path}, and --set gives {kind(setting.value)}: "
+                    f"set it in a values file"
+                )
+        return {setting.name: setting.value for setting in self._settings}
+
+
+def _documents(result: Expansion, path: str, lines: ExpandedLines) -> list[Document]:
+    """The workflows of an expanded text; all else about it goes to ``result``."""
+    control = CONTROL.search(lines.text)
+    if control is not None:
+        message = f"the control character U+{ord(control[0]):04X} is not text"
+        place = lines.at(control.start(), control.end())
+        result.problems.append(Diagnostic(FILE_NOT_TEXT, message, place, hint="Remove it from the value."))
+        return []
+    documents, problems = parse(path, lines.text, lines)
+    if problems:  # once more as a file of its own: the words about a slip look at what stands there
+        result.problems += (_in_template(item, lines) for item in parse(path, lines.text)[1])
+    if not documents and not problems:
+        message, hint = "the template expands to nothing", "Write the workflow without a condition, or remove the file."
+        result.problems.append(Diagnostic(TEMPLATE_UNSUPPORTED, message, lines.start(), hint=hint))
+    workflows = [item for item in documents if isinstance(item.data, dict) and "workflow" in item.data]
+    for document in documents:
+        if document not in workflows:
+            message = "a template expands to workflows alone"
+            hint = "Move what is no workflow to a file of its own; text that is no template belongs in {% raw %}."
+            result.problems.append(Diagnostic(TEMPLATE_UNSUPPORTED, message, document.locate(()), hint=hint))
+    found = waivers(path, lines.text, documents)
+    result.waivers += (Waiver(item.rules, lines.original(item.place), lines.line(item.line)) for item in found)
+    result.remarks += (_in_template(item, lines) for item in lookalikes(path, lines.text, documents))
+    return workflows
+
+
+def _named(result: Expansion, documents: list[Document], name: str, place: Location) -> list[Document]:
+    """The one workflow of an instance with its name, which is given at ``place``."""
+    if len(documents) > 1:
+        message = f"instances are of one workflow, and the template has {len(documents)}"
+        hint = "Write each workflow into a file of its own."
+        result.problems.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
+    return [document.with_value(("workflow", "name"), name, place) for document in documents[:1]]
+
+
+def _in_template(item: Diagnostic, lines: ExpandedLines) -> Diagnostic:
+    """A finding in an expanded text as one in its template."""
+    if item.location is None:
+        return item
+    place, shown = lines.original(item.location), item.location.source.strip()
+    related = [Related(one.message, one.location and lines.original(one.location)) for one in item.related]
+    if shown and shown != place.source.strip():
+        related.append(Related(f"expanded, the line is: {shown}", None))
+    return replace(item, location=place, related=tuple(related))
+
+
+def _differ(default: object, value: object) -> bool:
+    return default is not None and value is not None and kind(default) != kind(value)
+
+
+def _at(document: Document, *path: str | int) -> Location:
+    return document.locate(path)
+
+
+def _without_suffix(path: str) -> str:
+    return next((path.removesuffix(ending) for ending in SUFFIXES if path.endswith(ending)), path)

@@ -1,0 +1,238 @@
+"""Templates that attack: each is a finding at its line, soon and in little memory. Others are as Jinja has them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+
+import pytest
+from jinja2 import StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
+
+from kubectl_tas.load.templates import Templates
+from kubectl_tas.model.values import Setting
+from tests.support.process import call
+
+HEAD = "workflow:\n  name: train\n  pool: team\n"
+LONG = '{% set x = "A" * 1000000 %}{% for i in range(90000) %}'
+SHARED = "{% set a = [1, 2] %}{% set b = [1, 2] %}" + "{% set a = [a, a] %}{% set b = [b, b] %}" * 50
+ATTACKS = {
+    # into Python
+    "class": ('{{ "".__class__ }}', "unsupported"),
+    "class as an item": ('{{ ""["__class__"] }}', "unsupported"),
+    "subclasses": ("{{ ().__class__.__bases__[0].__subclasses__() }}", "unsupported"),
+    "the filter attr": ('{{ ""|attr("__class__") }}', "unsupported"),
+    "attribute of map": ("{{ ['a']|map(attribute='__class__')|list }}", "unsupported"),
+    "filter of map": ('{{ [1]|map("attr", "__class__")|list }}', "unsupported"),
+    "globals of a function": ("{{ range.__init__.__globals__ }}", "unsupported"),
+    "globals of a method": ("{{ ''.join.__globals__ }}", "value"),
+    "a macro's insides": ("{% macro m() %}{% endmacro %}{{ m.__code__ }}", "unsupported"),
+    "the loop's insides": ("{% for i in [1] %}{{ loop.__init__ }}{% endfor %}", "undefined"),
+    "self": ("{{ self._TemplateReference__context }}", "undefined"),
+    "cycler": ('{{ cycler.__init__.__globals__.os.popen("id").read() }}', "undefined"),
+    "a random text": ("{{ lipsum(5) }}", "undefined"),
+    "random": ("{{ [1, 2]|random }}", "unsupported"),
+    # other files
+    "include": ('{% include "/etc/passwd" %}', "unsupported"),
+    "import": ('{% import "os" as os %}', "unsupported"),
+    "from import": ('{% from "a" import b %}', "unsupported"),
+    "extends": ('{% extends "a" %}', "unsupported"),
+    # format strings
+    "format": ('{{ "{0.__class__}".format(1) }}', "unsupported"),
+    "format_map": ('{{ "{x.__class__}".format_map({"x": 1}) }}', "unsupported"),
+    "a wide number": ('{{ "%1000000000d" % 1 }}', "value"),
+    "a wide text": ('{{ "%1000000000s"|format(1) }}', "value"),
+    "a precise number": ('{{ "%.1000000000f" % 1 }}', "value"),
+    "a width as an argument": ('{{ "%*d" % (1000000000, 1) }}', "unsupported"),
+    "a long width": ('{{ "%999999999ld" % 1 }}', "value"),
+    "a width by name": ("{{ '%(a)1000000000d' % {'a': 1} }}", "value"),
+    "a width where a number is asked for": ('{{ "%1000000000d" is even }}', "value"),
+    "a width where a number is divided": ('{{ "%1000000000d" is divisibleby(3) }}', "value"),
+    # recursion
+    "a macro calls itself": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "limit"),
+    "brackets": ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "limit"),
+    "a long sum": ("{{ " + "+".join(["1"] * 10000) + " }}", "limit"),
+    "many filters": ("{{ 1" + "|string" * 9000 + " }}", "limit"),
+    "many fields": ("{{ a" + ".b" * 9000 + " }}", "limit"),
+    "many ifs": ("{% if 1 %}" * 900 + "{% endif %}" * 900, "limit"),
+    "a value in itself": ("{% set n = namespace() %}{% set n.a = n %}{{ n|tojson }}", "value"),
+    "lists in lists": (
+        "{% set n = namespace(a=[]) %}{% for i in range(9000) %}{% set n.a = [n.a] %}{% endfor %}{{ n.a }}",
+        "limit",
+    ),
+    # without end
+    "loops in loops": ("{% for a in range(9999) %}" * 4 + "{% endfor %}" * 4, "limit"),
+    "a long range": ("{% for a in range(10**9) %}{% endfor %}", "limit"),
+    "a range as a list": ("{{ range(10**18)|list }}", "limit"),
+    "upper in a loop": (LONG + "{% if x|upper == 1 %}{% endif %}{% endfor %}", "limit"),
+    "in in a loop": (LONG + '{% if "b" in x %}{% endif %}{% endfor %}', "limit"),
+    "count in a loop": (LONG + '{% if x.count("b") %}{% endif %}{% endfor %}', "limit"),
+    "strip in a loop": (LONG + "{% if x.strip() %}{% endif %}{% endfor %}", "limit"),
+    "isdigit in a loop": (LONG + "{% if x.isdigit() %}{% endif %}{% endfor %}", "limit"),
+    "int in a loop": (LONG + "{% set y = x|int %}{% endfor %}", "limit"),
+    "test in a loop": (LONG + "{% if x is lower %}{% endif %}{% endfor %}", "limit"),
+    "default in a loop": (LONG + '{% set y = q|default("") %}{% endfor %}', "limit"),
+    "range in a loop": ("{% for i in range(90000) %}{% if -1 in range(90000) %}{% endif %}{% endfor %}", "limit"),
+    "equal lists of lists": (SHARED + "{{ a == b }}", "limit"),
+    "a list of lists in a list": (SHARED + "{{ a in [b] }}", "limit"),
+    # gigabytes
+    "a text doubles": ('{% set x = "ABCD" %}' + "{% set x = x + x %}" * 40 + "{{ x }}", "limit"),
+    "a text is joined to itself": ('{% set x = "ABCD" %}' + "{% set x = x ~ x %}" * 40, "limit"),
+    "a text many times": ('{{ "a" * 10**10 }}', "limit"),
+    "many times a text": ('{{ 10**10 * "a" }}', "limit"),
+    "a list many times": ("{{ [1] * 10**9 }}", "limit"),
+    "a list of lists as text": (SHARED + "{{ a }}", "limit"),
+    "a list of lists as JSON": (SHARED + "{{ a|tojson }}", "limit"),
+    "a power": ("{{ 10**10**10 }}", "limit"),
+    "a square of squares": (
+        "{% set n = namespace(x=9) %}{% for i in range(99) %}{% set n.x = n.x * n.x %}{% endfor %}",
+        "limit",
+    ),
+    "join": ('{{ range(90000)|join("x" * 90000) }}', "limit"),
+    "replace": ('{{ ("a" * 100000)|replace("a", "b" * 100000) }}', "limit"),
+    "replace nothing": ('{{ ("a" * 100000).replace("", "b" * 100000) }}', "limit"),
+    "indent": ('{{ ("a\\n" * 10000)|indent(1000) }}', "limit"),
+    "indent by a text": ('{{ ("a\\n" * 10000)|indent("x" * 100000) }}', "limit"),
+    "indented JSON": ("{{ [[1]]|tojson(indent=10**9) }}", "value"),
+    "center": ('{{ "a"|center(10**9) }}', "unsupported"),
+    "ljust": ('{{ "a".ljust(10**9) }}', "unsupported"),
+    "zfill": ('{{ "a".zfill(10**9) }}', "value"),
+    "expandtabs": ('{{ "\\t".expandtabs(10**9) }}', "unsupported"),
+    "sorted texts": ('{{ (["A" * 100000] * 10000)|sort }}', "limit"),
+    "a long text, often": ("{% for i in range(90000) %}" + "y" * 1000 + "{% endfor %}", "limit"),
+    # to read
+    "many tags": ("{{ 1 }}" * 50000, "limit"),
+    "many comments": ("{# #}" * 50000, "limit"),
+    "many ends of raw": ("{% raw " * 50000, "limit"),
+    "a number of many digits": ("{{ " + "9" * 5000 + " }}", "syntax"),
+}
+
+
+def expand(template: str, **values: object) -> tuple[str, str]:
+    """The text of a template's label, or the rule and the message of what it is refused for, with its line."""
+    settings = [Setting(name, value, str(value)) for name, value in values.items()]  # type: ignore[arg-type]
+    found = Templates(["workflows"], settings).expand("workflows/x.yaml", f"{HEAD}  # {template}\n")
+    if not found.problems:
+        return "", found.documents[0].text
+    (problem,) = found.problems
+    assert problem.location is not None
+    assert problem.hint
+    return problem.rule.code, f"{problem.location.line}: {problem.message}"
+
+
+@pytest.mark.parametrize(("template", "rule"), ATTACKS.values(), ids=list(ATTACKS))
+def test_an_attack_is_a_finding_within_a_second(template: str, rule: str) -> None:
+    gc.disable()  # as the command does; the objects of all other tests would be looked at over and over
+    begin = time.process_time()
+    code, message = expand(template)
+    taken = time.process_time() - begin
+    gc.enable()
+    assert taken < 1
+    assert (code, message.partition(":")[0]) == (f"template-{rule}", "4")
+
+
+def test_all_attacks_take_less_than_200_mebibytes() -> None:
+    """With all modules loaded and no more address space than that: none fails for want of memory."""
+    program = """
+import resource
+from tests.load.test_sandbox import ATTACKS, expand
+pages = int(open("/proc/self/statm").read().split()[0])
+size = pages * resource.getpagesize() + 200 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (size, size))
+print(sum(expand(template)[0] == f"template-{rule}" for template, rule in ATTACKS.values()))
+"""
+    if sys.platform != "linux":
+        pytest.skip("the size of a process is read from /proc")
+    result = call(sys.executable, "-c", program)
+    assert (result.out.strip(), result.err) == (str(len(ATTACKS)), "")
+
+
+SAME = [
+    "{{ n }} {{ x|upper }} {{ x ~ '-' ~ n }} {{ n + 1 }} {{ 7 // 2 }} {{ 7 / 2 }} {{ 7 % 4 }} {{ 2 ** 10 }} {{ -n }}",
+    "{% for i in range(3) %}{{ loop.index }}{{ ',' if not loop.last }}{% endfor %}",
+    "{% for i in range(0, 10, 3) if i != 3 %}{{ loop.length }}:{{ i }} {% else %}none{% endfor %}",
+    "{% for i in [] %}x{% else %}none{% endfor %}",
+    "{% for a, b in {'x': 1, 'y': 2}.items() %}{{ a }}={{ b }};{% endfor %}",
+    "{% for i in [1, 2] %}{% for j in 'ab' %}{{ loop.index0 }}{{ j }}{{ i }} {% endfor %}{% endfor %}",
+    "{% for i in [1, 2, 3] %}{{ loop.cycle('a', 'b') }}{{ loop.revindex }}{{ loop.first }}{% endfor %}",
+    "{% if n > 8 %}big{% elif n == 8 %}eight{% else %}small{% endif %}",
+    "{% if n > 1 and not (x == 'b' or n in [1, 2]) %}yes{% endif %}{% if 'a' not in x %}no{% endif %}",
+    "{{ 1 < n <= 8 }} {{ n is even }} {{ n is divisibleby 4 }} {{ q is defined }} {{ x is string }}",
+    "{{ n is number }}",
+    "{{ q | default('d') }} {{ none | default('e', true) }} {{ '' or 'f' }} {{ 'g' if n else 'h' }}",
+    "{% set y = n * 2 %}{{ y }}{% set a, b = [1, 2] %}{{ a }}{{ b }}",
+    "{% set y = n %}{% for i in [1] %}{% set y = 0 %}{% endfor %}{{ y }}",
+    "{% set s = namespace(v=0) %}{% for i in range(4) %}{% set s.v = s.v + i %}{% endfor %}{{ s.v }}",
+    "{% set t %}in {{ x }}{% endset %}{{ t|title }}{% set u | upper %}abc{% endset %}{{ u }}",
+    "{% macro m(a, b=2) %}[{{ a }}/{{ b }}]{% endmacro %}{{ m(1) }}{{ m(3, b=x) }}{{ m(a=1, b=4) }}",
+    "{% macro m(a) %}<{{ caller() }}{{ a }}>{% endmacro %}{% call m(1) %}body{% endcall %}",
+    "{% filter upper | replace('A', 'B') %}abc {{ x }}{% endfilter %}",
+    "{% with a = n, b = 2 %}{{ a + b }}{% endwith %}",
+    "{% raw %}{{ raw }} {% if %}{% endraw %} {# comment #}end",
+    "a  {{- n -}}  b  {%- if true -%}  c  {%- endif %}  d",
+    "{{ '%02d' % 3 }} {{ '%s-%d' % (x, n) }} {{ '%.2f' | format(1.234) }} {{ '%x' % 255 }} {{ '100%%' % () }}",
+    "{{ [1, 'a', 2.5, true] }} {{ {'a': [1, none]} }} {{ (1, 2) }} {{ range(3) }}",
+    "{{ {'b': 1, 'a': ['<', n]} | tojson }} {{ [1] | tojson(indent=2) | replace('\\n', ' ') }}",
+    "{{ [3, 1, 2] | sort | join(',') }} {{ ['b', 'A', 'c'] | sort }} {{ ['b', 'A'] | sort(case_sensitive=true) }}",
+    "{{ [3, 1] | max }} {{ [3, 1] | min }} {{ [3, 1] | sum }} {{ [1, 1, 2] | unique | list }}",
+    "{{ [1, 2] | reverse | list }}",
+    "{{ [{'a': 2}, {'a': 1}] | map(attribute='a') | list }} {{ ['a'] | map('upper') | join }}",
+    "{{ [{'a': 2}, {'a': 1}] | sort(attribute='a') }} {{ [{'a': 2}, {'a': 0}] | selectattr('a') | list }}",
+    "{{ [1, 2, 3] | select('odd') | list }} {{ [1, 2, 3] | reject('gt', 1) | list }}",
+    "{{ [{}] | rejectattr('x', 'undefined') | list }}",
+    "{{ '3' | int + 1 }} {{ '3.7' | int }} {{ 'x' | int(5) }} {{ '0x1f' | int(base=16) }} {{ '2.5' | float }}",
+    "{{ 2.567 | round(1) }}",
+    "{{ 2.1 | round(0, 'ceil') }} {{ -2 | abs }} {{ [1, 2] | first }} {{ [1, 2] | last }}",
+    "{{ [1, 2] | length }} {{ 'abc' | count }}",
+    "{{ 'a b' | title }} {{ ' a ' | trim }} {{ 'ab' | capitalize }} {{ 'AB' | lower }}",
+    "{{ 'a\\nb' | indent(2) | tojson }} {{ 1 | string + 'a' }}",
+    "{{ {'b': 1, 'a': 2} | dictsort }} {{ {'b': 1} | items | list }} {{ {'b': 1}.b }} {{ {'b': 1}['b'] }}",
+    "{{ {'b': 1}.get('c', 3) }}",
+    "{{ 'a,b'.split(',') }} {{ 'abc'[1:] }} {{ [1, 2, 3][:-1] }} {{ 'abc'[0] }} {{ ' a'.strip() }}",
+    "{{ 'ab'.replace('a', 'c') }}",
+    "{{ 'ab'.startswith('a') }} {{ 'ab'.upper() }} {{ '-'.join(['a', 'b']) }} {{ '7'.zfill(3) }}",
+    "{{ {'a': 1}.keys() | list }}",
+    "{{ [1, 2] + [3] }} {{ [0] * 3 }} {{ 'ab' * 2 }} {{ 1.0 }} {{ 1e3 }} {{ true }} {{ dict(a=1) }} {{ 'é' }}",
+]
+
+
+@pytest.mark.parametrize("template", SAME)
+def test_what_is_no_attack_is_as_jinja_has_it(template: str) -> None:
+    environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+    expected = environment.from_string(f"{HEAD}  # {template}\n").render(n=8, x="abc")
+    assert expand(template, n=8, x="abc") == ("", expected)
+
+
+@pytest.mark.parametrize(
+    ("template", "code", "words"),
+    [
+        ("{{ gpu }}", "template-undefined", "gpu is not defined; defined: gpus"),
+        ("{{ gpus.many }}", "template-value", 'a number has no field "many"'),
+        ("{{ {'a': {'b': 1}}.a.c }}", "template-undefined", "c is not defined; defined: b"),
+        ("{{ 'a' + 1 }}", "template-value", "+ is not for text and a number"),
+        ("{{ none }}", "template-value", "the word None"),
+        ("{{ 1 / 0 }}", "template-value", "/ divides by zero"),
+        ("{{ 'a'|abs }}", "template-value", 'the filter "abs" cannot be used so, on: text'),
+        ("{{ 1 < 'a' }}", "template-value", "a number and text have no order"),
+        ("{% for i in 1 %}{% endfor %}", "template-value", "a number has no items"),
+        ("{% for a, b in [[1]] %}{% endfor %}", "template-value", "2 names for 1 values"),
+        ("{{ [1]|sorted }}", "template-unsupported", 'the filter "sorted" is not available'),
+        ("{{ 1 is prime }}", "template-unsupported", 'the test "prime" is not available'),
+        ("{{ [].append(1) }}", "template-unsupported", "append() changes a value"),
+        ("{% block a %}{% endblock %}", "template-unsupported", "{% block %} is not available"),
+        ("{% macro m() %}{% endmacro %}{% call m() %}x{% endcall %}", "template-value", "no block of its call"),
+        ("{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "template-value", "m takes (a)"),
+        ("{% set a.b = 1 %}", "template-value", "a is no namespace"),
+        ("{% do x %}", "template-syntax", "unknown tag 'do'"),
+        ("{% if 1 %}", "template-syntax", "the block if is not closed"),
+        ("{{ a b }}", "template-syntax", "got 'b'"),
+        ('{{ "\\x07" }}', "file-not-text", "U+0007"),
+        ('{{ "\\ud800" }}', "file-not-text", "U+D800"),
+    ],
+)
+def test_a_slip_is_told_in_words(template: str, code: str, words: str) -> None:
+    found, message = expand(template, gpus=8)
+    assert found == code
+    assert message.startswith("4: ")
+    assert words in message

@@ -1,0 +1,282 @@
+"""Templates of workflows: their values, their instances, and the places of what is found in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.cli import Result, kubectl_tas, pool, write
+
+TEMPLATE = """\
+# Submit with --set gpus={{ number }}
+default-values:
+  gpus: 8
+  tag: "1.37"
+  shards: [a, b]
+  debug: false
+  extra: {cpu: 1}
+
+workflow:
+  name: train
+  pool: team
+  resources:
+    default: {gpu: {{ gpus }}, cpu: {{ extra.cpu }}, memory: 1Gi}
+  tasks:
+  {%- for shard in shards %}
+  - name: shard-{{ shard }}
+    image: busybox:{{ tag }}
+    command: [sh]
+    args: [-c, "cp {{input:0}} {{ output }}/{{ shard }}"]
+  {%- endfor %}
+"""
+
+
+def declared(root: Path, template: str = TEMPLATE, **files: str) -> Path:
+    texts = {f"{path.replace('__', '/')}.yaml": text for path, text in files.items()}
+    return write(root, {"pools/team.yaml": pool("team"), "workflows/train.yaml": template, **texts})
+
+
+def pods(root: Path, *arguments: str) -> dict[str, Any]:
+    """The container of each task's pod that is rendered, by its workflow and task."""
+    result = kubectl_tas("render", "-o", "-", "-C", root, *arguments)
+    assert result.code == 0, result.err
+    found = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
+    return {item["metadata"]["name"]: item["spec"]["containers"][0] for item in found}
+
+
+def gpus(root: Path, *arguments: str) -> list[str]:
+    return [item["resources"]["limits"]["nvidia.com/gpu"] for item in pods(root, *arguments).values()]
+
+
+def findings(root: Path, *arguments: str) -> list[dict[str, Any]]:
+    result = kubectl_tas("validate", "-o", "json", "-C", root, *arguments)
+    return [item for item in json.loads(result.out)["diagnostics"] if item["severity"] != "info"]
+
+
+def told(root: Path, *arguments: str) -> list[str]:
+    """Place, rule and message of all that is found."""
+    places = ((item, item["location"]) for item in findings(root, *arguments))
+    return [f"{at['path']}:{at['line']}:{at['column']} {item['rule']} {item['message']}" for item, at in places]
+
+
+def test_values_count_from_the_defaults_to_the_command_line(repository: Path) -> None:
+    root = declared(repository)
+    assert gpus(root) == ["8", "8"]
+    write(root, {"values/train.yaml": "gpus: 4\nshards: [a]\n"})
+    assert gpus(root) == ["4"]
+    assert gpus(root, "--set", "gpus=2") == ["2"]
+    assert gpus(root, "--set", "gpus=2", "--set", "gpus=3") == ["3"]
+
+
+def test_values_in_the_config(repository: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {values: {train: {gpus: 4}}}\n"
+    root = declared(repository, tas=config)
+    assert gpus(root) == ["4", "4"]
+    write(root, {"values/train.yaml": "gpus: 2\n"})
+    assert told(root) == ["tas.yaml:3:24 invalid-value values of train are given twice"]
+
+
+def test_run_time_tokens_stay_as_they_are(repository: Path) -> None:
+    (first, _) = pods(declared(repository)).values()
+    assert first["args"] == ["-c", "cp {{input:0}} {{ output }}/a"]
+
+
+def test_a_token_with_blanks_is_a_value_where_one_is_defined(repository: Path) -> None:
+    (first, _) = pods(declared(repository, TEMPLATE.replace("  gpus: 8\n", "  gpus: 8\n  output: there\n"))).values()
+    assert first["args"] == ["-c", "cp {{input:0}} there/a"]
+
+
+def test_instances_are_workflows_of_their_own(repository: Path) -> None:
+    values = "shards: [x]\ninstances:\n- name: small\n  gpus: 1\n- name: large\n  gpus: 8\n"
+    root = declared(repository, values__train=values)
+    found = pods(root)
+    assert [name.partition("-shard")[0] for name in found] == ["large", "small"]
+    assert gpus(root) == ["8", "1"]
+    explained = kubectl_tas("workflow", "explain", "small", "-C", root)
+    assert (explained.code, "small" in explained.out, "large" in explained.out) == (0, True, False)
+
+
+def test_the_name_of_an_instance_is_found_where_it_is_given(repository: Path) -> None:
+    values = "instances:\n- name: same\n- name: same\n"
+    (found,) = told(declared(repository, values__train=values))
+    assert found.startswith("values/train.yaml:3:9 name-duplicate ")
+
+
+def test_instances_are_of_one_workflow(repository: Path) -> None:
+    two = f"{TEMPLATE}---\nworkflow: {{name: second, pool: team, tasks: [{{name: a, image: b}}]}}\n"
+    (found,) = told(declared(repository, two, values__train="instances: [{name: a}]\n"))
+    assert found == "values/train.yaml:1:20 invalid-value instances are of one workflow, and the template has 2"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("{{ gpus }}", "{{ gpu }}", "13:20", "template-undefined gpu is not defined; defined: debug, extra, gpus"),
+        ("{{ gpus }}", "{{ gpus / 16 }}", "13:20", "wrong-type workflow.resources.default.gpu must be a whole number"),
+        ("command: [sh]", "comand: [sh]", "18:5", "unknown-field"),
+        ("  pool: team", "  pool: taem", "11:9", "pool-unknown"),
+        ("busybox:{{ tag }}", "{{ shards }", "17:5", "template-syntax unexpected '}'"),
+        ("busybox:{{ tag }}", '"a" {{ tag }}', "17:16", "yaml-syntax"),
+        ("{%- endfor %}", "", "15:3", "template-syntax the block for is not closed"),
+        ("{{ gpus }}", "{{ .Values.gpus }}", "13:20", "template-syntax"),
+        ("  gpus: 8", "  gpus: [8", "4:6", "yaml-syntax"),
+        ("default-values:", "default-values: 8\nversion: 2\nx:", "2:1", "template-syntax default-values is no mapping"),
+        ("workflow:", "default-values:\n  x: 1\nworkflow:", "9:1", "template-syntax the file has default-values twice"),
+        ("\nworkflow:", "\nkind: Job\n---\nworkflow:", "9:1", "template-unsupported a template expands to workflows"),
+    ],
+)
+def test_findings_point_at_the_template(repository: Path, old: str, new: str, place: str, words: str) -> None:
+    assert TEMPLATE.count(old) == 1
+    (found,) = told(declared(repository, TEMPLATE.replace(old, new)))
+    assert found.startswith(f"workflows/train.yaml:{place} {words}")
+
+
+def test_what_a_slip_expands_to_is_shown(repository: Path) -> None:
+    (found,) = findings(declared(repository, TEMPLATE.replace("busybox:{{ tag }}", '"a" {{ tag }}')))
+    assert found["related"][-1]["message"] == 'expanded, the line is: image: "a" 1.37'
+
+
+def test_a_template_that_expands_to_nothing(repository: Path) -> None:
+    (found,) = told(declared(repository, "# {{ a }}\n---\n{% if false %}\nworkflow: {name: a}\n{% endif %}\n"))
+    assert found == "workflows/train.yaml:3:1 template-unsupported the template expands to nothing"
+
+
+def test_comments_outside_of_the_workflow_hold_anything(repository: Path) -> None:
+    text = TEMPLATE.replace("\nworkflow:", "\n# Say {{ what }} {% you %} like\nworkflow:").replace(
+        "# Submit", "---\n# Submit"
+    )
+    assert told(declared(repository, text)) == []
+
+
+def test_what_a_macro_gives_is_found_where_it_is_called(repository: Path) -> None:
+    text = TEMPLATE.replace("image: busybox:{{ tag }}", "{{ image(tag) }}")
+    text = text.replace("workflow:", "{% macro image(tag) %}imag: {{ tag }}{% endmacro %}\nworkflow:")
+    assert {item.split()[0] for item in told(declared(repository, text))} == {"workflows/train.yaml:18:5"}
+
+
+def test_a_go_template_is_told_from_osmos(repository: Path) -> None:
+    (found,) = findings(declared(repository, TEMPLATE.replace("{{ gpus }}", "{{ .Values.gpus }}")))
+    assert "Helm" in found["hint"]
+
+
+def test_defaults_that_are_indented(repository: Path) -> None:
+    (found,) = findings(declared(repository, TEMPLATE.replace("default-values", "version: 2\nx:\n  default-values")))
+    assert "indented" in found["hint"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("gpu: 4\n", 'values/train.yaml:1:6 value-unknown the template uses no value "gpu"'),
+        ("gpus: eight\n", "values/train.yaml:1:7 value-type gpus is a number in default-values, here text"),
+        ("tag: 1.10\n", "values/train.yaml:1:6 value-type tag is text in default-values, here a number"),
+        ("instances:\n- {name: a, debug: 1}\n", "values/train.yaml:2:20 value-type debug is true or false"),
+        ("instances:\n- {gpus: 1}\n", "values/train.yaml:2:3 missing-field"),
+        ("instances: a\n", "values/train.yaml:1:12 wrong-type"),
+        ("[a]\n", "values/train.yaml:1:1 wrong-type"),
+        ("gpus: 1\n---\ngpus: 2\n", "values/train.yaml:3:1 invalid-value a values file has one document"),
+        ("gpus: 4\ngpus: 5\n", "values/train.yaml:2:1 yaml-duplicate-key"),
+    ],
+)
+def test_values_are_checked(repository: Path, values: str, expected: str) -> None:
+    (found,) = told(declared(repository, values__train=values))
+    assert found.startswith(expected)
+
+
+def test_values_without_a_template(repository: Path) -> None:
+    (found,) = findings(declared(repository, values__tarin="gpus: 4\n"))
+    assert (found["rule"], found["location"]["path"]) == ("values-unused", "values/tarin.yaml")
+    assert found["hint"] == 'Did you mean "train"?'
+
+
+def test_a_template_in_a_folder(repository: Path) -> None:
+    root = write(repository, {"pools/team.yaml": pool("team"), "workflows/a/train.yaml": TEMPLATE})
+    write(root, {"values/a/train.yaml": "gpus: 4\n"})
+    assert gpus(root) == ["4", "4"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--set", "gpu=4"], 'no template uses the value "gpu". Did you mean "gpus"?'),
+        (["--set", "gpus"], "'gpus' is not NAME=VALUE"),
+        (["--set", "gpus=many"], "gpus is a number in workflows/train.yaml, and --set gives text"),
+        (["--set", "debug=false"], "debug is true or false in workflows/train.yaml"),
+        (["--set", "tag=1.10"], "write --set-string tag=1.10"),
+    ],
+)
+def test_what_cannot_be_set(repository: Path, arguments: list[str], words: str) -> None:
+    result = kubectl_tas("validate", "-C", declared(repository), *arguments)
+    assert result.code == 2
+    assert words in result.err
+
+
+def test_set_string(repository: Path) -> None:
+    first = next(iter(pods(declared(repository), "--set-string", "tag=1.10").values()))
+    assert first["image"] == "busybox:1.10"
+
+
+def test_settings_where_there_is_no_template(repository: Path) -> None:
+    root = write(repository, {"pools/team.yaml": pool("team")})
+    assert kubectl_tas("validate", "-C", root, "--set", "gpus=4").code == 2
+
+
+def admit(root: Path, *arguments: str) -> Result:
+    return kubectl_tas("admit", root / "workflows/train.yaml", "-C", root, *arguments)
+
+
+def test_admit_expands(repository: Path) -> None:
+    root = declared(repository)
+    assert "16 GPUs" in admit(root).out
+    assert "4 GPUs" in admit(root, "--set", "gpus=2").out
+    refused = admit(root, "--pool", "team")
+    assert (refused.code, "is a template" in refused.err) == (3, True)
+
+
+def test_a_waiver_in_a_loop(repository: Path) -> None:
+    waived = TEMPLATE.replace("  - name: shard-", "  # kubectl-tas: ignore[osmo-only] known\n  - name: shard-")
+    found = findings(declared(repository, waived))
+    assert [(item["rule"], item["location"]["line"]) for item in found] == [("waiver-unused", 16)]
+
+
+def test_the_same_bytes_on_every_run(repository: Path) -> None:
+    root = declared(repository, TEMPLATE.replace("shards %}", "{'b': 1, 'a': 2} %}"))
+    runs = {kubectl_tas("render", "-o", "-", "-C", root).out for _ in range(2)}
+    assert len(runs) == 1
+
+
+def test_line_ends_of_windows(repository: Path) -> None:
+    root = declared(repository)
+    before = pods(root)
+    (root / "workflows/train.yaml").write_bytes(TEMPLATE.replace("\n", "\r\n").encode())
+    assert pods(root) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .Values.a }}'}\n",
+        "workflow:\n  name: a\n  pool: team\n  tasks:\n"
+        "  - {name: a, image: b, args: ['{{output}}', '{{ host:a }}', '${#a}']}\n",
+    ],
+)
+def test_what_is_no_template(repository: Path, text: str) -> None:
+    root = write(repository, {"pools/team.yaml": pool("team"), "workflows/a.yaml": text})
+    assert not [item for item in told(root) if "template" in item.split()[1]]
+
+
+def test_a_template_in_json(repository: Path) -> None:
+    text = json.dumps({"workflow": {"name": "a-{{ n }}", "pool": "team", "tasks": [{"name": "a", "image": "b"}]}})
+    root = write(repository, {"pools/team.yaml": pool("team"), "workflows/a.json": text})
+    assert told(root)[0].endswith("n is not defined; defined: nothing")
+    assert len(pods(root, "--set", "n=1")) == 1
+
+
+def test_a_template_beside_the_config(repository: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\n---\n"
+    root = write(repository, {"pools/team.yaml": pool("team"), "tas.yaml": config + TEMPLATE})
+    assert told(root)[0].startswith("tas.yaml:5:1 template-unsupported the Config and a template")
