@@ -247,10 +247,8 @@ def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, s
 def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failure]:
     """Whether everything that was judged is in what is emitted, as it was judged."""
     repository, manifest = session.fleet.repository, artifact.manifest
-    declared: tuple[Declared[Any], ...] = (
-        *(*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups),
-        *repository.companions,
-    )
+    declared: list[Declared[Any]] = [*repository.workloads, *repository.pod_clique_sets, *repository.pod_groups]
+    declared += repository.companions
     lacking = []
     for item in declared:
         same = (item.origin.path, item.spec.kind, item.spec.metadata.name)
