@@ -200,7 +200,7 @@ REFUSED: dict[str, tuple[tuple[Item, ...], str]] = {
     ),
     "limited-root": (
         (live_queue("t", None, (9, 9, 1)), live_queue("d", "t", (8, -1, 1)), live_queue("e", "d", (8, -1, 1))),
-        "d below t has queues of its own",
+        "d below t has queues of its own: departments are not imported, but declared by hand",
     ),
     "more-than-there-is": (
         (

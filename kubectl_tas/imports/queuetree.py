@@ -262,7 +262,10 @@ def _must_be_whole(tree: _Tree, container: LiveQueue, queue: LiveQueue) -> None:
     """Raises NoPlaceError where a queue of a pool says what no file can."""
     is_leaf = queue != container
     if is_leaf and tree.below(queue):
-        raise NoPlaceError(f"{queue.name} below {container.name} has queues of its own: pools are not nested here")
+        raise NoPlaceError(
+            f"{queue.name} below {container.name} has queues of its own: departments are not imported, but declared by "
+            "hand, with spec.parent"
+        )
     if is_leaf and (queue.runtime("preemptMinRuntime") or queue.runtime("reclaimMinRuntime")):
         raise NoPlaceError(f"{queue.name} has a least runtime of its own; here it is that of the pool")
     if queue.shard != container.shard:
