@@ -54,6 +54,7 @@ def coherent() -> dict[str, Any]:
     found["podcliqueset"]["metadata"]["namespace"] = "team-cv"
     template = found["podcliqueset"]["spec"]["template"]
     template["priorityClassName"] = found["config"]["spec"]["priorityClasses"]["NORMAL"]
+    template["cliques"][0]["spec"]["podSpec"]["resources"] = {"limits": {"cpu": 1}}
     template["topologyConstraint"] = {"topologyName": "t", "pack": {"required": "zone"}}
     template["podCliqueScalingGroups"][0]["topologyConstraint"] = {"pack": {"required": "zone"}}
     return {name: named(document) for name, document in found.items()}

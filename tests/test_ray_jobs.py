@@ -21,6 +21,7 @@ def ray_job(labels: Pairs | None = None, submitter: str = "", group: str = "work
 {root("RayJob", "tune", labels)}\
 spec:
   submitterPodTemplate: {submitter or template()}
+  entrypoint: python train.py
   rayClusterSpec:
     headGroupSpec:
       template: {template()}

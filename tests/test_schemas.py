@@ -182,7 +182,7 @@ def fields(document: Any, schema: dict[str, Any], root: dict[str, Any]) -> Itera
             yield from fields(item, schema.get("items", {}), root)
     elif isinstance(document, dict):
         for key, value in document.items():
-            if key in schema.get("properties", ()) or ("properties" in schema and part not in NAMED_FREELY):
+            if key in schema.get("properties", ()):
                 yield part, key
                 yield from fields(value, schema["properties"][key], root)
             elif isinstance(schema.get("additionalProperties"), dict):

@@ -98,7 +98,7 @@ def test_a_segment_that_is_not_listed(limited: Path, name: str, index: int, answ
         pytorch(10**12, SEGMENTS),
         job(f"parallelism: {2**31}"),
         leader_worker(2**31),
-        f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{}}, workerGroupSpecs: "
+        f"{root('RayJob', 'tune')}spec: {{entrypoint: x, rayClusterSpec: {{headGroupSpec: {{}}, workerGroupSpecs: "
         f"[{{groupName: a, numOfHosts: {2**31}}}]}}}}\n",
         f"{root('TrainJob', 'tune')}spec: {{trainer: {{numNodes: {2**31}}}}}\n",
     ],

@@ -87,6 +87,8 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
             yield _long("backend name", backend.name, config.at(*path, "name"))
     if not names.is_label(fleet.config.queuePrefix):
         yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
+    elif len(fleet.config.queuePrefix) > names.MAX_LABEL:  # where all queues keep their names
+        yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), names.MAX_LABEL)
     for priority, name in fleet.config.priorityClasses.model_dump().items():
         yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 

@@ -71,7 +71,7 @@ def list_pools(
         listed += accounts(fleet.of_backend(name), queues, archived=archived)
     found = [
         account
-        for account in listed
+        for account in sorted(listed, key=lambda account: account.pool.chain[-1].name)
         if not targets
         or (account.pool, account.subpool) in targets
         or any((pool, None) in targets for pool in account.pool.chain)

@@ -191,7 +191,7 @@ def test_nothing_to_divide_is_no_error(repository: Path) -> None:
 PODS = template(SEGMENTS)
 RUNS = template(SEGMENTS, spec=RUN)
 UNREAD = {
-    "RayJob": "rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a, image: a}]}}}, "
+    "RayJob": "entrypoint: x, rayClusterSpec: {headGroupSpec: {template: {spec: {containers: [{name: a, image: a}]}}}, "
     f"workerGroupSpecs: [{{groupName: a, replicas: 8, template: {PODS}}}]}}",
     "JobSet": f"replicatedJobs: [{{name: a, template: {{spec: "
     f"{{parallelism: 8, completions: 8, template: {PODS}}}}}}}]",

@@ -29,13 +29,13 @@ def pod_label(label: str, value: str) -> str:
 
 
 def train_job(label: str, value: str) -> str:
-    return f"{root('TrainJob', 'tune')}spec: {{labels: {{{label}: {value}}}}}\n"
+    return f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: torch}}, labels: {{{label}: {value}}}}}\n"
 
 
 def train_override(label: str, value: str) -> str:
     """Kubeflow Trainer 2.1."""
     override = f"{{targetJobs: [{{name: node}}], metadata: {{labels: {{{label}: {value}}}}}}}"
-    return f"{root('TrainJob', 'tune')}spec: {{podTemplateOverrides: [{override}]}}\n"
+    return f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: torch}}, podTemplateOverrides: [{override}]}}\n"
 
 
 def train_patch(label: str, value: str) -> str:
@@ -51,7 +51,7 @@ def train_pods(label: str, value: str) -> str:
 
 def _patched(template: str) -> str:
     patch = f"{{manager: people, trainingRuntimeSpec: {{template: {template}}}}}"
-    return f"{root('TrainJob', 'tune')}spec: {{runtimePatches: [{patch}]}}\n"
+    return f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: torch}}, runtimePatches: [{patch}]}}\n"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_labels_of_a_low_workload_that_lift_it(repository: Path) -> None:
 @pytest.mark.parametrize(("priority", "name"), [("HIGH", "osmo-high"), ("NORMAL", "osmo-normal"), ("LOW", "osmo-low")])
 def test_kai_is_told_the_priority_of_a_train_job(repository: Path, priority: str, name: str) -> None:
     """KAI sees no pod template of it, and would take it for `train`, which can be preempted."""
-    text = root("TrainJob", "tune", {"kubectl-tas/priority": priority}) + "spec: {}\n"
+    text = root("TrainJob", "tune", {"kubectl-tas/priority": priority}) + "spec: {runtimeRef: {name: torch}}\n"
     write(repository, {"pools/p.yaml": pool(), "workflows/w.yaml": text})
     out = kubectl_tas("render", "-o", "-", "-C", repository).out
     (job_,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "TrainJob")

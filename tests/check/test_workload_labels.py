@@ -26,7 +26,8 @@ def cron_job(labels: Pairs) -> str:
 
 def ray_job(labels: Pairs) -> str:
     return (
-        f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{template: {template()}}}}}, "
+        f"{root('RayJob', 'tune')}spec: {{entrypoint: x, "
+        f"rayClusterSpec: {{headGroupSpec: {{template: {template()}}}}}, "
         f"submitterPodTemplate: {template(labels=labels)}}}\n"
     )
 

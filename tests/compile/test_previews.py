@@ -121,7 +121,7 @@ def test_workers_beside_a_leader_are_placed_by_the_whole_set(
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_segments(repository: Path, workers: int, minimum: int, size: int, version: str) -> None:
     """Every index in one segment, members that add up, a minimum that is covered, in what is really rendered."""
-    size, minimum = min(size, workers), min(minimum, workers + 1)
+    size, minimum = min(size, workers), min(minimum, workers)
     job = pytorch_job("x", workers=workers, minimum=minimum, annotations=segments(size))
     group = previews(repository, version, job)["pg-x"]
     assert server(version).violations(group) == []

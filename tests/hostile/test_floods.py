@@ -86,7 +86,7 @@ SUBMITTED = {
     "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n"
     f"  - {{name: a, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n"
     f"  - {{name: b, replicas: {MOST}, template: {{spec: {{{JOB}}}}}}}\n",
-    "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{{RAY}}}}}\n",
+    "RayJob": f"{root('RayJob', 'tune')}spec: {{entrypoint: python train.py, rayClusterSpec: {{{RAY}}}}}\n",
     "RayCluster": f"{root('RayCluster', 'tune')}spec: {{{RAY}}}\n",
     "RayService": f"{root('RayService', 'tune')}spec: {{rayClusterConfig: {{{RAY}}}}}\n",
     "TrainJob": f"{root('TrainJob', 'tune')}spec: {{runtimeRef: {{name: r}}, trainer: {{numNodes: {MOST}, "
@@ -202,7 +202,7 @@ MANY = {
     "PodGroup-ring": pod_group(3000, ring=True),
     "PodCliqueSet": grouped(1, parts(2000, PLAIN_CLIQUE), parts(2000, "{name: g%, cliqueNames: [c%]}")),
     "PodCliqueSet-one-group": grouped(1, parts(2000, PLAIN_CLIQUE), f"{{name: g, cliqueNames: [{parts(2000, 'c%')}]}}"),
-    "RayJob": f"{root('RayJob', 'tune')}spec: {{rayClusterSpec: {{headGroupSpec: {{template: {PLAIN}}}, "
+    "RayJob": f"{root('RayJob', 'tune')}spec: {{entrypoint: x, rayClusterSpec: {{headGroupSpec: {{template: {PLAIN}}}, "
     f"workerGroupSpecs: [{parts(3000, RAY_GROUP)}]}}}}\n",
     "JobSet": f"{root('JobSet', 'train')}spec: {{replicatedJobs: [{parts(3000, REPLICATED_JOB)}]}}\n",
     "JobSet-of-one-name": f"{root('JobSet', 'train')}"
@@ -236,7 +236,8 @@ def worker_group(number: int) -> str:
 
 TEMPLATES = {
     "JobSet": f"{root('JobSet', 'train')}spec:\n  replicatedJobs:\n" + "".join(map(replicated, range(400))),
-    "RayJob": f"{root('RayJob', 'tune')}spec:\n  rayClusterSpec:\n    headGroupSpec: {{template: {template()}}}\n"
+    "RayJob": f"{root('RayJob', 'tune')}spec:\n  entrypoint: x\n"
+    f"  rayClusterSpec:\n    headGroupSpec: {{template: {template()}}}\n"
     "    workerGroupSpecs:\n" + "".join(map(worker_group, range(600))),
     "PodCliqueSet": grouped(1, ", ".join(clique(f"c{number}") for number in range(1500)), ""),
 }

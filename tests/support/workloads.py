@@ -118,7 +118,7 @@ def pytorch_job(
         "Master": {"replicas": 1, "template": template(gpus)},
         "Worker": {"replicas": workers, "template": template(gpus, annotations)},
     }
-    elastic = {} if minimum is None else {"elasticPolicy": {"minReplicas": minimum}}
+    elastic = {} if minimum is None else {"elasticPolicy": {"minReplicas": minimum, "maxReplicas": workers}}
     return workload("kubeflow.org/v1", "PyTorchJob", name, labels, {**elastic, "pytorchReplicaSpecs": types})
 
 
@@ -131,7 +131,7 @@ def ray_job(name: str, labels: dict[str, str] | None, groups: list[str]) -> Obje
     """A head and groups of two workers."""
     workers = [{"groupName": group, "replicas": 2, "minReplicas": 2, "template": template()} for group in groups]
     cluster = {"headGroupSpec": {"template": template()}, "workerGroupSpecs": workers}
-    return workload("ray.io/v1", "RayJob", name, labels, {"rayClusterSpec": cluster})
+    return workload("ray.io/v1", "RayJob", name, labels, {"entrypoint": "python train.py", "rayClusterSpec": cluster})
 
 
 def stateful_set(name: str, *, replicas: int, annotations: dict[str, str] | None = None) -> Object:
