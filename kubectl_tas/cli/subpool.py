@@ -114,7 +114,8 @@ def create(
 def update(
     parent: str, name: str | None, dry_run: bool, render_after: bool, directory: str | None, **quota: Any
 ) -> int:
-    """Give the ACTIVE subpool NAME of PARENT another quota; what is not named stays as it is.
+    """Give the ACTIVE subpool NAME of PARENT another quota; a resource that is not named stays as it is,
+    but a share such as --quota 33% is one of all that the parent is guaranteed.
 
     A lower quota ends nothing that runs: what is available is negative until enough has ended.
     """

@@ -19,6 +19,7 @@ from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import FolderSource, OverlaySource, decode
 from kubectl_tas.load.splice import set_values, without_document
+from kubectl_tas.load.tokens import template_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,11 @@ def _identity(diagnostic: Diagnostic, message: str) -> tuple[str, str, str]:
 
 
 def _check_unchanged(edit: SetValues | RemoveDocument, content: bytes) -> None:
-    documents, _ = parse(edit.path, decode(edit.path, content)[0])
+    text = decode(edit.path, content)[0]
+    if template_root(text) is not None:
+        hint = "Change the value by hand, there or where its values stand, and run again."
+        raise TasError(f"{edit.path} is a template, and what it expands to is not edited", hint=hint)
+    documents, _ = parse(edit.path, text)
     within, data = edit.origin.within, edit.origin.data
     if not any(item.index == edit.origin.index and item.value(within) == data for item in documents):
         raise _changed(edit.path)

@@ -275,7 +275,7 @@ def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
         case "minimum":
             return f"must be at least {expected}"
         case "maximum":
-            return f"must be at most {expected}"
+            return str(schema.get("patternErrorMessage", f"must be at most {expected}"))
         case "minItems" | "minLength":
             return "must not be empty" if expected == 1 else f"must have at least {expected} entries"
         case "maxLength":
@@ -289,6 +289,8 @@ def _within(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
     match keyword:
         case "pattern":
             return str(schema.get("patternErrorHint", ""))
+        case "maximum" if "patternErrorHint" in schema:
+            return str(schema["patternErrorHint"])
         case "minimum":
             return f"Use {expected} or more."
         case "maximum":

@@ -47,10 +47,13 @@ UNLIMITED = -1
 
 _CPU = 'must be cores such as 600, or a quantity such as "500m"'
 _MEMORY = "must be a quantity with a unit such as 8Ti or 64Gi"
+_NO_UNIT = said(_MEMORY, hint="Add the unit: memory is counted in bytes.")
+"""Where a bare number stands."""
 CpuLimit = Annotated[int, Field(ge=-1, le=MAX_COUNT)] | Annotated[str, StringConstraints(pattern=CPU), said(_CPU)]
 """Cores; -1 means no limit."""
 MemoryLimit = (
-    Annotated[int, Field(ge=-1, le=0)] | Annotated[str, StringConstraints(pattern=MEMORY), said(_MEMORY, "64Gi")]
+    Annotated[int, Field(ge=-1, le=0), _NO_UNIT]
+    | Annotated[str, StringConstraints(pattern=MEMORY), said(_MEMORY, "64Gi")]
 )
 """Memory; -1 means no limit."""
 Weight = Count
@@ -243,7 +246,7 @@ CpuShare = (
 )
 """Cores, or a share of the parent's."""
 MemoryShare = (
-    Annotated[int, Field(ge=0, le=0)]
+    Annotated[int, Field(ge=0, le=0), _NO_UNIT]
     | Annotated[
         str,
         StringConstraints(pattern=f"^({MEMORY[1:-1]}|{SHARE[1:-1]})$"),

@@ -86,7 +86,9 @@ def _companion(
         places = [backend for backend in known.backends if metadata.namespace in (None, *namespaces_of(backend, known))]
         places = places or ([known.backends[0]] if len(known.backends) == 1 else [])
         if len(places) == 1:
-            return _at(declared, places[0], places[0].namespace, known)
+            default, *others = namespaces_of(places[0], known)
+            if metadata.namespace or not others or default == places[0].namespace:
+                return _at(declared, places[0], default, known)
     names = tuple(f"{backend.name} ({', '.join(namespaces_of(backend, known))})" for backend in known.backends)
     known.dangling.append(Dangling("place of a companion", metadata.name, names, declared, ("metadata", "name")))
     return None
@@ -98,6 +100,8 @@ def _at(declared: Declared[Companion], backend: FleetBackend, default: str, know
 
 
 def namespaces_of(backend: FleetBackend, known: Known) -> tuple[str, ...]:
-    """Where work of a cluster may run, the backend's own namespace first."""
+    """Where work of a cluster may run: the backend's own namespace first, where any pool has it or there are none."""
     pools = (pool for pool in known.pools.values() if pool.backend == backend)
-    return tuple(dict.fromkeys((backend.namespace, *(name for pool in pools for name in pool.namespaces))))
+    found = dict.fromkeys(name for pool in pools for name in pool.namespaces)
+    is_own = backend.namespace in found or not found
+    return tuple(dict.fromkeys((backend.namespace, *found))) if is_own else tuple(found)

@@ -133,3 +133,15 @@ def test_companions_follow_the_namespaces_of_pools(repository: Path) -> None:
     assert places(repository) == [
         f"companions/{name}.yaml" for name in ("cv/configmap-x", "nlp/configmap-x", "nlp/configmap-y")
     ]
+
+
+@pytest.mark.parametrize(("namespaces", "expected"), [(["na"], []), (["na", "nb"], ["backend-unknown"])])
+def test_a_companion_of_no_work_goes_where_work_may_run(
+    repository: Path, namespaces: list[str], expected: list[str]
+) -> None:
+    """The namespace of the backend is none where no pool has it."""
+    spec = f"  namespaces: [{', '.join(namespaces)}]\n"
+    write(repository, {"pools/p.yaml": pool(spec=spec), "workflows/w.yaml": companion()})
+    result = kubectl_tas("render", "-o", "-", "-C", repository)
+    assert [code for code in ("backend-unknown", "companion-namespace") if f"[{code}]" in result.err] == expected
+    assert ("namespace: na" in result.out) == (not expected)

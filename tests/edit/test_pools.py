@@ -316,3 +316,12 @@ def test_modes_and_other_names_stay(team: Path) -> None:
     assert run(team, "rename", "team", "core").code == 0
     assert (team / "pools/team.yaml").stat().st_mode & 0o777 == 0o640
     assert b"parent: team" in (team / "copy").read_bytes()
+
+
+def test_a_template_is_not_edited(team: Path) -> None:
+    text = "default-values: {gpus: 1}\nworkflow:\n  name: ft\n  pool: team\n  resources: {default: {gpu: {{ gpus }}}}\n"
+    write(team, {"workflows/ft.yaml": f"{text}  tasks:\n  - {{name: t, image: i}}\n"})
+    before = content(team)
+    said = refused(team, "rename", "team", "core", code=3)
+    assert "workflows/ft.yaml is a template, and what it expands to is not edited" in said
+    assert content(team) == before

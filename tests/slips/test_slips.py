@@ -43,6 +43,12 @@ CONFIG: tuple[Row, ...] = (
 )
 POOLS: tuple[Row, ...] = (
     ("pools/team", "kind: Pool", "kind: Pol", "Pol Pool"),
+    (
+        "pools/team",
+        "    gpu:",
+        "    memory: {guarantee: 100}\n    gpu:",
+        "100 quantity with a unit 64Gi Add the unit",
+    ),
     ("pools/team", "metadata:", "metdata:", "metdata metadata"),
     ("pools/team", "  name: team", "  nmae: team", "nmae name"),
     ("pools/team", "  backend: prod", "  bakcend: prod", "bakcend backend"),
