@@ -302,15 +302,9 @@ def _shared(container: LiveQueue, below: Sequence[LiveQueue]) -> LiveQueue | Non
     return None
 
 
-def _ranks(queue: LiveQueue) -> tuple[Amounts, Amounts, int | None]:
-    """What a pool's shared queue has from its pool."""
-    return queue.limit, queue.weight, queue.priority
-
-
 def _guarantee(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue]) -> Amounts:
     """What a pool is guaranteed that has subpools. Raises NoPlaceError where that does not hold them."""
-    found = {name: _guaranteed(tree, container, leaves, name) for name in RESOURCES}
-    return each(lambda name: found[name])
+    return each(lambda name: _guaranteed(tree, container, leaves, name))
 
 
 def _guaranteed(tree: _Tree, container: LiveQueue, leaves: Sequence[LiveQueue], name: ResourceName) -> Amount:
