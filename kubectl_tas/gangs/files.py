@@ -64,16 +64,19 @@ def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -
         local = local_files.get(local_path(workflow, file.localpath))
         if local is None:
             return None
-        return TaskFile(file.path, local.content, RUN if local.is_executable else READ, is_utf8(local.content))
-    text = "" if file.contents is None else str(file.contents)
-    content = decoded(text) if file.base64 else text.encode("utf-8")
-    return None if content is None else TaskFile(file.path, content, is_text=not file.base64)
+        written, mode = local.content, RUN if local.is_executable else READ
+    elif file.contents is not None:
+        written, mode = str(file.contents).encode("utf-8"), READ
+    else:
+        return None
+    content = _decoded(written) if file.base64 else written
+    return None if content is None else TaskFile(file.path, content, mode, not file.base64 and is_utf8(content))
 
 
-def decoded(text: str) -> bytes | None:
+def _decoded(written: bytes) -> bytes | None:
     """The bytes that base64 stands for, blanks and line breaks aside; None where it is none."""
     try:
-        return base64.b64decode("".join(text.split()), validate=True)
+        return base64.b64decode(b"".join(written.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
 

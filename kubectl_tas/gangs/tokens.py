@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,12 @@ def data_paths(task: Task) -> dict[str, str]:
             paths[f"input:{fold(item.task.rpartition(':')[2])}"] = path
         paths[f"input:{index}"] = path
     return paths
+
+
+def is_mounted(task: Task, folder: str) -> bool:
+    """Whether a path of the node is mounted at a folder, or at one above it."""
+    paths = (posixpath.normpath(mount.rpartition(":")[2]) for mount in task.volumeMounts)
+    return any(folder == path or folder.startswith(f"{path.rstrip('/')}/") for path in paths)
 
 
 def filled(data: Any, values: Mapping[str, str]) -> Any:

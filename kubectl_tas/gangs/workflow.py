@@ -16,7 +16,17 @@ from typing import Any
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.podspec import pod_spec, with_output
-from kubectl_tas.gangs.tokens import HOST, OUTPUT_TOKEN, WORKFLOW_ID, data_paths, filled, texts, tokens_in
+from kubectl_tas.gangs.tokens import (
+    HOST,
+    OUTPUT,
+    OUTPUT_TOKEN,
+    WORKFLOW_ID,
+    data_paths,
+    filled,
+    is_mounted,
+    texts,
+    tokens_in,
+)
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten
 from kubectl_tas.resolve.topologies import Level
@@ -137,9 +147,12 @@ def _finished(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
     files = [[file.with_values(own) for file in found] for found, own in zip(draft.files, values, strict=True)]
     maps = file_maps(name, (file for own in files for file in own))
     specs: dict[str, dict[str, Any]] = {}
-    for member, own, used, found in zip(draft.members, values, draft.tokens, files, strict=True):
+    for task, member, own, used, found in zip(
+        draft.group.tasks, draft.members, values, draft.tokens, files, strict=True
+    ):
         spec = filled(member.spec, own)
-        spec = maps.mounted(with_output(spec) if OUTPUT_TOKEN in used else spec, found)
+        leaves = OUTPUT_TOKEN in used and not is_mounted(task.spec, OUTPUT)
+        spec = maps.mounted(with_output(spec) if leaves else spec, found)
         named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
         specs[member.name] = {**spec, **named}
     return replace(_with_specs(draft.gang, specs), name=name, files=maps.maps, hosts=hosts)
