@@ -85,8 +85,8 @@ def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator
     values = data_paths(task)
     wanted: list[tuple[_Kind, str, KeyPath]] = [
         *(("volumeMount", item.rpartition(":")[2], ("volumeMounts", i)) for i, item in enumerate(task.volumeMounts)),
-        *(("Secret", folder, ("credentials", name)) for name, folder in mounted_secrets(task).items()),
         *(("file", file.path, ("files", index, "path")) for index, file in enumerate(task.files)),
+        *(("Secret", folder, ("credentials", name)) for name, folder in mounted_secrets(task).items()),
     ]
     known: dict[str, _Mount] = {}
     for kind, written, place in wanted:
