@@ -55,6 +55,24 @@ def scalar(value: object, style: str = "", *, flow: bool = False) -> str:
     raise TypeError(f"not a scalar: {value!r}")
 
 
+def literal(text: str, indent: str) -> str:
+    """What stands behind the colon of a key: the lines of a text as they are, where all readers take them so, else a
+    scalar. ``indent`` begins each line, and is two blanks deeper than the key.
+    """
+    lines = text.split("\n")
+    is_plain = len(lines) > 1 and not _ESCAPED.search(text.replace("\n", "").replace("\t", ""))
+    if not is_plain or not all(line.strip() for line in (lines[0], text.rstrip("\n").rpartition("\n")[2])):
+        return f" {scalar(text)}"
+    depth = "2" if text[0] in " \t" else ""
+    if lines[-1]:
+        chomp = "-"
+    else:
+        chomp = "" if lines[-2] else "+"
+        lines.pop()
+    body = "\n".join(f"{indent}{line}" if line else "" for line in lines)
+    return f" |{depth}{chomp}\n{body}"
+
+
 def block(value: object) -> str:
     """The text of a document in block style, keys in the order of ``value``."""
     return "".join(f"{line}\n" for line in _lines(value))

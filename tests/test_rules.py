@@ -14,6 +14,7 @@ from tools.goldens import read
 
 RULES = all_rules()
 GENERATED = {
+    "file-size": "nobody wants a file of 1 MiB in git; tests/gangs/test_files.py makes one",
     "file-too-large": "nobody wants a file of 5 MiB in git; tests/load/test_source.py makes one",
     "cluster-unread": "a cluster that does not answer is no file; tests/test_clusters.py asks one",
     "nodes-unread": "a cluster that hides its nodes is no file; tests/test_clusters.py asks one",

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
-from kubectl_tas.yaml import LargeNumber, block, comment, entry, flow, scalar
+from kubectl_tas.yaml import LargeNumber, block, comment, entry, flow, literal, scalar
 
 
 @pytest.mark.parametrize(
@@ -25,6 +28,33 @@ from kubectl_tas.yaml import LargeNumber, block, comment, entry, flow, scalar
 def test_yaml_is_read_back(value: Any) -> None:
     """By a parser of YAML 1.1, which takes more for something else than text."""
     assert yaml.safe_load(block(value)) == value
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text(st.sampled_from(" \n\n\tab#:-|%'\"\r\x00\x85\u2028é🚀{")))
+@example("#!/bin/bash\n\necho\n")
+def test_a_text_is_read_back_by_its_lines(text: str) -> None:
+    for following in ("", "  j: 1\n"):
+        document = f"data:\n  k:{literal(text, '    ')}\n{following}"
+        assert yaml.safe_load(document)["data"]["k"] == text
+        assert YAML(typ="safe", pure=True).load(document)["data"]["k"] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a\nb\n", " |\n  a\n  b"),
+        ("a\nb", " |-\n  a\n  b"),
+        ("a\n\n", " |+\n  a\n"),
+        (" a\nb\n", " |2\n   a\n  b"),
+        ("a\n", " |\n  a"),
+        ("a", " a"),
+        ("\na\n", ' "\\na\\n"'),
+        ("a\r\nb\n", ' "a\\r\\nb\\n"'),
+    ],
+)
+def test_a_text_of_lines_is_written_as_lines(text: str, written: str) -> None:
+    assert literal(text, "  ") == written
 
 
 def test_yaml_is_in_block_style() -> None:

@@ -31,7 +31,7 @@ SUBJECTS = {
         "edit.apply",
     ),
     "Topologies": ("check.topology",),
-    "Workflows": ("check.workflow",),
+    "Workflows": ("check.workflow", "check.mounts", "check.tokens", "load.localfiles"),
     "Workloads": (
         "check.workload",
         "check.companions",

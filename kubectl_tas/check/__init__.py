@@ -17,6 +17,7 @@ from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth
+from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.namespaces import check_namespaces
 from kubectl_tas.check.nodes import check_nodes
@@ -29,6 +30,7 @@ from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
+from kubectl_tas.check.tokens import check_tokens
 from kubectl_tas.check.topology import check_bindings, check_topologies
 from kubectl_tas.check.unique import check_unique
 from kubectl_tas.check.versions import check_versions
@@ -51,6 +53,8 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_topologies,
     check_bindings,
     check_workflows,
+    check_mounts,
+    check_tokens,
     check_placement,
     check_fields,
     check_exported,

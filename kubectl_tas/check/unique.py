@@ -9,7 +9,7 @@ from typing import Any
 from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
-from kubectl_tas.gangs.workflow import gang_of_group
+from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.kubeflow import REPLICA_TYPE
@@ -182,14 +182,14 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
         for pod in pod_group.pods:
             where = (pod_group.backend.name, pod_group.namespace)
             yield ("Pod", *where, pod.spec.metadata.name), id(pod), _Named(pod.spec.metadata.name, pod)
-    for workflow, group in _groups_that_could_meet(fleet):
+    for workflow, groups in _groups_that_could_meet(fleet):
         where = (workflow.pool.backend.name, workflow.namespace)
-        gang = gang_of_group(fleet, workflow, group)
-        item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
-        yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
-        for task in group.tasks:
-            item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
-            yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
+        for group, gang in zip(groups, gangs_of_workflow(fleet, workflow, groups), strict=True):
+            item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
+            yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
+            for task in group.tasks:
+                item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
+                yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
     for clique_set in (item for item in fleet.pod_clique_sets if item.is_previewed):
         cluster = clique_set.backend
         if cluster is None:
@@ -236,23 +236,25 @@ def _queue(name: str, declared: Declared[Any], field: str) -> _Named:
     return _Named(name, declared, path if declared.origin.value(path) else ("metadata", "name"))
 
 
-def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, FleetGroup]]:
-    """The groups whose gangs could be called like another one's, or their pods: the name of a gang is that of its
-    workflow and its group, then a hash. Making all gangs would take as long as reading the files.
+def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[FleetGroup]]]:
+    """By workflow, the groups whose gangs could be called like another one's, or their pods: the name of a gang is
+    that of its workflow and its group, then a hash. Making all gangs would take as long as reading the files.
     """
     every = [
         (f"{workflow.name}-{group.name}-", workflow, group) for workflow in fleet.workflows for group in workflow.groups
     ]
     if fleet.pod_groups or any(item.is_owned or item.kind == "Pod" for item in fleet.workloads):
-        yield from ((workflow, group) for _, workflow, group in every)
+        yield from ((workflow, list(workflow.groups)) for workflow in fleet.workflows)
         return
     every.sort(key=lambda item: item[0])
     last = ""
+    found: dict[int, tuple[FleetWorkflow, list[FleetGroup]]] = {}
     for index, (stem, workflow, group) in enumerate(every):
         following = every[index + 1][0] if index + 1 < len(every) else ""
         if (stem.startswith(last) and last) or following.startswith(stem) or len(stem) + names.HASH > names.MAX_LABEL:
-            yield workflow, group
+            found.setdefault(id(workflow), (workflow, []))[1].append(group)
         last = last if last and stem.startswith(last) else stem
+    yield from found.values()
 
 
 def _sub_groups(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:

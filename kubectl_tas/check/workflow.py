@@ -184,8 +184,6 @@ def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
         used += _set_fields(group, osmo.OSMO_ONLY_GROUP)
         for task in group.tasks:
             used += _set_fields(task, osmo.OSMO_ONLY_TASK)
-            if _has_placeholder(task):
-                used.append("{{ }} placeholders")
     for _, resource, _ in resource_paths(declared.spec):
         used += _set_fields(resource, osmo.OSMO_ONLY_RESOURCE)
     if used:
@@ -203,8 +201,3 @@ def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
 
 def _set_fields(model: BaseModel, fields: tuple[str, ...]) -> list[str]:
     return [field for field in fields if field in model.model_fields_set]
-
-
-def _has_placeholder(task: Task) -> bool:
-    words = (task.image, *task.command, *task.args, *task.environment.values())
-    return any(isinstance(word, str) and "{{" in word for word in words)

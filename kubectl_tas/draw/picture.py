@@ -12,7 +12,7 @@ from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.cliqueset import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.podgroup import gang_of_pod_group
-from kubectl_tas.gangs.workflow import gang_of_group
+from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.gangs.workload import gang_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
@@ -45,7 +45,7 @@ def picture(fleet: Fleet, item: Submission) -> Picture:
     """The picture of one submission."""
     match item:
         case FleetWorkflow():
-            topology, gangs = _pool_topology(item), tuple(gang_of_group(fleet, item, group) for group in item.groups)
+            topology, gangs = _pool_topology(item), tuple(gangs_of_workflow(fleet, item))
             facts: Facts = ()
         case FleetWorkload():
             gangs = tuple(gang_of(fleet, part) for part in podgrouper.by_pod_group(item))

@@ -22,6 +22,15 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class FileMap:
+    """A ConfigMap with files of a gang's tasks."""
+
+    name: str
+    files: dict[str, bytes]
+    """Contents by key."""
+
+
+@dataclass(frozen=True, slots=True)
 class Constraint:
     """How close pods must run."""
 
@@ -77,6 +86,10 @@ class Gang(Part):
     """PodGroup, PodGang, or the kind of the workload."""
     parts: tuple[SubGroup, ...] = ()
     """SubGroups, each before those below it; no name is there twice."""
+    files: tuple[FileMap, ...] = ()
+    """What its tasks find in their containers."""
+    hosts: str | None = None
+    """The headless Service below which its pods have DNS names, where they need them."""
 
     @cached_property
     def by_parent(self) -> dict[str | None, tuple[SubGroup, ...]]:

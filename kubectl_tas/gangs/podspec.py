@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from kubectl_tas.gangs.files import with_mounts
+from kubectl_tas.gangs.tokens import OUTPUT
 from kubectl_tas.gpus import GPU
 from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.pool import Nodes
@@ -42,10 +44,29 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
         spec["tolerations"] = [item.data for item in (*nodes.tolerations, *_filled_in(nodes.tolerations))]
     if resource.nodesExcluded:
         spec["affinity"] = _away_from(list(dict.fromkeys(resource.nodesExcluded)))
-    if task.volumeMounts:
-        paths = (mount.partition(":")[0] for mount in task.volumeMounts)
-        spec["volumes"] = [{"name": f"host-{index}", "hostPath": {"path": path}} for index, path in enumerate(paths)]
+    if volumes := [*_host_volumes(task), *_secret_volumes(task)]:
+        spec["volumes"] = volumes
     return spec
+
+
+def _host_volumes(task: Task) -> Iterator[dict[str, Any]]:
+    for index, mount in enumerate(task.volumeMounts):
+        yield {"name": f"host-{index}", "hostPath": {"path": mount.partition(":")[0]}}
+
+
+def _secret_volumes(task: Task) -> Iterator[dict[str, Any]]:
+    for secret in mounted_secrets(task):
+        name = names.fold(secret)
+        yield {"name": _secret_volume(secret), "secret": {"secretName": name, "defaultMode": 0o644}}
+
+
+def mounted_secrets(task: Task) -> dict[str, str]:
+    """The credentials of a task that are folders in its container, by name; the others are variables."""
+    return {name: value for name, value in task.credentials.items() if isinstance(value, str)}
+
+
+def _secret_volume(secret: str) -> str:
+    return names.as_label(f"secret-{names.fold(secret)}")
 
 
 def _filled_in(written: tuple[Toleration, ...]) -> Iterator[Toleration]:
@@ -63,16 +84,31 @@ def _container(task: Task, resource: Resource) -> dict[str, Any]:
         container["command"] = [str(word) for word in task.command]
     if task.args:
         container["args"] = [str(word) for word in task.args]
-    if task.environment:
-        container["env"] = [{"name": name, "value": str(value)} for name, value in task.environment.items()]
+    if variables := [*_variables(task)]:
+        container["env"] = variables
     if amounts := _amounts(resource):
         container["resources"] = {"limits": amounts, "requests": amounts}
     if task.privileged:
         container["securityContext"] = {"privileged": True}
-    if task.volumeMounts:
-        paths = (mount.rpartition(":")[2] for mount in task.volumeMounts)
-        container["volumeMounts"] = [{"name": f"host-{index}", "mountPath": path} for index, path in enumerate(paths)]
+    hosts = [
+        {"name": f"host-{index}", "mountPath": mount.rpartition(":")[2]}
+        for index, mount in enumerate(task.volumeMounts)
+    ]
+    secrets = [
+        {"name": _secret_volume(name), "mountPath": path, "readOnly": True}
+        for name, path in mounted_secrets(task).items()
+    ]
+    if hosts or secrets:
+        container["volumeMounts"] = [*hosts, *secrets]
     return container
+
+
+def _variables(task: Task) -> Iterator[dict[str, Any]]:
+    for name, value in task.environment.items():
+        yield {"name": name, "value": str(value)}
+    for secret, keys in task.credentials.items():
+        for name, key in keys.items() if isinstance(keys, dict) else ():
+            yield {"name": name, "valueFrom": {"secretKeyRef": {"name": names.fold(secret), "key": str(key)}}}
 
 
 def _amounts(resource: Resource) -> dict[str, str]:
@@ -92,6 +128,12 @@ def _amounts(resource: Resource) -> dict[str, str]:
 def _cpu(cores: int | float | str) -> str:
     """Cores as a Kubernetes quantity, never in scientific notation."""
     return f"{Decimal(str(cores)):f}" if isinstance(cores, float) else str(cores)
+
+
+def with_output(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of a pod with a folder for what it leaves, which is gone with the pod."""
+    volume = {"name": "task-output", "emptyDir": dict[str, str]()}
+    return with_mounts(spec, [volume], [{"name": volume["name"], "mountPath": OUTPUT}])
 
 
 def _away_from(hosts: list[str]) -> dict[str, Any]:

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
-from kubectl_tas.gangs.gang import Constraint, Gang, Member, SubGroup
-from kubectl_tas.gangs.podspec import pod_spec
+from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
+from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
+from kubectl_tas.gangs.podspec import pod_spec, with_output
+from kubectl_tas.gangs.tokens import (
+    HOST,
+    OUTPUT,
+    OUTPUT_TOKEN,
+    WORKFLOW_ID,
+    data_paths,
+    filled,
+    is_mounted,
+    texts,
+    tokens_in,
+)
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, shorten
+from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten
 from kubectl_tas.resolve.topologies import Level
-from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, Requirement
+from kubectl_tas.resolve.workflows import FleetGroup, FleetTask, FleetWorkflow, Requirement
 
 ANY = "zz-any"
 """What a padded level's part of a path is called.
@@ -42,28 +55,116 @@ Placed = tuple[Member, Sequence[Requirement]]
 """A task, and its requirements from the coarsest level to the finest, one for a level at the most."""
 
 
-def gang_of_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Gang:
-    """The gang of a group, named by a hash of all that is emitted of it and cannot change while it runs."""
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What a group becomes, before it has a name: tokens are in place, and files are not mounted."""
+
+    group: FleetGroup
+    gang: Gang
+    members: tuple[Member, ...]
+    files: tuple[tuple[TaskFile, ...], ...]
+    """The files of each task."""
+    tokens: tuple[frozenset[str], ...]
+    """The tokens of each task."""
+    content: str
+    """The canonical text of all that is emitted of it and cannot change while it runs."""
+
+    @property
+    def needs_run(self) -> bool:
+        """Whether a task asks for the id of its workflow."""
+        return any(WORKFLOW_ID in own for own in self.tokens)
+
+
+def gangs_of_workflow(
+    fleet: Fleet, workflow: FleetWorkflow, groups: Sequence[FleetGroup] | None = None
+) -> Iterator[Gang]:
+    """The gangs of all groups of a workflow, or of some of them. Each is named by a hash of all that is emitted of it
+    and cannot change while it runs.
+
+    The hash is taken while tokens are in place, since what stands for some of them is made of the name. The id of a
+    workflow, which its groups share, is made of the contents of all of them: whoever writes below it finds nothing
+    that another version has left.
+    """
+    drafts = [_draft(fleet, workflow, group) for group in (workflow.groups if groups is None else groups)]
+    run = ""
+    if any(draft.needs_run for draft in drafts):
+        every = drafts if groups is None else [_draft(fleet, workflow, group) for group in workflow.groups]
+        run = shorten(f"{workflow.name}-{digest(json.dumps([draft.content for draft in every]))}")
+    for draft in drafts:
+        yield _finished(workflow, draft, run if draft.needs_run else "")
+
+
+def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
     scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
     specs = [pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) for task in group.tasks]
-    members = [
+    files = tuple(_files(fleet, workflow, task) for task in group.tasks)
+    members = tuple(
         Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
-    ]
+    )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
     pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
-    content = {
+    tokens = tuple(_tokens(spec, own) for spec, own in zip(specs, files, strict=True))
+    content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,
         "gang": _identity(workflow.queue, gang) if backend.is_kai else None,
         "pods": pods,
         **_elsewhere(workflow),
     }
+    if any(files):
+        content["files"] = [[file.identity for file in own] for own in files]
+    if any(tokens):
+        content["tokens"] = sorted(frozenset().union(*tokens))
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return replace(gang, name=pod_group(workflow.name, group.name, text))
+    return _Draft(group, gang, members, files, tokens, text)
+
+
+def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
+    words = (*texts(spec), *(text for file in files for text in (file.path, file.text)))
+    return frozenset(token for text in words for token in tokens_in(text))
+
+
+def _files(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> tuple[TaskFile, ...]:
+    path, local_files = workflow.declared.origin.path, fleet.repository.local_files
+    found = (task_file(file, path, local_files) for file in task.spec.files)
+    return tuple(file for file in found if file is not None)
+
+
+def _finished(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
+    """The gang with its name, and all that is made of it."""
+    name = pod_group(workflow.name, draft.group.name, f"{draft.content}{run}")
+    if not any(draft.tokens) and not any(draft.files):
+        return replace(draft.gang, name=name)
+    hosts = service(name) if any(token.startswith(HOST) for own in draft.tokens for token in own) else None
+    shared = {WORKFLOW_ID: run} if run else {}
+    for task in draft.group.tasks if hosts else ():
+        shared[f"{HOST}{task.name}"] = f"{shorten(task.name)}.{hosts}.{workflow.namespace}.svc"
+    values = [data_paths(task.spec) | shared for task in draft.group.tasks]
+    files = [[file.with_values(own) for file in found] for found, own in zip(draft.files, values, strict=True)]
+    maps = file_maps(name, (file for own in files for file in own))
+    specs: dict[str, dict[str, Any]] = {}
+    for task, member, own, used, found in zip(
+        draft.group.tasks, draft.members, values, draft.tokens, files, strict=True
+    ):
+        spec = filled(member.spec, own)
+        leaves = OUTPUT_TOKEN in used and not is_mounted(task.spec, OUTPUT)
+        spec = maps.mounted(with_output(spec) if leaves else spec, found)
+        named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
+        specs[member.name] = {**spec, **named}
+    return replace(_with_specs(draft.gang, specs), name=name, files=maps.maps, hosts=hosts)
+
+
+def _with_specs(gang: Gang, specs: Mapping[str, dict[str, Any]]) -> Gang:
+    def members(part: Part) -> tuple[Member, ...]:
+        return tuple(replace(member, spec=specs[member.name]) for member in part.members)
+
+    return replace(
+        gang, members=members(gang), parts=tuple(replace(part, members=members(part)) for part in gang.parts)
+    )
 
 
 def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:

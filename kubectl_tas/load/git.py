@@ -16,8 +16,8 @@ from pathlib import Path
 from kubectl_tas import process
 from kubectl_tas.errors import TasError
 
-LINK, SUBMODULE = "120000", "160000"
-"""Modes of a symbolic link and of another repository's commit."""
+EXECUTABLE, LINK, SUBMODULE = "100755", "120000", "160000"
+"""Modes of a program, of a symbolic link and of another repository's commit."""
 
 _SHARED = ("objects", "packed-refs", "shallow")
 """What all work trees of a repository have in common; with ``_OWN`` where there is only one."""

@@ -15,6 +15,7 @@ from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.lists import items_of
+from kubectl_tas.load.localfiles import read_local_files
 from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
@@ -124,6 +125,8 @@ class _Loader:
     def finish(self) -> Loaded:
         """The repository and the diagnostics, in no particular order."""
         found, refused = self.found, tuple[str, ...]()
+        local_files, problems = read_local_files(self.source, found["Workflow"])
+        self.diagnostics += problems
         if self.made is not None:
             refused = tuple(self.made.refused)
         if self.made is not None and self.complete:
@@ -141,6 +144,7 @@ class _Loader:
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
             workloads=tuple(item for model in WORKLOADS for item in found[kind_of(model)]),
+            local_files=local_files,
             waivers=tuple(self.waivers),
             files=self.files,
             absent=tuple(self.absent),

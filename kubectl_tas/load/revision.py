@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, too_deep
-from kubectl_tas.load.git import LINK, SUBMODULE, Entry, Git, work_trees
+from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, Entry, Git, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
 _MAX_LINKS = 40
@@ -152,6 +152,11 @@ class Revision:
         self._check_out(folders, below=True, exclude=exclude)
         return self._reader.files(folders, exclude=exclude)
 
+    def local_file(self, path: str) -> RawFile:
+        """A file of any kind, or why there is none."""
+        self._check_out([path], below=False)
+        return self._reader.local_file(path)
+
     def _check_out(self, paths: Collection[str], *, below: bool, exclude: str | None = None) -> None:
         """Writes what these paths lead to; with ``below``, what lies in folders and what links there lead to."""
         start = None if exclude is None else posixpath.join(self._prefix, exclude)
@@ -252,6 +257,8 @@ class Revision:
             file.write(content)
             if size > len(content):
                 file.truncate(size)
+            if self._entries[path].mode == EXECUTABLE:
+                full.chmod(0o700)
 
     def _make_folder(self, path: str) -> None:
         if path not in self._made_folders:

@@ -55,6 +55,7 @@ class RawFile:
     """Relative to the root, with forward slashes."""
     content: bytes
     problem: Diagnostic | None = None
+    is_executable: bool = False
 
 
 class Source(Protocol):
@@ -68,6 +69,9 @@ class Source(Protocol):
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All manifests below ``folders``, sorted by path; nothing below ``exclude``."""
+
+    def local_file(self, path: str) -> RawFile:
+        """A file of any kind at ``path``, which is relative to the root and has no '..'; or why there is none."""
 
 
 class OverlaySource:
@@ -103,6 +107,13 @@ class OverlaySource:
                 found[path] = RawFile(path, content)
         return tuple(found[path] for path in sorted(found))
 
+    def local_file(self, path: str) -> RawFile:
+        """A file of any kind, or why there is none."""
+        if path not in self._files:
+            return self._base.local_file(path)
+        content = self._files[path]
+        return _missing(path) if content is None else RawFile(path, content)
+
 
 class MemorySource:
     """Files that are not on a disk, by their paths."""
@@ -121,6 +132,10 @@ class MemorySource:
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All files but the Config, sorted by path."""
         return tuple(RawFile(path, self._files[path]) for path in sorted(self._files) if path != CONFIG_FILE)
+
+    def local_file(self, path: str) -> RawFile:
+        """A file of any kind, or why there is none."""
+        return RawFile(path, self._files[path]) if path in self._files else _missing(path)
 
 
 class FolderSource:
@@ -163,6 +178,20 @@ class FolderSource:
                     continue
                 found[path] = problem or self._read(path)
         return tuple(found[path] for path in sorted(found))
+
+    def local_file(self, path: str) -> RawFile:
+        """A file of any kind, or why there is none; nothing that lies outside, in git's own folder or in the output.
+
+        Raises TasError where it cannot be read.
+        """
+        full = self.root / path
+        problem = self._leads_away(path, os.path.realpath(full), words="the path")
+        if problem is not None:
+            return problem
+        if full.is_dir():
+            hint = "Write an entry for each of its files, as OSMO wants it too."
+            return self._problem(path, FILE_NOT_REGULAR, "it is a folder", hint)
+        return self._read(path) if os.path.lexists(full) else _missing(path)
 
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""
@@ -211,7 +240,7 @@ class FolderSource:
         try:
             status = full.stat()
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-                return RawFile(path, full.read_bytes())
+                return RawFile(path, full.read_bytes(), is_executable=bool(status.st_mode & stat.S_IXUSR))
         except OSError as error:
             if error.errno == errno.ENOENT and not (is_link and full.is_symlink()):
                 raise _vanished(path) from error
@@ -225,20 +254,25 @@ class FolderSource:
         message = f"the file has {size:g} MiB; at most 4 MiB are read"
         return self._problem(path, FILE_TOO_LARGE, message, "Split the file, or move it out of the folder.")
 
-    def _leads_away(self, path: str, real: str) -> RawFile | None:
+    def _leads_away(self, path: str, real: str, words: str = "this symbolic link") -> RawFile | None:
         """What is wrong with a path that really is ``real``: outside, in git's own folder, or in the output."""
         if not is_below(real, self._real_root) or any(map(is_git, Path(real[len(self._real_root) :]).parts)):
-            message = "this symbolic link leads out of the repository"
+            message = f"{words} leads out of the repository"
             hint = "Copy what it points at into the repository."
             return self._problem(path, FILE_OUTSIDE_REPOSITORY, message, hint)
         if self._real_output is not None and is_below(real, self._real_output):
-            message = "this symbolic link leads to what kubectl-tas writes"
-            return self._problem(path, FILE_NOT_REGULAR, message, "Remove the link.")
+            message = f"{words} leads to what kubectl-tas writes"
+            return self._problem(path, FILE_NOT_REGULAR, message, "Name another file, or remove the link.")
         return None
 
     @staticmethod
     def _problem(path: str, rule: Rule, message: str, hint: str) -> RawFile:
         return RawFile(path, b"", Diagnostic(rule, message, Location(path), hint=hint))
+
+
+def _missing(path: str) -> RawFile:
+    hint = "Correct the path, which begins at the folder of the workflow's file."
+    return RawFile(path, b"", Diagnostic(FILE_NOT_REGULAR, "there is no such file", Location(path), hint=hint))
 
 
 def _is_refused_as_written(output: str, folders: Sequence[str]) -> bool:

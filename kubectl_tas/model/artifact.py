@@ -8,7 +8,17 @@ from enum import IntEnum
 
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import Metadata, Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import (
+    ConfigMap,
+    Metadata,
+    Namespace,
+    PodGang,
+    PodGroup,
+    PriorityClass,
+    Queue,
+    Service,
+    Topology,
+)
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.topology import ClusterTopology
 
@@ -34,6 +44,8 @@ Manifest = (
     | Queue
     | ValidatingAdmissionPolicy
     | ValidatingAdmissionPolicyBinding
+    | ConfigMap
+    | Service
     | PodGroup
     | Pod
     | PodGang

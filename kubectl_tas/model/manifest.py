@@ -49,6 +49,47 @@ class Namespace(Model):
     """Its name."""
 
 
+class ConfigMap(Model):
+    """Kubernetes' ConfigMap: namespaced."""
+
+    apiVersion: Literal["v1"] = "v1"
+    """v1"""
+    kind: Literal["ConfigMap"] = "ConfigMap"
+    """ConfigMap"""
+    metadata: Metadata
+    """Its name and namespace."""
+    immutable: Literal[True] = True
+    """What is in it never changes."""
+    data: dict[Text, str] = {}
+    """Files that are UTF-8."""
+    binaryData: dict[Text, Text] = {}
+    """Other files, in base64."""
+
+
+class ServiceSpec(Model):
+    """A Service that makes the names of pods known, and nothing else."""
+
+    clusterIP: Literal["None"] = "None"
+    """None: headless."""
+    publishNotReadyAddresses: Literal[True] = True
+    """Names are known before their pods are ready: tasks of a gang look for each other as they start."""
+    selector: dict[LabelKey, LabelValue]
+    """Labels of the pods."""
+
+
+class Service(Model):
+    """Kubernetes' Service: namespaced."""
+
+    apiVersion: Literal["v1"] = "v1"
+    """v1"""
+    kind: Literal["Service"] = "Service"
+    """Service"""
+    metadata: Metadata
+    """Its name and namespace."""
+    spec: ServiceSpec
+    """Whose names it makes known."""
+
+
 KaiNumber = Annotated[int, Field(ge=-1)] | Annotated[float, Field(ge=-1, allow_inf_nan=False)]
 """An amount in the unit in which KAI counts the resource; -1: no limit."""
 

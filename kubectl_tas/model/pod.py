@@ -7,7 +7,23 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from kubectl_tas.model.base import AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
-from kubectl_tas.model.manifest import Metadata, SubGroupName
+from kubectl_tas.model.manifest import Metadata, ObjectName, SubGroupName
+
+
+class SecretKeyRef(Model):
+    """A value that a Secret of the pod's namespace holds."""
+
+    name: ObjectName
+    """The Secret."""
+    key: Text
+    """Its key."""
+
+
+class EnvVarSource(Model):
+    """Where a value comes from."""
+
+    secretKeyRef: SecretKeyRef
+    """A Secret."""
 
 
 class EnvVar(Model):
@@ -17,6 +33,8 @@ class EnvVar(Model):
     """Its name."""
     value: Annotated[AnyText | None, AfterValidator(lambda text: text or None)] = None
     """Its value; None where it is empty, since an API server leaves that out, and kubectl would add it for ever."""
+    valueFrom: EnvVarSource | None = None
+    """Where it comes from instead."""
 
 
 class ResourceList(Model):
@@ -35,6 +53,10 @@ class VolumeMount(Model):
     """The volume."""
     mountPath: Text
     """Path in the container."""
+    subPath: Text | None = None
+    """The one file of the volume that appears there."""
+    readOnly: Literal[True] | None = None
+    """Whether nothing can be written to it."""
 
 
 class SecurityContext(Model):
@@ -72,13 +94,41 @@ class HostPath(Model):
     """Absolute."""
 
 
+class ConfigMapFiles(Model):
+    """The files of a ConfigMap."""
+
+    name: ObjectName
+    """The ConfigMap."""
+    defaultMode: int
+    """Mode of its files."""
+
+
+class SecretFiles(Model):
+    """The files of a Secret."""
+
+    secretName: ObjectName
+    """The Secret."""
+    defaultMode: int
+    """Mode of its files."""
+
+
+class EmptyDir(Model):
+    """An empty folder that lives as long as its pod."""
+
+
 class Volume(Model):
-    """A volume of a pod."""
+    """A volume of a pod: one of its sources."""
 
     name: Text
     """What mounts call it."""
-    hostPath: HostPath
-    """Where it comes from."""
+    hostPath: HostPath | None = None
+    """A path of the node."""
+    configMap: ConfigMapFiles | None = None
+    """A ConfigMap."""
+    secret: SecretFiles | None = None
+    """A Secret."""
+    emptyDir: EmptyDir | None = None
+    """Nothing at first."""
 
 
 class NodeSelectorRequirement(Model):
@@ -150,6 +200,10 @@ class PodSpec(Model):
     """How important it is."""
     restartPolicy: Literal["Never"] = "Never"
     """A task runs once."""
+    hostname: SubGroupName | None = None
+    """Its name below that of its Service."""
+    subdomain: SubGroupName | None = None
+    """The headless Service that makes its name known."""
     hostNetwork: bool | None = None
     """Whether it shares the node's network."""
     dnsPolicy: Text | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
@@ -67,6 +69,15 @@ class Declared(Generic[M]):
         return self.origin.locate(path)
 
 
+def local_path(workflow: str, localpath: str) -> str:
+    """The path from the root of the repository of what the file ``workflow`` calls ``localpath``.
+
+    It is relative to the folder of that file, as for OSMO's client (src/lib/utils/paths.py); one that is absolute, or
+    that leads out of the repository, stays so.
+    """
+    return posixpath.normpath(posixpath.join(posixpath.dirname(workflow), localpath))
+
+
 @dataclass(frozen=True, slots=True)
 class Waiver:
     """A comment ``# kubectl-tas: ignore[RULE, ...]``."""
@@ -76,6 +87,14 @@ class Waiver:
     place: Location
     line: int
     """The line that it is about, 1-based: its own, or the next one that is no comment."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file of the repository that a task finds in its container."""
+
+    content: bytes
+    is_executable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +116,8 @@ class Repository:
     """By kind."""
     companions: tuple[Declared[Companion], ...] = ()
     """Objects that stand beside workloads."""
+    local_files: Mapping[str, LocalFile] = field(default_factory=dict)
+    """What the tasks of workflows have as localpath, by the path from the root of the repository."""
     waivers: tuple[Waiver, ...] = ()
     files: int = 0
     """How many files were read."""

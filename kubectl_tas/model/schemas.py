@@ -16,7 +16,16 @@ from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.manifest import Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.manifest import (
+    ConfigMap,
+    Namespace,
+    PodGang,
+    PodGroup,
+    PriorityClass,
+    Queue,
+    Service,
+    Topology,
+)
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -28,6 +37,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     ClusterTopology,
     Companion,
     Config,
+    ConfigMap,
     Namespace,
     OperatorConfiguration,
     Pod,
@@ -37,6 +47,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Pool,
     PriorityClass,
     Queue,
+    Service,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,

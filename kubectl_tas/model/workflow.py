@@ -155,10 +155,10 @@ class File(Model):
 
     path: Text
     """Where it is in the container."""
-    contents: Scalar | None = None
+    contents: AnyText | int | float | None = None
     """What is in it."""
     localpath: Text | None = None
-    """Instead of contents: a path of whoever submits the workflow."""
+    """Instead of contents: the file of the repository that it is, from the folder of the workflow's file."""
     base64: bool = False
     """Whether the contents are written in base64."""
 
@@ -216,9 +216,9 @@ class Task(Model):
     outputs: Many[Output] = ()
     """Data to store after the end; OSMO's runtime only."""
     files: Many[File] = ()
-    """Files to put into the container; OSMO's runtime only."""
+    """Files to put into the container."""
     credentials: dict[Text, Text | dict[VariableName, Scalar]] = {}
-    """Secrets to hand to the container; OSMO's runtime only."""
+    """Secrets of the namespace by name: a folder to mount one at, or variables and the keys that they are."""
     kpis: Many[Kpi] = ()
     """Indicators to read from the outputs; OSMO's runtime only."""
     checkpoint: Many[Checkpoint] = ()
@@ -296,8 +296,6 @@ OSMO_ONLY_TASK = (
     "lead",
     "inputs",
     "outputs",
-    "files",
-    "credentials",
     "kpis",
     "checkpoint",
     "exitActions",

@@ -100,6 +100,11 @@ def pod_group(workflow: str, group: str, content: str) -> str:
     return shorten(f"{workflow}-{group}-{digest(content)}")
 
 
+def service(pod_group_name: str) -> str:
+    """The headless Service of a workflow's group. A Service, other than a PodGroup, begins with a letter."""
+    return pod_group_name if pod_group_name[0].isalpha() else shorten(f"x-{pod_group_name}")
+
+
 def owned_pod_group(name: str, *identity: str) -> str:
     """The PodGroup that is written for workloads: their ``name`` and a hash of ``identity``, which tells it from those
     of other namespaces and clusters. KAI knows a PodGroup by its name alone (0.17, pkg/scheduler/cache/cluster_info/

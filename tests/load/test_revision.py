@@ -123,6 +123,22 @@ class TestSameAsACheckout:
         assert_same_as_now(committed, ".")
         assert_same_as_now(committed, "link")
 
+    def test_any_file_that_is_asked_for(self, committed: Path) -> None:
+        write(committed, {"scripts/run": "echo\n", "scripts/.hidden": "x", "manifests/x": "y"})
+        (committed / "scripts/run").chmod(0o755)
+        (committed / "scripts/bytes").write_bytes(b"\xff\x00")
+        for name, target in {"inside": "run", "outside": "/etc/hostname", "around": "../../x", "gone": "none"}.items():
+            (committed / "scripts" / name).symlink_to(target)
+        commit(committed)
+        now = FolderSource(committed)
+        names = ("run", "bytes", ".hidden", "inside", "outside", "around", "gone", "absent", "", "run/x")
+        paths = [f"scripts/{name}".rstrip("/") for name in names]
+        with checked_out(committed, "HEAD") as source:
+            found = [source.local_file(path) for path in paths]
+            assert found == [now.local_file(path) for path in paths]
+        assert [raw.is_executable for raw in found[:4]] == [True, False, False, True]
+        assert [raw.problem is None for raw in found] == [True] * 4 + [False] * 6
+
     def test_link_around_the_root(self, tmp_path: Path) -> None:
         root = write(tmp_path / "git/deep/tas", {"pools/team.yaml": pool()})
         (root / "pools/again.yaml").symlink_to("../../../deep/tas/pools/team.yaml")

@@ -155,6 +155,7 @@ workflow:
       command: [run]
       environment:
         DEBUG: "1"
+        MAIN: "{{host:main}}"
       resource: node
 resources:
   node:
@@ -200,6 +201,9 @@ workflow:
       contents: x
     - path: /b
       localpath: y
+    credentials:
+      wandb: {WANDB_API_KEY: api_key}
+      github: /secrets/github
     checkpoint:
     - path: /c
       url: s3://c
@@ -210,6 +214,7 @@ workflow:
     - index: loss
       path: k.json
 """,
+    "workflows/y": "content",
     "workflows/job.yaml": head("batch/v1", "Job", "job")
     + """\
   annotations:

@@ -51,6 +51,8 @@ LACKING: dict[tuple[int, int], tuple[tuple[str, ...], ...]] = {
 """What the CRDs of 0.10 have and an older row has not: a field of a kind, or all of the kind."""
 CORE = {
     ("v1", "Namespace"): "Cluster",
+    ("v1", "ConfigMap"): "Namespaced",
+    ("v1", "Service"): "Namespaced",
     ("v1", "Pod"): "Namespaced",
     ("scheduling.k8s.io/v1", "PriorityClass"): "Cluster",
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): "Cluster",

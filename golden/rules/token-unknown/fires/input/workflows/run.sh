@@ -1,0 +1,1 @@
+train --master={{host:mastre}}

@@ -1,0 +1,183 @@
+"""What a task finds in its container: its files, its Secrets and its node's paths are none in the way of another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from kubectl_tas.check.workflow import TASK_DATA
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.gangs.files import MAX_BYTES, normal, task_file
+from kubectl_tas.gangs.podspec import mounted_secrets
+from kubectl_tas.gangs.tokens import OUTPUT, data_paths, filled, tokens_in
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Declared, local_path
+from kubectl_tas.model.workflow import Task, Workflow
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import groups_of, task_path
+
+MOUNT_PATH = Rule(
+    "mount-path",
+    Severity.ERROR,
+    "A file or a Secret of a task cannot stand where it is to be in the container.",
+    "An API server refuses the pod, or its container would never start, or miss what its image has there. Paths are "
+    "absolute, and none stands twice, below a file, or in the folder of a Secret, in which nothing else can be made. "
+    "A Secret hides what the image has in its folder, so it needs a folder of its own.",
+)
+FILE_SIZE = Rule(
+    "file-size",
+    Severity.ERROR,
+    "A file of a task has more than 1 MiB.",
+    "Files are kept in ConfigMaps, and an API server takes none with more. Put what is larger into the image, or let "
+    "the task fetch it.",
+)
+CREDENTIAL = Rule(
+    "credential",
+    Severity.ERROR,
+    "A credential of a task cannot be a Secret, a key of one, or a variable of its own.",
+    "A credential is a Secret of the namespace that the work runs in: its name folded, as all of a workflow's names. "
+    "Kubernetes refuses names and keys with other characters, and of two values for a variable one would be lost.",
+)
+_Kind = Literal["file", "Secret", "volumeMount"]
+_RESERVED = ("/proc", "/sys", "/dev", "/var/run/secrets/kubernetes.io", "/run/secrets/kubernetes.io")
+"""What a container's runtime and the kubelet fill."""
+_OSMO = "/osmo"
+_NEEDED = frozenset(
+    f"/{name}" for name in ("bin", "boot", "etc", "home", "lib", "lib64", "opt", "root", "run", "sbin", "srv", "tmp")
+) | {"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var", "/var/run", "/var/tmp"}
+"""Folders that an image cannot do without, or that its programs write to."""
+_SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_KEY = re.compile(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
+_LONGEST_VALUE = names.MAX_NAME
+"""Characters that stand for a token at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    """Something that is mounted in a container."""
+
+    kind: _Kind
+    path: str
+    place: Location
+
+    @property
+    def words(self) -> str:
+        return f'the {self.kind} "{self.path}"'
+
+
+def check_mounts(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every task of every workflow, whether its pool exists or not."""
+    for declared in fleet.repository.workflows:
+        for group, where in groups_of(declared.spec):
+            for index, task in enumerate(group.tasks):
+                if task.files or task.credentials:
+                    path = task_path(declared.spec, where, index)
+                    yield from _mounts(declared, task, path)
+                    yield from _contents(fleet, declared, task, path)
+                    yield from _credentials(declared, task, path)
+
+
+def _mounts(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
+    values = data_paths(task)
+    wanted: list[tuple[_Kind, str, KeyPath]] = [
+        *(("volumeMount", item.rpartition(":")[2], ("volumeMounts", i)) for i, item in enumerate(task.volumeMounts)),
+        *(("file", file.path, ("files", index, "path")) for index, file in enumerate(task.files)),
+        *(("Secret", folder, ("credentials", name)) for name, folder in mounted_secrets(task).items()),
+    ]
+    known: dict[str, _Mount] = {}
+    for kind, written, place in wanted:
+        mount = _Mount(kind, filled(written, values), declared.at(*path, *place))
+        problem = None if kind == "volumeMount" else _misplaced(mount)
+        if problem is not None:
+            yield Diagnostic(MOUNT_PATH, f"{mount.words} {problem[0]}", mount.place, hint=problem[1])
+            continue
+        spelled = normal(mount.path)
+        first = known.setdefault(spelled, mount)
+        if first is not mount:
+            related = (Related("the other one", first.place),)
+            message = f"{mount.words} stands where {first.words} does"
+            yield Diagnostic(MOUNT_PATH, message, mount.place, related, hint="Change one of the paths.")
+    for spelled, mount in known.items():
+        above = (known.get(str(parent)) for parent in PurePosixPath(spelled).parents)
+        outer = next((item for item in above if item is not None and item.kind != "volumeMount"), None)
+        if outer is not None:
+            what = "is no folder" if outer.kind == "file" else "holds nothing but its keys"
+            message = f"{mount.words} lies below {outer.words}, which {what}"
+            related = (Related("the other one", outer.place),)
+            yield Diagnostic(MOUNT_PATH, message, mount.place, related, hint="Change one of the paths.")
+
+
+def _misplaced(mount: _Mount) -> tuple[str, str] | None:
+    """What is wrong with a path by itself, and how to mend it."""
+    path = mount.path
+    spelled = normal(path)
+    if not path.startswith("/"):
+        return "is no absolute path", "Begin it with /."
+    if ".." in path.split("/") or ":" in path:
+        return "has '..' or ':' in its path, which Kubernetes refuses", "Write it without."
+    if mount.kind == "file" and (path.endswith("/") or spelled == "/"):
+        return "is the path of a folder", "Add the name that the file is to have there."
+    if any(_is_at_or_below(spelled, folder) for folder in _RESERVED):
+        return "lies where the node fills in its own", "Choose another folder."
+    if _is_at_or_below(spelled, _OSMO) and not spelled.startswith(f"{OUTPUT}/"):
+        return f"lies in {_OSMO}, which OSMO keeps for itself", "Choose another folder."
+    if mount.kind == "Secret" and (spelled == "/" or spelled in _NEEDED):
+        return "would hide all that the image has there", f"Give it a folder of its own, such as {spelled}/secret."
+    return None
+
+
+def _is_at_or_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
+    origin, local_files = declared.origin.path, fleet.repository.local_files
+    for index, item in enumerate(task.files):
+        file = task_file(item, origin, local_files)
+        field = "localpath" if item.contents is None else "contents"
+        place = declared.at(*path, "files", index, field)
+        if file is None:
+            local = None if item.localpath is None else local_path(origin, item.localpath)
+            if item.base64 and (item.contents is not None if local is None else local in local_files):
+                message = f'files[{index}] of the task "{task.name}" is no base64'
+                yield Diagnostic(TASK_DATA, message, place, hint="Write it in base64, or remove base64: true.")
+            continue
+        size = len(file.content) + _LONGEST_VALUE * sum(1 for _ in tokens_in(file.text))
+        if size > MAX_BYTES:
+            message = f'the file "{file.path}" of the task "{task.name}" has {size / MAX_BYTES:.2f} MiB'
+            hint = "At most 1 MiB fits; put it into the image, or let the task fetch it."
+            yield Diagnostic(FILE_SIZE, message, place, hint=hint)
+
+
+def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
+    variables = dict.fromkeys(task.environment, "environment")
+    mounted: dict[str, str] = {}
+    for name, keys in task.credentials.items():
+        where = (*path, "credentials", name)
+        secret = names.fold(name)
+        if len(secret) > names.MAX_NAME or _SECRET.fullmatch(secret) is None:
+            hint = "Letters, digits, '-', '_' and '.', a letter or digit at both ends."
+            yield _wrong(f'"{name}" cannot be the name of a Secret', declared.origin.locate(where, key=True), hint)
+        if isinstance(keys, str):
+            first = mounted.setdefault(secret, name)
+            if first != name:
+                message = f'"{first}" and "{name}" are one Secret, and are mounted twice'
+                yield _wrong(message, declared.origin.locate(where, key=True), "Mount it once.")
+            continue
+        for variable, key in keys.items():
+            if _KEY.fullmatch(str(key)) is None:
+                message = f'"{key}" cannot be a key of the Secret "{secret}"'
+                yield _wrong(message, declared.at(*where, variable), "Letters, digits, '-', '_' and '.'.")
+            owner = variables.setdefault(variable, f'the credential "{name}"')
+            if owner != f'the credential "{name}"':
+                message = f'the variable "{variable}" of the task "{task.name}" is set by {owner} too'
+                place = declared.origin.locate((*where, variable), key=True)
+                yield _wrong(message, place, "Remove one of the two.")
+
+
+def _wrong(message: str, place: Location, hint: str) -> Diagnostic:
+    return Diagnostic(CREDENTIAL, message, place, hint=hint)

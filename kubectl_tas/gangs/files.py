@@ -1,0 +1,158 @@
+"""The files of tasks: their contents, the ConfigMaps that hold them, and where pods mount them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from kubectl_tas.gangs.gang import FileMap
+from kubectl_tas.gangs.tokens import filled
+from kubectl_tas.model.repository import LocalFile, local_path
+from kubectl_tas.model.workflow import File
+from kubectl_tas.resolve.names import distinct
+
+MAX_BYTES = 1024 * 1024
+"""What all values of a ConfigMap may have together (Kubernetes, pkg/apis/core/validation)."""
+_MAX_WRITTEN = 192 * 1024
+"""Characters of JSON that files share in a ConfigMap: client-side ``kubectl apply``, which Argo CD uses too, keeps the
+whole object in an annotation, and annotations have 256 KiB at the most. A larger file has a ConfigMap of its own.
+"""
+READ, RUN = 0o644, 0o755
+"""Modes of files: OSMO's own, which are what a Secret's files have, and of what is executable in the repository."""
+_VOLUMES = {READ: "task-files", RUN: "task-programs"}
+_STRANGE = re.compile(r"[^-._A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A file that a task finds in its container."""
+
+    path: str
+    """Where, with tokens in place."""
+    content: bytes
+    """What is in it, with tokens in place."""
+    mode: int = READ
+    is_text: bool = True
+    """Whether tokens in it are filled in: those of base64 are not, and what is no UTF-8 has none."""
+
+    @property
+    def identity(self) -> list[str]:
+        """What tells it from other files."""
+        return [self.path, sha256(self.content).hexdigest(), f"{self.mode:o}"]
+
+    @property
+    def text(self) -> str:
+        """The text in which tokens stand; empty where there is none."""
+        return self.content.decode("utf-8") if self.is_text else ""
+
+    def with_values(self, values: Mapping[str, str]) -> TaskFile:
+        """The file with the values of tokens in it."""
+        content = filled(self.text, values).encode("utf-8") if self.is_text else self.content
+        return TaskFile(normal(filled(self.path, values)), content, self.mode, self.is_text)
+
+
+def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -> TaskFile | None:
+    """What a file of the workflow that stands at the path ``workflow`` is; None where it cannot be told."""
+    if file.localpath is not None:
+        local = local_files.get(local_path(workflow, file.localpath))
+        if local is None:
+            return None
+        written, mode = local.content, RUN if local.is_executable else READ
+    elif file.contents is not None:
+        written, mode = str(file.contents).encode("utf-8"), READ
+    else:
+        return None
+    content = _decoded(written) if file.base64 else written
+    return None if content is None else TaskFile(file.path, content, mode, not file.base64 and is_utf8(content))
+
+
+def _decoded(written: bytes) -> bytes | None:
+    """The bytes that base64 stands for, blanks and line breaks aside; None where it is none."""
+    try:
+        return base64.b64decode(b"".join(written.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def is_utf8(content: bytes) -> bool:
+    """Whether bytes are text."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def normal(path: str) -> str:
+    """The one spelling of an absolute path."""
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+@dataclass(frozen=True, slots=True)
+class FileMaps:
+    """The ConfigMaps of one gang."""
+
+    maps: tuple[FileMap, ...]
+    _places: dict[tuple[str, bytes], tuple[int, str]]
+    """Which of them a file is in, and its key there, by how its path ends and what is in it."""
+
+    def mounted(self, spec: dict[str, Any], files: Sequence[TaskFile]) -> dict[str, Any]:
+        """The spec of a pod whose container has these files. Each is mounted alone: what else the image has in its
+        folder stays.
+        """
+        volumes: dict[str, dict[str, Any]] = {}
+        mounts = []
+        for file in files:
+            index, key = self._places[_base(file), file.content]
+            name = _VOLUMES[file.mode] + (f"-{index + 1}" if index else "")
+            volumes[name] = {"name": name, "configMap": {"name": self.maps[index].name, "defaultMode": file.mode}}
+            mounts.append({"name": name, "mountPath": file.path, "subPath": key, "readOnly": True})
+        return with_mounts(spec, volumes.values(), mounts)
+
+
+def file_maps(gang: str, files: Iterable[TaskFile]) -> FileMaps:
+    """ConfigMaps for the files of a gang, in their order; a file that several tasks have is in them once."""
+    different = list(dict.fromkeys((_base(file), file.content) for file in files))
+    keys = distinct([(f"{sha256(content).hexdigest()}/{base}", base) for base, content in different])
+    maps: list[FileMap] = []
+    places: dict[tuple[str, bytes], tuple[int, str]] = {}
+    room = 0
+    for (base, content), key in zip(different, keys, strict=True):
+        size = _written(content)
+        if not maps or size > room:
+            maps.append(FileMap(f"{gang}-files-{len(maps) + 1}" if maps else f"{gang}-files", {}))
+            room = _MAX_WRITTEN
+        room -= size
+        maps[-1].files[key] = content
+        places[base, content] = (len(maps) - 1, key)
+    return FileMaps(tuple(maps), places)
+
+
+def with_mounts(
+    spec: dict[str, Any], volumes: Iterable[dict[str, Any]], mounts: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The spec of a pod with further volumes, and its first container, which is the task's, with their mounts."""
+    if not mounts:
+        return spec
+    first, *others = spec["containers"]
+    container = {**first, "volumeMounts": [*first.get("volumeMounts", ()), *mounts]}
+    return {**spec, "containers": [container, *others], "volumes": [*spec.get("volumes", ()), *volumes]}
+
+
+def _base(file: TaskFile) -> str:
+    """The last part of its path as a key of a ConfigMap, which may not begin with two dots."""
+    return _STRANGE.sub("-", posixpath.basename(file.path)).lstrip(".")[-200:] or "file"
+
+
+def _written(content: bytes) -> int:
+    """Characters of JSON: what kubectl keeps of it."""
+    if is_utf8(content):
+        return len(json.dumps(content.decode("utf-8"), ensure_ascii=False).encode("utf-8"))
+    return len(content) * 4 // 3 + 4

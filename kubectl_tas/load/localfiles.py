@@ -1,0 +1,55 @@
+"""What the tasks of workflows have as localpath, read with everything else so that compiling reads nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.load.source import RawFile, Source
+from kubectl_tas.model.repository import Declared, LocalFile, local_path
+from kubectl_tas.model.workflow import File, Workflow
+
+LOCAL_FILE = Rule(
+    "local-file",
+    Severity.ERROR,
+    "A localpath names no file of the repository.",
+    "The file is read where the workflow is rendered, so it lies in the repository: else two checkouts would render "
+    "different manifests. The path begins at the folder of the workflow's file, as in OSMO. A folder is none: each "
+    "file has its own entry.",
+)
+
+
+def read_local_files(
+    source: Source, workflows: Iterable[Declared[Workflow]]
+) -> tuple[dict[str, LocalFile], list[Diagnostic]]:
+    """The files by their path from the root, and what is wrong with those that cannot be had.
+
+    Raises TasError where one cannot be read.
+    """
+    read: dict[str, RawFile] = {}
+    problems: list[Diagnostic] = []
+    for declared in workflows:
+        for place, file in _local(declared):
+            path = local_path(declared.origin.path, str(file.localpath))
+            if path.startswith("/") or path.split("/")[0] == "..":
+                message = f'the localpath "{file.localpath}" leads out of the repository'
+                hint = "Copy the file into the repository, and name it from the folder of the workflow's file."
+                problems.append(Diagnostic(LOCAL_FILE, message, place, hint=hint))
+                continue
+            raw = read[path] if path in read else read.setdefault(path, source.local_file(path))
+            if raw.problem is not None:
+                message = f"the localpath {path}: {raw.problem.message}"
+                problems.append(Diagnostic(LOCAL_FILE, message, place, hint=raw.problem.hint))
+    found = {path: LocalFile(raw.content, raw.is_executable) for path, raw in read.items() if raw.problem is None}
+    return found, problems
+
+
+def _local(declared: Declared[Workflow]) -> Iterable[tuple[Location, File]]:
+    """The files with a localpath, and where it stands."""
+    spec = declared.spec.workflow
+    groups = [(group.tasks, ("workflow", "groups", index, "tasks")) for index, group in enumerate(spec.groups)]
+    for tasks, path in [*groups, (spec.tasks, ("workflow", "tasks"))]:
+        for at, task in enumerate(tasks):
+            for index, file in enumerate(task.files):
+                if file.localpath is not None:
+                    yield declared.at(*path, at, "files", index, "localpath"), file
