@@ -25,7 +25,7 @@ class Access(Model):
     """The groups of users that a pool or a subpool is for. What is below it inherits them, and may add its own."""
 
     submit: Groups = ()
-    """Who may create, change and delete work there, and see all that ``view`` lets see. Where no group is named, neither
+    """Who may create, change and delete work there, and see what ``view`` lets see. Where no group is named, neither
     here nor above, everybody whom other Roles let create work may send it here.
     """
     view: Groups = ()

@@ -19,6 +19,7 @@ from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissi
 from kubectl_tas.model.manifest import Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.rbac import Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
@@ -37,6 +38,8 @@ MODELS: tuple[type[BaseModel], ...] = (
     Pool,
     PriorityClass,
     Queue,
+    Role,
+    RoleBinding,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,
