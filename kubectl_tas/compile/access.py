@@ -50,6 +50,8 @@ CONTROLLERS = (
 kinds that are read, where their own manifests install them. What they make pods of is judged when it is sent.
 """
 _FOLDER = "access"
+_WORD = r"[-.\w]+"
+"""A regular expression of what could be the value of a label."""
 _RoleName = Literal["submit", "view"]
 _READ: tuple[Verb, ...] = ("get", "list", "watch")
 _WRITE: tuple[Verb, ...] = ("create", "delete", "get", "list", "patch", "update", "watch")
@@ -168,7 +170,6 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
             Expression(name="is-new-or-changed", expression=_is_new_or_changed()),
         ),
         variables=(
-            Expression(name="queueOfObject", expression=label("object", labels.QUEUE)),
             Expression(name="words", expression=_words()),
             *access,
             Expression(
@@ -186,9 +187,9 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
                 reason="Forbidden",
             ),
             Validation(
-                expression=f"object.kind != 'TrainJob' || variables.queueOfObject != '' || {may_change}",
-                messageExpression="'a TrainJob must name its queue in its own labels: its pods have those of its '"
-                " + 'runtime, which may be of another group'",
+                expression=f"object.kind != 'TrainJob' || ({label('object', labels.QUEUE)}) != '' || {may_change}",
+                messageExpression="'a TrainJob must name its queue in its own labels: its pods have the labels of its "
+                "runtime, which may be of another group'",
                 reason="Forbidden",
             ),
         ),
@@ -227,11 +228,8 @@ def _all_work(namespaces: tuple[str, ...]) -> MatchConstraints:
 
 
 def _is_no_controller(fleet: Fleet) -> str:
-    trusted = tuple(dict.fromkeys((*CONTROLLERS, *fleet.config.trusted)))
-    return (
-        f"!(request.userInfo.username in {listed(trusted)}) && "
-        f"!request.userInfo.groups.exists(g, g in {listed(trusted)})"
-    )
+    trusted = dict.fromkeys((*CONTROLLERS, *fleet.config.trusted))
+    return f"!([request.userInfo.username] + request.userInfo.groups).exists(who, who in {listed(trusted)})"
 
 
 def _is_new_or_changed() -> str:
@@ -246,7 +244,7 @@ def _words() -> str:
     """What could be the name of a queue, of all that is in labels and spec, and in the annotation that Grove reads."""
     found = "has(object.metadata.labels) ? object.metadata.labels : {}"
     note = value("object", "annotations", labels.QUEUE)
-    return rf"'%s %s %s'.format([dyn({found}), dyn({note}), dyn({_spec('object')})]).findAll('[-.\w]+')"
+    return f"'%s %s %s'.format([dyn({found}), dyn({note}), dyn({_spec('object')})]).findAll({text(_WORD)})"
 
 
 def _spec(item: str) -> str:
