@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from kubectl_tas.model.values import Setting
 
 F = TypeVar("F", bound=Callable[..., Any])
+TEXT = "text"
+FINDINGS = ("json", "sarif", "github", "gitlab", "junit")
+"""The formats in which findings are printed for programs, besides TEXT for people."""
 
 
 def output_option(*formats: str) -> Callable[[F], F]:

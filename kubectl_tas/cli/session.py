@@ -30,6 +30,7 @@ from kubectl_tas.load.unread import unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
+from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
 
 if TYPE_CHECKING:
@@ -58,10 +59,15 @@ class Session:
         """Those that count, one for each cause."""
         return gathered(self.diagnostics)
 
+    def findings(self, command: str, *, strict: bool = False) -> Findings:
+        """What a command found, for the formats that programs read."""
+        files = self.fleet.repository.files
+        return Findings(command, self.shown, files, len(files), CONFIG_FILE, self.waived, strict)
+
     @property
     def files(self) -> int:
         """How many files were read."""
-        return self.fleet.repository.files
+        return len(self.fleet.repository.files)
 
     def failed(self, *, strict: bool = False) -> bool:
         """Whether anything was found that fails a run."""

@@ -38,12 +38,13 @@ def show(text: str, *, stream: TextIO | None = None, colour: bool = False) -> No
     click.echo(printable_lines(text, colour=colour), nl=False, file=stream or sys.stdout, color=True)
 
 
-def hand_over(text: str) -> None:
+def hand_over(text: str, *, is_safe: bool = False) -> None:
     """Prints a text for programs byte by byte: JSON, YAML and the like, which escape what they hold.
 
-    Where it is a person who reads it, comments of workloads are shown like any other text.
+    Where it is a person who reads it, comments of workloads are shown like any other text, unless all of it
+    ``is_safe``.
     """
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not is_safe:
         show(text)
     else:
         click.echo(text, nl=False, color=True)

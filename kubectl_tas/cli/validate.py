@@ -11,16 +11,14 @@ import click
 
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, read_revision, report
-from kubectl_tas.cli.terminal import hand_over
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.report import json
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
 @click.argument("paths", nargs=-1, type=click.Path())
-@output_option("text", "json")
+@output_option(TEXT, *FINDINGS)
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
 @click.option("--live", is_flag=True, help="Also compare with the clusters.")
@@ -56,24 +54,30 @@ def validate(
         found = compare(session.fleet, before, asked, complete=session.complete)
         session = session.since(before.fleet) if before else session
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
-    if paths:
-        wanted = [_relative(session.root, path) for path in paths]
+    wanted = [_relative(session.root, path) for path in paths]
+    if wanted:
         shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)
         session = replace(session, diagnostics=shown, waived=waived)
-    if output == "json":
-        hand_over(json.render(session.shown, session.files, session.waived))
-    else:
+    if output == TEXT:
         report(session)
+    else:
+        from kubectl_tas.cli.findings import print_findings  # people need none of these formats
+
+        findings = session.findings("validate", strict=strict)
+        files = tuple(path for path in findings.files if _is_wanted(path, wanted)) if wanted else findings.files
+        print_findings(replace(findings, files=files), output, session.root)
     return 1 if session.failed(strict=strict) else 0
 
 
 def _below(diagnostics: Sequence[Diagnostic], paths: Sequence[Path]) -> tuple[Diagnostic, ...]:
     """The findings that have a place in these files and folders."""
     return tuple(
-        diagnostic
-        for diagnostic in diagnostics
-        if any(Path(place.path).is_relative_to(path) for place in diagnostic.places for path in paths)
+        diagnostic for diagnostic in diagnostics if any(_is_wanted(place.path, paths) for place in diagnostic.places)
     )
+
+
+def _is_wanted(path: str, wanted: Sequence[Path]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in wanted)
 
 
 def _relative(root: Path, path: str) -> Path:
