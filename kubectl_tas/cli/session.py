@@ -24,8 +24,9 @@ from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.load.repository import load_repository
-from kubectl_tas.load.source import CONFIG_FILE, FolderSource, Source
+from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
 from kubectl_tas.load.unread import unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
@@ -161,6 +162,14 @@ def _tidied_when_ended() -> Iterator[None]:
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+def read_stdin() -> bytes:
+    """What is given on standard input. Raises TasError where that is more than a file may have."""
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise TasError(f"standard input has more than {MAX_BYTES // MEBIBYTE} MiB", hint="Split it.")
+    return content
 
 
 def find_root(directory: str | None) -> Path:
