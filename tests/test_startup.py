@@ -50,7 +50,9 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
     return repository
 
 
-@pytest.mark.parametrize("arguments", ["--version", "--help", "init --help", "schema --help", "rule --help"])
+@pytest.mark.parametrize(
+    "arguments", ["--version", "--help", "version", "help", "help rule", "init --help", "schema --help"]
+)
 def test_asking_for_help_imports_nothing(arguments: str) -> None:
     assert imported(*arguments.split()) == set()
 

@@ -17,7 +17,7 @@ from kubectl_tas.live.record import record
 from kubectl_tas.load.source import CONFIG_FILE
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas cluster state -o prod.json")
 def cluster() -> None:
     """Record what a cluster has."""
 

@@ -25,7 +25,7 @@ MAX_LISTED = 8
 """Names that one line lists."""
 
 
-@click.group("import", cls=Group)
+@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
 def import_group() -> None:
     """Make files of what is elsewhere already."""
 

@@ -29,6 +29,13 @@ def repository_option(command: F) -> F:
     )(command)
 
 
+def base_option(help_: str, *, required: bool = False) -> Callable[[F], F]:
+    """Adds ``--base``, the git revision that the repository is compared with."""
+    return click.option(
+        "--base", metavar="REF", envvar="KUBECTL_TAS_BASE", show_envvar=True, required=required, help=help_
+    )
+
+
 def group_directory() -> str | None:
     """The ``-C`` that stands before the command."""
     context = click.get_current_context(silent=True)

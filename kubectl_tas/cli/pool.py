@@ -36,7 +36,7 @@ def _pools(fleet: Fleet) -> list[str]:
     return [pool.name for pool in fleet.pools]
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
 

@@ -83,7 +83,7 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas subpool create team research --quota 30 --dry-run")
 def subpool() -> None:
     """Create, change, delete and list subpools.
 

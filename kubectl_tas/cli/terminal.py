@@ -13,6 +13,8 @@ import click
 
 from kubectl_tas.report.style import printable, printable_lines
 
+COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
+"""When to use colours."""
 DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100
@@ -51,7 +53,11 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal whose user has not said NO_COLOR."""
+    """Whether ``--color`` says so, or else a stream is a terminal whose user has not said NO_COLOR."""
+    context = click.get_current_context(silent=True)
+    chosen = context.find_root().params.get("color") if context else None
+    if chosen in (ALWAYS, NEVER):
+        return bool(chosen == ALWAYS)
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -29,7 +29,7 @@ def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.topologies]
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas topology list")
 def topology() -> None:
     """Show topologies, and who uses them."""
 

@@ -12,7 +12,7 @@ import click
 
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, template_options
+from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
@@ -28,7 +28,7 @@ from kubectl_tas.resolve.fleet import replaced
     "--stdin-filename", metavar="PATH", help="With -: the file of the repository whose place standard input takes."
 )
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
-@click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
+@base_option("Also check what has changed since this git revision.")
 @click.option("--live", is_flag=True, help="Also compare with the clusters.")
 @cluster_options
 @template_options

@@ -35,7 +35,7 @@ def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.submissions]
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas workflow list")
 def workflow() -> None:
     """List and explain workflows, workloads and PodCliqueSets."""
 
