@@ -11,8 +11,9 @@ import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import check_source, find_root, from_fleet, read_stdin, show_findings, tell_errors
+from kubectl_tas.cli.session import check_source, find_root, read_stdin, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.wordtypes import OPEN_TARGET
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
 from kubectl_tas.folders import read_plain
@@ -22,7 +23,7 @@ from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.report import json
 from kubectl_tas.report.findings import STDIN
-from kubectl_tas.resolve.fleet import Fleet, replaced
+from kubectl_tas.resolve.fleet import replaced
 
 
 @click.command(epilog="Example: kubectl tas admit train.yaml --pool team--research --used 8")
@@ -30,7 +31,7 @@ from kubectl_tas.resolve.fleet import Fleet, replaced
 @click.option(
     "--pool",
     metavar="POOL",
-    shell_complete=from_fleet(Fleet.target_names),
+    type=OPEN_TARGET,
     help="Pool, or pool--subpool, instead of the file's.",
 )
 @click.option("--priority", type=click.Choice(get_args(Priority)), help="Priority instead of the file's.")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from kubectl_tas.cli.terminal import show
+from kubectl_tas.cli.wordtypes import COMMAND
 
 
 @click.command("help", epilog="Example: kubectl tas help pool list")
-@click.argument("words", metavar="[COMMAND]...", nargs=-1)
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, type=COMMAND)
 def help_command(words: tuple[str, ...]) -> None:
     """Show the help of COMMAND; without COMMAND, list all commands."""
     context = click.get_current_context().find_root()

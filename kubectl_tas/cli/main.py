@@ -17,6 +17,7 @@ import click
 from kubectl_tas import __version__
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.terminal import COLOURS, say, show
+from kubectl_tas.cli.wordtypes import FOLDER
 from kubectl_tas.errors import TasError
 
 COMMANDS = {
@@ -96,6 +97,7 @@ def load(name: str) -> click.Command:
     "-C",
     "directory",
     metavar="DIR",
+    type=FOLDER,
     envvar="KUBECTL_TAS_DIRECTORY",
     show_envvar=True,
     help="The repository; by default the nearest parent with tas.yaml.",

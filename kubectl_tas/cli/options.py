@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kubectl_tas.cli.wordtypes import FOLDER, REVISION
+
 if TYPE_CHECKING:
     from kubectl_tas.model.values import Setting
 
@@ -25,14 +27,24 @@ def output_option(*formats: str) -> Callable[[F], F]:
 def repository_option(command: F) -> F:
     """Adds ``-C`` to a command, with the group's own as its default."""
     return click.option(
-        "-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml."
+        "-C",
+        "directory",
+        metavar="DIR",
+        type=FOLDER,
+        help="The repository; by default the nearest parent with tas.yaml.",
     )(command)
 
 
 def base_option(help_: str, *, required: bool = False) -> Callable[[F], F]:
     """Adds ``--base``, the git revision that the repository is compared with."""
     return click.option(
-        "--base", metavar="REF", envvar="KUBECTL_TAS_BASE", show_envvar=True, required=required, help=help_
+        "--base",
+        metavar="REF",
+        type=REVISION,
+        envvar="KUBECTL_TAS_BASE",
+        show_envvar=True,
+        required=required,
+        help=help_,
     )
 
 

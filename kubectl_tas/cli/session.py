@@ -194,22 +194,6 @@ def _as_named(root: Path, directory: str | None) -> Path:
     return next((path for path in (Path(named), *Path(named).parents) if path.resolve() == root), root)
 
 
-def from_fleet(
-    names: Callable[[Fleet], list[str]],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Completion by names that the repository declares; none where it cannot be read."""
-
-    def complete(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-        try:
-            with context.scope(cleanup=False):
-                fleet = open_session(context.params.get("directory")).fleet
-        except TasError:  # completion has nobody to tell; the command itself will say what is wrong
-            return []
-        return [name for name in names(fleet) if name.startswith(start)]
-
-    return complete
-
-
 def report(session: Session, *, stream: TextIO | None = None) -> None:
     """Prints all findings for people."""
     out = stream or sys.stdout

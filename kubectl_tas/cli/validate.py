@@ -14,6 +14,7 @@ from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
+from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.values import FOLDER as VALUES
@@ -25,7 +26,10 @@ from kubectl_tas.resolve.fleet import replaced
 @click.argument("paths", nargs=-1, type=click.Path())
 @output_option(TEXT, *FINDINGS)
 @click.option(
-    "--stdin-filename", metavar="PATH", help="With -: the file of the repository whose place standard input takes."
+    "--stdin-filename",
+    metavar="PATH",
+    type=MANIFEST,
+    help="With -: the file of the repository whose place standard input takes.",
 )
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @base_option("Also check what has changed since this git revision.")
