@@ -12,9 +12,11 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft4Validator
 
+from kubectl_tas.cli.options import FINDINGS
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.report import github, gitlab, junit, sarif
 from kubectl_tas.report.findings import Findings, fingerprints
+from kubectl_tas.report.formats import FORMATS, OF_CHECKOUTS
 
 ERROR = Rule("some-error", Severity.ERROR, "Something is wrong.", "It matters.")
 WARNING = Rule("some-warning", Severity.WARNING, "Something is odd.", "It may matter.")
@@ -39,6 +41,11 @@ def log(findings: Findings) -> dict[str, Any]:
     Draft4Validator(json.loads(SCHEMA.read_text())).validate(read)
     (run,) = read["runs"]
     return dict(run)
+
+
+def test_every_format_can_be_asked_for() -> None:
+    assert tuple(FORMATS) == FINDINGS
+    assert FORMATS.keys() > OF_CHECKOUTS
 
 
 class TestFindings:
