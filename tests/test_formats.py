@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +15,7 @@ from jsonschema import Draft4Validator
 
 from tests.report.test_formats import SCHEMA
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
-from tests.support.golden import name_of, rule_cases
+from tests.support.golden import GOLDEN, at, name_of, rule_cases
 from tests.support.history import validate_case
 
 FORMATS = ("json", "sarif", "github", "gitlab", "junit")
@@ -46,6 +48,15 @@ def test_say_the_same_as_text(case: Path, tmp_path: Path) -> None:
         result = validate_case(case, tmp_path / output, "-o", output)
         assert (result.code, result.err) == (told.code, told.err)
         assert rules(output, result.out) == rules("text", told.out), output
+
+
+@pytest.mark.parametrize("output", ["github", "gitlab", "junit"])
+def test_as_it_is_printed(output: str, tmp_path: Path, snapshot: Any) -> None:
+    case = GOLDEN / "commands/validate-json"
+    root = shutil.copytree(case / "input", tmp_path / "repository")
+    result = kubectl_tas("validate", "-o", output, "-C", root)
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(case / f"output.{output}"))
 
 
 @pytest.fixture
