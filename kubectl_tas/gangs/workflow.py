@@ -15,7 +15,8 @@ from typing import Any
 
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
-from kubectl_tas.gangs.podspec import pod_spec, with_output
+from kubectl_tas.gangs.platform import member_of
+from kubectl_tas.gangs.podspec import with_output
 from kubectl_tas.gangs.tokens import (
     HOST,
     OUTPUT,
@@ -96,18 +97,15 @@ def gangs_of_workflow(
 
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
-    priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
-    scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
-    specs = [pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) for task in group.tasks]
+    members = tuple(member_of(fleet, workflow, task) for task in group.tasks)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
-    members = tuple(
-        Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
-    )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
-    pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
-    tokens = tuple(_tokens(spec, own) for spec, own in zip(specs, files, strict=True))
+    pods = [
+        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
+    ]
+    tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
     content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,
