@@ -31,6 +31,7 @@ SUBJECTS = {
         "edit.pools",
         "edit.apply",
     ),
+    "Platforms": ("check.platforms",),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow", "check.mounts", "check.tokens", "load.localfiles"),
     "Workloads": (
