@@ -17,6 +17,7 @@ from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import Namespace, PodGang, PodGroup, PriorityClass, Queue, Topology
+from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -34,9 +35,11 @@ MODELS: tuple[type[BaseModel], ...] = (
     PodCliqueSet,
     PodGang,
     PodGroup,
+    PodTemplate,
     Pool,
     PriorityClass,
     Queue,
+    ResourceValidation,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,
