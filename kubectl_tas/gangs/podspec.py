@@ -13,8 +13,8 @@ from typing import Any
 from kubectl_tas.gangs.files import with_mounts
 from kubectl_tas.gangs.tokens import OUTPUT
 from kubectl_tas.gpus import GPU
+from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.pod import Toleration
-from kubectl_tas.model.pool import Nodes
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 

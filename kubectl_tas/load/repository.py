@@ -137,6 +137,8 @@ class _Loader:
             refused_config=self.refused_config,
             pools=tuple(found["Pool"]),
             subpools=tuple(found["Subpool"]),
+            pod_templates=tuple(found["PodTemplate"]),
+            resource_validations=tuple(found["ResourceValidation"]),
             topologies=(*found["ClusterTopology"], *found["ClusterTopologyBinding"]),
             workflows=tuple(found["Workflow"]),
             pod_groups=tuple(found["PodGroup"]),

@@ -26,6 +26,7 @@ from kubectl_tas.model.manifest import (
     Service,
     Topology,
 )
+from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
@@ -44,10 +45,12 @@ MODELS: tuple[type[BaseModel], ...] = (
     PodCliqueSet,
     PodGang,
     PodGroup,
+    PodTemplate,
     Pool,
     PriorityClass,
     Queue,
     Service,
+    ResourceValidation,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,

@@ -13,9 +13,9 @@ from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.pool import (
     MaximumAmounts,
-    Nodes,
     Pool,
     QuotaAmounts,
     Subpool,
