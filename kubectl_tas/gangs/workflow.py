@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.podspec import pod_spec, with_output
@@ -98,10 +99,17 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
     scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
-    specs = [pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) for task in group.tasks]
+    as_jobs, retries = fleet.config.workflowsAs == "jobs", fleet.config.maxRetries
+    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
     members = tuple(
-        Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
+        Member(
+            task.name,
+            task.resource.spec.gpu,
+            spec=pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) | deadline,
+            job=lifetime.job(task.spec, retries) if as_jobs else None,
+        )
+        for task in group.tasks
     )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
@@ -116,10 +124,12 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     }
     if any(files):
         content["files"] = [[file.identity for file in own] for own in files]
+    if as_jobs:  # all that stands in the template of a Job is immutable
+        content["jobs"] = {"labels": workflow.labels, "specs": [item.job for item in members]}
     text = _canonical(content)
-    tokens = tuple(frozenset[str]() for _ in specs)
+    tokens = tuple(frozenset[str]() for _ in members)
     if any(files) or "{{" in text:
-        tokens = tuple(_tokens(spec, own) for spec, own in zip(specs, files, strict=True))
+        tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
     if any(tokens):
         text = _canonical({**content, "tokens": sorted(frozenset().union(*tokens))})
     return _Draft(group, gang, members, files, tokens, text)

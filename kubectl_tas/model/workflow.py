@@ -29,16 +29,19 @@ Argument = AnyText | int
 """A command-line word or a value of the environment; a whole number needs no quotes."""
 Scalar = AnyText | bool | int | float
 """A value that OSMO takes as text, quoted or not."""
+_NUMBER = "[0-9]{1,9}"
+_SECONDS = rf"{_NUMBER}(\.[0-9]{{1,9}})?S"
+_HOURS = rf"({_NUMBER}H({_NUMBER}M)?({_SECONDS})?|{_NUMBER}M({_SECONDS})?|{_SECONDS})"
 Duration = (
     Annotated[
         str,
-        StringConstraints(pattern=r"^(P[0-9A-Z.]+|[0-9]+(\.[0-9]+)?(d|h|m|s|ms|us))$"),
-        said("must be a time such as 30m", "30m"),
+        StringConstraints(pattern=rf"^({_NUMBER}(d|h|m|s|ms|us)|P({_NUMBER}D(T{_HOURS})?|T{_HOURS}))$"),
+        said("must be a time such as 30m", "30m", hint="Write a whole number and one unit: d, h, m or s."),
     ]
-    | Annotated[int, Field(ge=0)]
-    | Annotated[float, Field(ge=0)]
+    | Annotated[int, Field(ge=0, le=10**9)]
+    | Annotated[float, Field(ge=0, le=10**9)]
 )
-"""A number and its unit, seconds, or a duration of ISO 8601."""
+"""A whole number and its unit, seconds, or a duration of ISO 8601: what OSMO reads."""
 ExitAction = Annotated[
     str,
     StringConstraints(
