@@ -107,8 +107,8 @@ class ConfigSpec(Model):
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
     workflowsAs: Literal["pods", "jobs"] = "pods"
-    """What tasks of workflows become. pods: a Pod each, as in OSMO; jobs: a Job each, which stays finished when its pod is
-    deleted and runs its task again; from KAI 0.15.
+    """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
+    that is to be, and stays finished when its pod is deleted; from KAI 0.15.
     """
     maxRetries: Annotated[int, Field(ge=0, le=100)] = 3
     """With workflowsAs jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE.

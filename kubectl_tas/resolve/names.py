@@ -45,8 +45,8 @@ def shorten(name: str, limit: int = MAX_LABEL) -> str:
 
 
 def fitting(parts: Sequence[str], end: str) -> str:
-    """``parts`` and ``end`` with '-' between them, as a label. Where that is too long the longest parts lose their ends,
-    so that something of each is left.
+    """``parts`` and ``end`` with '-' between them, as a label. Where that is too long the longest parts lose their
+    ends, so that something of each is left.
     """
     room, kept = MAX_LABEL - len(end) - len(parts), dict[int, str]()
     shortest = sorted(range(len(parts)), key=lambda place: len(parts[place]))
