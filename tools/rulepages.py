@@ -31,7 +31,14 @@ SUBJECTS = {
         "edit.apply",
     ),
     "Topologies": ("check.topology",),
-    "Workflows": ("check.workflow", "check.mounts", "check.tokens", "load.localfiles"),
+    "Workflows": (
+        "check.workflow",
+        "check.mounts",
+        "check.tokens",
+        "check.lifetime",
+        "check.osmoonly",
+        "load.localfiles",
+    ),
     "Workloads": (
         "check.workload",
         "check.companions",

@@ -13,12 +13,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from kubectl_tas.model.base import MAX_COUNT
+from kubectl_tas.model.pool import PoolSpec
 from kubectl_tas.model.workflow import Task, Timeout
 from kubectl_tas.resolve import names
 
 CODES = range(1, 256)
 """The codes that a container can fail with; those above are OSMO's own."""
-_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6)}
+_UNITS = {
+    "d": Fraction(86400),
+    "h": Fraction(3600),
+    "m": Fraction(60),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    "us": Fraction(1, 10**6),
+}
 _NUMBER = re.compile(r"([0-9]+)(d|h|m|s|ms|us)")
 _ISO = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
 _EVICTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
@@ -37,15 +46,14 @@ def seconds(duration: str | int | float) -> int:
     return math.ceil(sum(Fraction(part or "0") * _UNITS[unit] for part, unit in zip(iso.groups(), "dhms", strict=True)))
 
 
-def may_run(timeout: Timeout) -> int | None:
-    """Seconds that each pod of a workflow may run; None where nothing bounds it. As in OSMO 0 is not said."""
-    return seconds(timeout.exec_timeout or 0) or None
+def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:
+    """The fields of a PodSpec that end a pod which runs for longer than its workflow says, else its pool.
 
-
-def deadline(timeout: Timeout) -> dict[str, int]:
-    """The fields of a PodSpec that end a pod which runs too long."""
-    limit = may_run(timeout)
-    return {} if limit is None else {"activeDeadlineSeconds": limit}
+    As in OSMO 0 says nothing, and the pool's maximum bounds its default.
+    """
+    most = seconds(pool.max_exec_timeout or 0) or MAX_COUNT
+    limit = seconds(timeout.exec_timeout or 0) or min(seconds(pool.default_exec_timeout or 0) or most, most)
+    return {} if limit >= MAX_COUNT else {"activeDeadlineSeconds": limit}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +88,18 @@ def action_of(code: int, ranges: tuple[CodeRange, ...]) -> CodeRange | None:
     return next((item for item in ranges if item.first <= code <= item.last), None)
 
 
-def rescheduled(task: Task) -> tuple[int, ...]:
-    """The codes with which a container fails and is to run again."""
-    ranges = code_ranges(task.exitActions)
+def rescheduled(task: Task, pool: PoolSpec) -> tuple[int, ...]:
+    """The codes with which a container fails and is to run again; the pool's actions come after those of the task."""
+    ranges = (*code_ranges(task.exitActions), *code_ranges(pool.default_exit_actions))
     found = ((code, action_of(code, ranges)) for code in CODES)
     return tuple(code for code, item in found if item is not None and item.does == "RESCHEDULE")
 
 
-def job(task: Task, retries: int) -> dict[str, Any]:
+def job(task: Task, pool: PoolSpec, retries: int) -> dict[str, Any]:
     """The data of the ``JobSpec`` of a task, without its template: who fails with a code that is not to be rescheduled
     fails for good, others run again up to ``retries`` times.
     """
-    codes, rules = rescheduled(task), [_EVICTED]
+    codes, rules = rescheduled(task, pool), list[dict[str, Any]]([_EVICTED])
     if 0 < len(codes) < len(CODES):
         on = {"containerName": names.shorten(names.fold(task.name)), "operator": "NotIn", "values": list(codes)}
         rules.append({"action": "FailJob", "onExitCodes": on})

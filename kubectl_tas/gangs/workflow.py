@@ -99,15 +99,15 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
     scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
-    as_jobs, retries = fleet.config.workflowsAs == "jobs", fleet.config.maxRetries
-    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout)
+    as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
+    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
     members = tuple(
         Member(
             task.name,
             task.resource.spec.gpu,
             spec=pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) | deadline,
-            job=lifetime.job(task.spec, retries) if as_jobs else None,
+            job=lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
         )
         for task in group.tasks
     )
