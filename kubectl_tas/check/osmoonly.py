@@ -12,7 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.gangs.lifetime import CODES, action_of, code_ranges
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Task, Workflow
+from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, resource_paths
 
@@ -48,7 +48,6 @@ _LOST = {
     "downloadType": ("nothing is fetched", "see inputs"),
     "cacheSize": ("nothing is fetched", "see inputs"),
     "platform": ("it chooses no nodes", "say with nodes of the pool where its pods run"),
-    "{{ }} placeholders": ("they reach the container as they are", "write what they stand for"),
     "default_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
     "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
 }
@@ -97,8 +96,6 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
                 yield from _used(task, ("lead",))
             yield from _used(task, _TASK_FIELDS)
             yield from _of_codes("exitActions", task.exitActions, as_jobs=as_jobs, several=several)
-            if _has_placeholder(task):
-                yield _lost("{{ }} placeholders")
     for _, resource, _ in resource_paths(workflow):
         yield from _used(resource, ("platform",))
 
@@ -129,8 +126,3 @@ def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, se
         yield field, _FAILS
     if any(item.last > CODES[-1] for item in ranges):
         yield field, _OWN
-
-
-def _has_placeholder(task: Task) -> bool:
-    words = (task.image, *task.command, *task.args, *task.environment.values())
-    return any(isinstance(word, str) and "{{" in word for word in words)
