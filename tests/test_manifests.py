@@ -38,6 +38,7 @@ RANKS = {
     "PodGroup": 5,
 }
 """The order of application; what comes after are pods and workloads."""
+WORKFLOW = "kubectl-tas/workflow"
 BY_AUTHORS = ("workloads/", "companions/")
 """Folders of objects in the words of their authors."""
 SCHEMAS = {
@@ -179,10 +180,11 @@ def test_quotas_of_leaves_add_up_to_their_pool(rendered: Rendered) -> None:
 
 def test_gangs_count_their_pods(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
-        pods = Counter(_gang(pod) for pod in cluster.of("Pod"))
+        jobs = [job["spec"]["template"] for job in cluster.of("Job") if WORKFLOW in job["metadata"]["labels"]]
+        pods = Counter(_gang(pod) for pod in (*cluster.of("Pod"), *jobs))
         for group in cluster.of("PodGroup"):
             name, spec = group["metadata"]["name"], group["spec"]
-            if "kubectl-tas/workflow" not in group["metadata"]["labels"]:
+            if WORKFLOW not in group["metadata"]["labels"]:
                 continue  # written by hand: its pods come from elsewhere
             wanted = {(name, None): spec["minMember"]} if "minMember" in spec else {}
             leaves = [sub_group for sub_group in spec.get("subGroups", ()) if "minMember" in sub_group]
@@ -208,7 +210,7 @@ def test_constraints_name_levels_of_a_topology(rendered: Rendered) -> None:
                     known = {name for level in levels for name in level.values()}
                     assert {name for field, name in constraint.items() if field.endswith("Level")} <= known
                 else:
-                    assert not constraint or "kubectl-tas/workflow" not in group["metadata"]["labels"]
+                    assert not constraint or WORKFLOW not in group["metadata"]["labels"]
 
 
 def test_kustomization_lists_what_is_to_be_applied(rendered: Rendered) -> None:

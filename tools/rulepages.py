@@ -33,7 +33,14 @@ SUBJECTS = {
     ),
     "Platforms": ("check.platforms",),
     "Topologies": ("check.topology",),
-    "Workflows": ("check.workflow", "check.mounts", "check.tokens", "load.localfiles"),
+    "Workflows": (
+        "check.workflow",
+        "check.mounts",
+        "check.tokens",
+        "check.lifetime",
+        "check.osmoonly",
+        "load.localfiles",
+    ),
     "Workloads": (
         "check.workload",
         "check.companions",

@@ -190,7 +190,8 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
             yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
             for task in group.tasks:
-                item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
+                name = names.pod(gang.name, workflow.name, group.name, task.name)
+                item = _Named(name, workflow.declared, (*task.path, "name"))
                 yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
     for clique_set in (item for item in fleet.pod_clique_sets if item.is_previewed):
         cluster = clique_set.backend

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel
-
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model import workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
@@ -57,13 +55,6 @@ TASK_DATA = Rule(
     "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset; an output goes to a url or to "
     "a dataset; a file has its contents, or a localpath that they are read from.",
 )
-OSMO_ONLY = Rule(
-    "osmo-only",
-    Severity.INFO,
-    "A workflow uses fields that only OSMO's own runtime can honour.",
-    "The rendered pods run without them. Nothing is wrong where OSMO runs the workflow; where the manifests "
-    "are applied directly, the task must do by itself what these fields asked for.",
-)
 PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
@@ -86,7 +77,6 @@ def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _labels(declared)
         yield from _unnamed(declared)
         yield from _data(declared)
-        yield from _osmo_only(declared, on_platforms=id(declared) in on_platforms)
         if id(declared) not in on_platforms:  # else check.platforms says what is allowed
             yield from _privileged(declared)
     for workflow in fleet.workflows:
@@ -178,28 +168,7 @@ def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
 
 
-def _osmo_only(declared: Declared[Workflow], *, on_platforms: bool) -> Iterator[Diagnostic]:
-    """One finding for the workflow, with every such field that it uses."""
-    spec = declared.spec.workflow
-    used = _set_fields(spec, osmo.OSMO_ONLY_WORKFLOW)
-    for group, _ in groups_of(declared.spec):
-        used += _set_fields(group, osmo.OSMO_ONLY_GROUP)
-        for task in group.tasks:
-            used += _set_fields(task, osmo.OSMO_ONLY_TASK)
-    for _, resource, _ in resource_paths(declared.spec):
-        used += () if on_platforms else _set_fields(resource, osmo.OSMO_ONLY_RESOURCE)
-    if used:
-        fields = ", ".join(dict.fromkeys(used))
-        message = f"only OSMO's own runtime honours {fields}; the rendered pods run without"
-        hint = "Nothing to do where OSMO runs the workflow; else its tasks must see to that themselves."
-        yield Diagnostic(OSMO_ONLY, message, declared.at("workflow", "name"), hint=hint)
-
-
 def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
     """All tasks, each with its path."""
     for group, where in groups_of(workflow):
         yield from ((task, task_path(workflow, where, index)) for index, task in enumerate(group.tasks))
-
-
-def _set_fields(model: BaseModel, fields: tuple[str, ...]) -> list[str]:
-    return [field for field in fields if field in model.model_fields_set]

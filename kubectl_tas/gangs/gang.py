@@ -19,6 +19,8 @@ class Member:
     gpus: Gpus
     spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The data of its ``PodSpec``."""
+    job: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    """Where a Job makes it: the data of the ``JobSpec``, without the template."""
     labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     """What pod templates of its platform add."""
     annotations: dict[str, str] = field(default_factory=dict, compare=False, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.gang import Member
 from kubectl_tas.gangs.podspec import away_from, pod_spec, tolerated
 from kubectl_tas.resolve.fleet import Fleet
@@ -24,15 +25,22 @@ def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
     if not is_pod(pod["spec"]):
         return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))
     meta = pod.get("metadata", {})
-    about = meta.get("labels", {}), meta.get("annotations", {})
-    return Member(task.name, task.asks.gpu, pod["spec"], *about, is_open=bool(task.platform.templates))
+    return Member(
+        task.name,
+        task.asks.gpu,
+        spec=pod["spec"],
+        labels=meta.get("labels", {}),
+        annotations=meta.get("annotations", {}),
+        is_open=bool(task.platform.templates),
+    )
 
 
 def own_spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> dict[str, Any]:
-    """What the task, its resource and the nodes of its platform say."""
+    """What the task, its resource, the timeouts and the nodes of its platform say."""
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
     scheduler = workflow.pool.backend.scheduler_name
-    return pod_spec(task.spec, task.resource.spec, scheduler, priority_class, task.platform.nodes)
+    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, workflow.pool.declared.spec.spec)
+    return pod_spec(task.spec, task.resource.spec, scheduler, priority_class, task.platform.nodes) | deadline
 
 
 def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:

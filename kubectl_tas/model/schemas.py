@@ -54,6 +54,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Role,
     RoleBinding,
     Service,
+    ResourceValidation,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,

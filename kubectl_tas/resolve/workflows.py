@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas.diagnostics import Location
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Group, Priority, Resource, Task, Workflow
@@ -127,6 +128,16 @@ class FleetWorkflow(Submission):
     def place(self) -> Location:
         """Where its pool stands."""
         return self.declared.at("workflow", "pool")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of all that it becomes: its own, its pool, its name and, for KAI, its queue and shard."""
+        return {
+            **self.declared.spec.workflow.labels,
+            labels.POOL: self.target,
+            labels.WORKFLOW: names.shorten(self.name),
+            **self.kai_labels,
+        }
 
     @cached_property
     def asks(self) -> Amounts:
