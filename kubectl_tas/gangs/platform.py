@@ -24,8 +24,14 @@ def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
     if not is_pod(pod["spec"]):
         return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))
     meta = pod.get("metadata", {})
-    about = meta.get("labels", {}), meta.get("annotations", {})
-    return Member(task.name, task.asks.gpu, pod["spec"], *about, is_open=bool(task.platform.templates))
+    return Member(
+        task.name,
+        task.asks.gpu,
+        spec=pod["spec"],
+        labels=meta.get("labels", {}),
+        annotations=meta.get("annotations", {}),
+        is_open=bool(task.platform.templates),
+    )
 
 
 def own_spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> dict[str, Any]:
