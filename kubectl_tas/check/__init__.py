@@ -18,12 +18,15 @@ from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth
+from kubectl_tas.check.lifetime import check_lifetimes
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.names import check_names
 from kubectl_tas.check.namespaces import check_namespaces
 from kubectl_tas.check.nodes import check_nodes
+from kubectl_tas.check.osmoonly import check_osmo_only
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
+from kubectl_tas.check.platforms import check_platforms
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.pods import check_pods
 from kubectl_tas.check.quota import check_admission, check_quotas
@@ -57,6 +60,9 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_workflows,
     check_mounts,
     check_tokens,
+    check_platforms,
+    check_osmo_only,
+    check_lifetimes,
     check_placement,
     check_fields,
     check_exported,

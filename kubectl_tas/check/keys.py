@@ -93,6 +93,8 @@ KNOWN: dict[str, frozenset[str]] = {
             labels.OWNED,
             labels.GANG,
             labels.WORKFLOW,
+            labels.GROUP,
+            labels.TASK,
             labels.QUEUE,
             labels.SUBGROUP,
             labels.PRIORITY_CLASS,

@@ -57,6 +57,8 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
         for item in repository.subpools
     )
     yield from _repeated("subpool", subpools)
+    for kind, named in (("pod template", repository.pod_templates), ("validation", repository.resource_validations)):
+        yield from _repeated(kind, (_Named(item.spec.metadata.name, item) for item in named))
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)
@@ -188,7 +190,8 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             item = _Named(gang.name, workflow.declared, (*group.path, "name"), namespace=where[1])
             yield ("PodGroup", where[0], gang.name), (workflow.name, group.name), item
             for task in group.tasks:
-                item = _Named(names.pod(gang.name, task.name), workflow.declared, (*task.path, "name"))
+                name = names.pod(gang.name, workflow.name, group.name, task.name)
+                item = _Named(name, workflow.declared, (*task.path, "name"))
                 yield ("Pod", *where, item.name), (workflow.name, group.name, task.name), item
     for clique_set in (item for item in fleet.pod_clique_sets if item.is_previewed):
         cluster = clique_set.backend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubectl_tas import kai
+from kubectl_tas import kai, kubernetes
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.gangs import placements, podgrouper, waits
 from kubectl_tas.kai import Feature
@@ -23,6 +23,8 @@ VERSION_UNSUPPORTED = Rule(
     "The API server of that cluster would drop the field, or refuse the object. Update KAI there, and "
     "scheduler.version with it, or leave out what the message names.",
 )
+_FAILURE_POLICY = 26
+"""The minor release of Kubernetes from which Jobs have a podFailurePolicy; before, a server drops it."""
 _POD_GROUP_FIELDS = {
     "preemptibility": Feature.PREEMPTIBILITY,
     "preemptionDelay": Feature.PREEMPTION_DELAY,
@@ -51,6 +53,7 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
                 place = pool.declared.origin.locate(("spec", field), key=True)
                 yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
+    yield from _jobs(fleet)
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
@@ -68,6 +71,26 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _podgrouper(workload)
         yield from _placements(workload)
         yield from _waits(workload)
+
+
+def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Jobs of workflows: before 0.15 the podgrouper leaves only pods alone that nothing owns, and puts all others into
+    a PodGroup of its own (pod_controller.go, assignPodToGroup).
+    """
+    config = fleet.repository.config
+    if config is None or fleet.config.workflowsAs == "pods":
+        return
+    backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in fleet.workflows}
+    for backend in backends.values():
+        if _lacks(backend, Feature.SKIP_PODGROUPER):
+            place = config.at("spec", "workflowsAs")
+            yield unsupported(backend, Feature.SKIP_PODGROUPER, "workflowsAs: jobs", place, "write pods")
+        release = backend.spec.kubernetes
+        if release is not None and kubernetes.minor(release) < _FAILURE_POLICY:
+            needed = f"workflowsAs: jobs needs Kubernetes 1.{_FAILURE_POLICY} or later"
+            message = f"{needed}; backend {backend.name} runs {release}"
+            place = config.at("spec", "backends", backend.index, "kubernetes")
+            yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Update Kubernetes there, or write pods.")
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel
-
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.model import workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
@@ -57,20 +55,13 @@ TASK_DATA = Rule(
     "OSMO refuses such a workflow. An input is the output of a task, a url or a dataset; an output goes to a url or to "
     "a dataset; a file has its contents, or a localpath that they are read from.",
 )
-OSMO_ONLY = Rule(
-    "osmo-only",
-    Severity.INFO,
-    "A workflow uses fields that only OSMO's own runtime can honour.",
-    "The rendered pods run without them. Nothing is wrong where OSMO runs the workflow; where the manifests "
-    "are applied directly, the task must do by itself what these fields asked for.",
-)
 PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
     "A task of a workflow reaches its node: it is privileged, shares its network, or mounts its paths.",
-    "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. OSMO "
-    "lets only those tasks have it whose platform allows it. Remove the field; where a repository is to have such "
-    "tasks, spec.rules of the Config allows them for all: privileged-task: off.",
+    "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. "
+    "Remove the field, or give the pool platforms, of which each says what tasks may do; where a repository is to have "
+    "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",
     protects=Waiving.CONFIG,
 )
 _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
@@ -79,14 +70,15 @@ _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow, whether its pool exists or not."""
+    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
         yield from _tasks(declared)
         yield from _repeated_keys(declared)
         yield from _labels(declared)
         yield from _unnamed(declared)
         yield from _data(declared)
-        yield from _osmo_only(declared)
-        yield from _privileged(declared)
+        if id(declared) not in on_platforms:  # else check.platforms says what is allowed
+            yield from _privileged(declared)
     for workflow in fleet.workflows:
         yield from _backend(workflow)
 
@@ -176,28 +168,7 @@ def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
 
 
-def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    """One finding for the workflow, with every such field that it uses."""
-    spec = declared.spec.workflow
-    used = _set_fields(spec, osmo.OSMO_ONLY_WORKFLOW)
-    for group, _ in groups_of(declared.spec):
-        used += _set_fields(group, osmo.OSMO_ONLY_GROUP)
-        for task in group.tasks:
-            used += _set_fields(task, osmo.OSMO_ONLY_TASK)
-    for _, resource, _ in resource_paths(declared.spec):
-        used += _set_fields(resource, osmo.OSMO_ONLY_RESOURCE)
-    if used:
-        fields = ", ".join(dict.fromkeys(used))
-        message = f"only OSMO's own runtime honours {fields}; the rendered pods run without"
-        hint = "Nothing to do where OSMO runs the workflow; else its tasks must see to that themselves."
-        yield Diagnostic(OSMO_ONLY, message, declared.at("workflow", "name"), hint=hint)
-
-
 def _tasks_of(workflow: Workflow) -> Iterator[tuple[Task, KeyPath]]:
     """All tasks, each with its path."""
     for group, where in groups_of(workflow):
         yield from ((task, task_path(workflow, where, index)) for index, task in enumerate(group.tasks))
-
-
-def _set_fields(model: BaseModel, fields: tuple[str, ...]) -> list[str]:
-    return [field for field in fields if field in model.model_fields_set]

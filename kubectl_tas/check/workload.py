@@ -11,8 +11,8 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.podtemplate import Meta
-from kubectl_tas.model.pool import Nodes
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.model.workload import AnyWorkload, BarePod

@@ -1,23 +1,29 @@
-"""Workflows: a PodGroup for each group, what its pods find when they start, and a Pod for each task."""
+"""Workflows: a PodGroup for each group, what its pods find when they start, and a Pod or a Job for each task."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
+from typing import Any
 
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
-from kubectl_tas.gangs.files import is_utf8
-from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gangs.files import fits_annotation, is_utf8
+from kubectl_tas.gangs.gang import Gang, Member
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.artifact import Artifact, Phase
-from kubectl_tas.model.labels import HOSTS, POD_GROUP, POOL, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
-from kubectl_tas.model.manifest import ConfigMap, PodGroup, Service, ServiceSpec
+from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.job import Job, JobSpec, Template, TemplateMetadata
+from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, TASK
+from kubectl_tas.model.manifest import ConfigMap, Metadata, PodGroup, Service, ServiceSpec
 from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+from kubectl_tas.yaml import block
+
+_SERVER_SIDE = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
+"""What makes Argo CD apply an object that is too large for the annotation in which it would keep all of it."""
 
 
 def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
@@ -25,30 +31,33 @@ def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
     for workflow in fleet.workflows:
         backend, source = workflow.pool.backend, workflow.declared.origin.path
         where = f"{folder(WORKFLOWS, backend, workflow.namespace)}/{names.shorten(workflow.name)}"
-        for gang in gangs_of_workflow(fleet, workflow):
+        for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
             if backend.is_kai:
-                manifest = _pod_group(fleet, workflow, gang)
+                manifest = _pod_group(fleet, workflow, group, gang)
                 yield Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
-            for made in _beside(fleet, workflow, gang):
+            for made in _beside(fleet, workflow, group, gang):
                 file = f"{made.kind.lower()}-{made.metadata.name}.yaml"
                 yield Artifact(backend.name, Phase.COMPANION, where, file, made, source)
-            for pod in _pods(fleet, workflow, gang):
-                yield Artifact(backend.name, Phase.POD, where, f"pod-{pod.metadata.name}.yaml", pod, source)
+            for pod in _pods(fleet, workflow, group, gang):
+                file = f"{pod.kind.lower()}-{pod.metadata.name}.yaml"
+                yield Artifact(backend.name, Phase.POD, where, file, pod, source)
 
 
-def _pod_group(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> PodGroup:
-    about = metadata(fleet, gang.name, Phase.POD_GROUP, namespace=workflow.namespace, labels=_labels(workflow))
+def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> PodGroup:
+    labels = _labels(workflow, group)
     return PodGroup(
-        metadata=about,
+        metadata=metadata(fleet, gang.name, Phase.POD_GROUP, namespace=workflow.namespace, labels=labels),
         spec=pod_group_spec(fleet, workflow, gang, is_owned=True),
     )
 
 
-def _beside(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[ConfigMap | Service]:
+def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[ConfigMap | Service]:
     """What the pods of a gang find when they start: their files, and each other."""
-    labels, space = _labels(workflow), workflow.namespace
+    labels, space = _labels(workflow, group), workflow.namespace
     for files in gang.files:
-        about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels)
+        is_large = fleet.config.gitops == "argocd" and not all(map(fits_annotation, files.files.values()))
+        notes = _SERVER_SIDE if is_large else {}
+        about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels, annotations=notes)
         text = {key: content.decode("utf-8") for key, content in files.files.items() if is_utf8(content)}
         binary = {key: b64encode(content).decode() for key, content in files.files.items() if key not in text}
         yield ConfigMap(metadata=about, data=text, binaryData=binary)
@@ -57,8 +66,9 @@ def _beside(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Confi
         yield Service(metadata=about, spec=ServiceSpec(selector={HOSTS: gang.hosts}))
 
 
-def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
-    backend, annotations, labels = workflow.pool.backend, dict[str, str](), _labels(workflow)
+def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[Pod | Job | PassThrough]:
+    backend, annotations = workflow.pool.backend, dict[str, str]()
+    labels = _labels(workflow, group)
     if backend.is_kai:
         annotations[POD_GROUP] = gang.name
     if backend.has(Feature.SKIP_PODGROUPER):
@@ -66,26 +76,47 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Pod]:
     if gang.hosts is not None:
         labels[HOSTS] = gang.hosts
     for part in (gang, *gang.leaves):
-        own = labels if part is gang else {**labels, SUBGROUP: part.name}
         for member in part.members:
-            yield Pod(
-                metadata=metadata(
-                    fleet,
-                    names.pod(gang.name, member.name),
-                    Phase.POD,
-                    namespace=workflow.namespace,
-                    labels=own,
-                    annotations=annotations,
-                ),
-                spec=PodSpec.model_validate(member.spec),
+            own = {TASK: names.shorten(member.name), **({} if part is gang else {SUBGROUP: part.name})}
+            about = metadata(
+                fleet,
+                names.pod(gang.name, workflow.name, group.name, member.name),
+                Phase.POD,
+                namespace=workflow.namespace,
+                labels={**member.labels, **labels, **own},
+                annotations={**member.annotations, **annotations},
             )
+            if member.is_open:
+                yield _open(about, member, {**member.annotations, **annotations})
+                continue
+            pod = Pod(metadata=about, spec=PodSpec.model_validate(member.spec))
+            yield pod if member.job is None else _job(pod, member.job, annotations)
 
 
-def _labels(workflow: FleetWorkflow) -> dict[str, str]:
-    """The labels of all that a workflow becomes: its own, its pool, its name and, for KAI, its queue and shard."""
-    return {
-        **workflow.declared.spec.workflow.labels,
-        POOL: workflow.target,
-        WORKFLOW: names.shorten(workflow.name),
-        **workflow.kai_labels,
-    }
+def _open(about: Metadata, member: Member, annotations: dict[str, str]) -> PassThrough:
+    """A pod of which pod templates say a part, or the Job that makes it: any field of Kubernetes' may be in it."""
+    where = Metadata(name=about.name, namespace=about.namespace)
+    if member.job is None:
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": about.model_dump(exclude_defaults=True)}
+        return PassThrough(apiVersion="v1", kind="Pod", metadata=where, text=block({**pod, "spec": member.spec}))
+    notes = {name: value for name, value in about.annotations.items() if name not in annotations}
+    own = about.model_copy(update={"annotations": notes}).model_dump(exclude_defaults=True)
+    template = {"metadata": {"labels": about.labels, "annotations": annotations}, "spec": member.spec}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": own, "spec": {**member.job, "template": template}}
+    return PassThrough(apiVersion="batch/v1", kind="Job", metadata=where, text=block(job))
+
+
+def _job(pod: Pod, spec: dict[str, Any], annotations: dict[str, str]) -> Job:
+    """The Job that makes ``pod``; what the GitOps tool is told stands on the Job alone."""
+    about = pod.metadata
+    notes = {name: value for name, value in about.annotations.items() if name not in annotations}
+    marks = TemplateMetadata(labels=about.labels, annotations=dict(sorted(annotations.items())))
+    return Job(
+        metadata=about.model_copy(update={"annotations": notes}),
+        spec=JobSpec.model_validate({**spec, "template": Template(metadata=marks, spec=pod.spec)}),
+    )
+
+
+def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:
+    """The labels of all that a group becomes."""
+    return {**workflow.labels, GROUP: names.shorten(group.name)}

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
-from kubectl_tas.gangs.podspec import pod_spec, with_output
+from kubectl_tas.gangs.platform import member_of
+from kubectl_tas.gangs.podspec import with_output
 from kubectl_tas.gangs.tokens import (
     HOST,
     OUTPUT,
@@ -96,18 +98,18 @@ def gangs_of_workflow(
 
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
-    priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
-    scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
-    specs = [pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) for task in group.tasks]
+    as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
+    jobs = (lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None for task in group.tasks)
+    made = (member_of(fleet, workflow, task) for task in group.tasks)
+    members = tuple(replace(member, job=job) for member, job in zip(made, jobs, strict=True))
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
-    members = tuple(
-        Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
-    )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
-    pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
-    tokens = tuple(_tokens(spec, own) for spec, own in zip(specs, files, strict=True))
+    pods = [
+        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
+    ]
+    tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
     content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,
@@ -117,15 +119,24 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     }
     if any(files):
         content["files"] = [[file.identity for file in own] for own in files]
+    if as_jobs:  # all that stands in the template of a Job is immutable
+        content["jobs"] = {"labels": workflow.labels, "specs": [item.job for item in members]}
+    text = _canonical(content)
+    tokens = tuple(frozenset[str]() for _ in members)
+    if any(files) or "{{" in text:
+        tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
     if any(tokens):
-        content["tokens"] = sorted(frozenset().union(*tokens))
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = _canonical({**content, "tokens": sorted(frozenset().union(*tokens))})
     return _Draft(group, gang, members, files, tokens, text)
 
 
+def _canonical(content: Mapping[str, object]) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
 def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
-    words = (*texts(spec), *(text for file in files for text in (file.path, file.text)))
-    return frozenset(token for text in words for token in tokens_in(text))
+    words = (*texts(spec), *(file.path for file in files))
+    return frozenset(token for text in words for token in tokens_in(text)).union(*(file.tokens for file in files))
 
 
 def _files(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> tuple[TaskFile, ...]:

@@ -15,6 +15,7 @@ from kubectl_tas.model.companion import COMPANIONS, Companion, CompanionKind, be
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.values import Values
@@ -101,6 +102,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("Config", API_VERSION, Config),
     Kind("Pool", API_VERSION, Pool),
     Kind("Subpool", API_VERSION, Subpool),
+    Kind("PodTemplate", API_VERSION, PodTemplate),
+    Kind("ResourceValidation", API_VERSION, ResourceValidation),
     Kind("ClusterTopology", GROVE, ClusterTopology, without_nulls),
     Kind("ClusterTopologyBinding", GROVE, ClusterTopology, without_nulls),
     Kind("PodGroup", "scheduling.run.ai/v2alpha2", PodGroup, _pod_group),

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.job import Job
 from kubectl_tas.model.manifest import (
     ConfigMap,
     Metadata,
@@ -51,6 +52,7 @@ Manifest = (
     | RoleBinding
     | PodGroup
     | Pod
+    | Job
     | PodGang
     | PassThrough
 )

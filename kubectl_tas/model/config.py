@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
@@ -107,6 +107,14 @@ class ConfigSpec(Model):
     """Folder, relative to the repository root, that render writes."""
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
+    workflowsAs: Literal["pods", "jobs"] = "pods"
+    """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
+    that is to be, and stays finished when its pod is deleted; from KAI 0.15.
+    """
+    maxRetries: Annotated[int, Field(ge=0, le=100)] = 3
+    """With workflowsAs jobs: how often a task runs again that ends with a code of which the exit action is RESCHEDULE.
+    OSMO calls it max_retry_per_task.
+    """
     guard: bool | Literal["warn", "enforce"] = False
     """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
     warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from kubectl_tas.model.base import AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
+from kubectl_tas.model.base import MAX_COUNT, AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
 from kubectl_tas.model.manifest import Metadata, ObjectName, SubGroupName
 
 
@@ -204,6 +204,8 @@ class PodSpec(Model):
     """Its name below that of its Service."""
     subdomain: SubGroupName | None = None
     """The headless Service that makes its name known."""
+    activeDeadlineSeconds: Annotated[int, Field(ge=1, le=MAX_COUNT)] | None = None
+    """How long it may run, from when its node has accepted it."""
     hostNetwork: bool | None = None
     """Whether it shares the node's network."""
     dnsPolicy: Text | None = None

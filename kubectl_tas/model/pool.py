@@ -21,8 +21,10 @@ from kubectl_tas.model.base import (
     Text,
     said,
 )
-from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.platform import Nodes, Platform, PlatformName, PodTemplates, ResourceValidations, Variables
 from kubectl_tas.model.queuename import QueueName
+from kubectl_tas.model.workflow import Duration as Timespan
+from kubectl_tas.model.workflow import ExitAction, ExitCodes
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
 from kubectl_tas.yaml import flow
 
@@ -164,15 +166,6 @@ class TopologyKey(Model):
     """The node label that tells the domains of this level apart, such as topology.kubernetes.io/zone."""
 
 
-class Nodes(Model):
-    """What all pods of a pool need of a node. What a workload says itself stays."""
-
-    selector: dict[LabelKey, LabelValue] = {}
-    """Labels of the pool's nodes, which become nodeSelector."""
-    tolerations: Many[Toleration] = ()
-    """Taints of the pool's nodes that its pods tolerate."""
-
-
 class PoolSpec(Model):
     """What a pool is; the field names are those of OSMO's pool config."""
 
@@ -212,6 +205,26 @@ class PoolSpec(Model):
     """Instead of topology_keys: the name of a cluster topology."""
     access: Access = Access()
     """Who may send work to it, and to what is below it."""
+    platforms: dict[PlatformName, Platform] = {}
+    """Kinds of its nodes, of which a resource of a workflow picks one."""
+    default_platform: Text | None = None
+    """The platform of resources that pick none."""
+    common_pod_template: PodTemplates = ()
+    """Pod templates that are put over the pods of its workflows, one after the other; those of a platform follow."""
+    common_default_variables: Variables = {}
+    """Values of tokens that a resource does not set, for pod templates and resource validations."""
+    common_resource_validations: ResourceValidations = ()
+    """What must be true of what tasks of its workflows ask for."""
+    default_exec_timeout: Timespan | None = None
+    """How long a group of a workflow may run that says nothing, such as 4h."""
+    max_exec_timeout: Timespan | None = None
+    """The longest that a group of a workflow may run."""
+    default_queue_timeout: Timespan | None = None
+    """How long a group of a workflow may wait that says nothing."""
+    max_queue_timeout: Timespan | None = None
+    """The longest that a group of a workflow may wait."""
+    default_exit_actions: dict[ExitAction, ExitCodes] = {}
+    """What to do on which exit code of a task of which the exitActions say nothing."""
 
 
 class Pool(Model):

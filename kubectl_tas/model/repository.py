@@ -13,6 +13,7 @@ from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
+from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
@@ -106,6 +107,10 @@ class Repository:
     """The Config where it has errors; the defaults stand in for it."""
     pools: tuple[Declared[Pool], ...] = ()
     subpools: tuple[Declared[Subpool], ...] = ()
+    pod_templates: tuple[Declared[PodTemplate], ...] = ()
+    """Those that pools name."""
+    resource_validations: tuple[Declared[ResourceValidation], ...] = ()
+    """Likewise."""
     topologies: tuple[Declared[ClusterTopology], ...] = ()
     workflows: tuple[Declared[Workflow], ...] = ()
     pod_groups: tuple[Declared[PodGroup], ...] = ()

@@ -26,6 +26,7 @@ from kubectl_tas.model.manifest import (
     Service,
     Topology,
 )
+from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.rbac import Role, RoleBinding
@@ -45,12 +46,15 @@ MODELS: tuple[type[BaseModel], ...] = (
     PodCliqueSet,
     PodGang,
     PodGroup,
+    PodTemplate,
     Pool,
     PriorityClass,
     Queue,
+    ResourceValidation,
     Role,
     RoleBinding,
     Service,
+    ResourceValidation,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, StringConstraints
 
+from kubectl_tas.gpus import GPU
 from kubectl_tas.model.base import (
     NAME_PART,
     AnyText,
@@ -29,16 +31,19 @@ Argument = AnyText | int
 """A command-line word or a value of the environment; a whole number needs no quotes."""
 Scalar = AnyText | bool | int | float
 """A value that OSMO takes as text, quoted or not."""
+_NUMBER = "[0-9]{1,9}"
+_SECONDS = rf"{_NUMBER}(\.[0-9]{{1,9}})?S"
+_HOURS = rf"({_NUMBER}H({_NUMBER}M)?({_SECONDS})?|{_NUMBER}M({_SECONDS})?|{_SECONDS})"
 Duration = (
     Annotated[
         str,
-        StringConstraints(pattern=r"^(P[0-9A-Z.]+|[0-9]+(\.[0-9]+)?(d|h|m|s|ms|us))$"),
-        said("must be a time such as 30m", "30m"),
+        StringConstraints(pattern=rf"^({_NUMBER}(d|h|m|s|ms|us)|P({_NUMBER}D(T{_HOURS})?|T{_HOURS}))$"),
+        said("must be a time such as 30m", "30m", hint="Write a whole number and one unit: d, h, m or s."),
     ]
-    | Annotated[int, Field(ge=0)]
-    | Annotated[float, Field(ge=0)]
+    | Annotated[int, Field(ge=0, le=10**9)]
+    | Annotated[float, Field(ge=0, le=10**9)]
 )
-"""A number and its unit, seconds, or a duration of ISO 8601."""
+"""A whole number and its unit, seconds, or a duration of ISO 8601: what OSMO reads."""
 ExitAction = Annotated[
     str,
     StringConstraints(
@@ -50,10 +55,10 @@ ExitAction = Annotated[
 ExitCodes = (
     Annotated[
         str,
-        StringConstraints(pattern=r"^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"),
+        StringConstraints(pattern=rf"^{_NUMBER}(-{_NUMBER})?(,{_NUMBER}(-{_NUMBER})?)*$"),
         said('must be exit codes such as "1,3-127"'),
     ]
-    | Annotated[int, Field(ge=0)]
+    | Annotated[int, Field(ge=0, le=10**9)]
 )
 """Exit codes and ranges of them."""
 _STEP = r"/(\.{0,2}[^/:.\x00][^/:\x00]*|\.{3,}[^/:\x00]*|\.)?"
@@ -93,7 +98,7 @@ class Resource(Model):
     gpu: Count = 0
     """Whole GPUs."""
     platform: Text | None = None
-    """OSMO's name for a kind of node; honoured by OSMO's own runtime only."""
+    """Which of the pool's platforms it is for; the pool's default_platform where it names none."""
     nodesExcluded: Many[HostName] = ()
     """Host names that the task must not run on."""
     topology: Many[TopologyRequirement] = ()
@@ -103,6 +108,13 @@ class Resource(Model):
     def asks(self) -> Amounts:
         """What a task with it asks for."""
         return Amounts(self.gpu, millicores(self.cpu or 0), in_bytes(self.memory or 0))
+
+    @property
+    def amounts(self) -> dict[str, str]:
+        """The same as a container asks for it: Kubernetes quantities."""
+        cpu = f"{Decimal(str(self.cpu)):f}" if isinstance(self.cpu, float) else self.cpu  # never 1e-05
+        asked = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.gpu or None}
+        return {name: str(amount) for name, amount in asked.items() if amount is not None}
 
 
 class Dataset(Model):
@@ -189,9 +201,9 @@ class Timeout(Model):
     """How long a workflow may take."""
 
     exec_timeout: Duration | None = None
-    """How long it may run; without it as the pool has it."""
+    """How long each pod may run, from when its node has accepted it; without it as the pool has it."""
     queue_timeout: Duration | None = None
-    """How long it may wait; without it as the pool has it."""
+    """How long it may wait; OSMO's runtime only."""
 
 
 class Task(Model):
@@ -210,9 +222,9 @@ class Task(Model):
     resource: Text = "default"
     """Which of the workflow's resources it asks for."""
     lead: bool | None = None
-    """Whether its end ends the group; OSMO's runtime only."""
+    """Whether its end ends the group; OSMO's runtime only, others of the group must end by themselves."""
     inputs: Many[Input] = ()
-    """Data to fetch before the start; OSMO's runtime only."""
+    """Data to fetch before the start, of tasks to wait for among others; OSMO's runtime only."""
     outputs: Many[Output] = ()
     """Data to store after the end; OSMO's runtime only."""
     files: Many[File] = ()
@@ -224,7 +236,9 @@ class Task(Model):
     checkpoint: Many[Checkpoint] = ()
     """Paths to save while it runs; OSMO's runtime only."""
     exitActions: dict[ExitAction, ExitCodes] = {}
-    """What to do on which exit code; OSMO's runtime only."""
+    """What to do on which exit code. RESCHEDULE runs a task again where spec.workflowsAs of the Config is jobs; that a
+    code other than 0 is a success (COMPLETE) only OSMO's runtime can say.
+    """
     downloadType: Text | None = None
     """How inputs are fetched; OSMO's runtime only."""
     cacheSize: Quantity | None = None
@@ -245,9 +259,13 @@ class Group(Model):
     tasks: Annotated[Many[Task], Field(min_length=1)]
     """Its tasks."""
     barrier: bool | None = None
-    """Whether tasks wait for each other at the start; OSMO's runtime only."""
+    """Whether commands wait for each other at the start; OSMO's runtime only. KAI places their pods together in any
+    case.
+    """
     ignoreNonleadStatus: bool | None = None
-    """Whether only the lead's exit counts; OSMO's runtime only."""
+    """Whether only the lead's exit counts; OSMO's runtime only. Of a gang in which a pod failed KAI evicts the rest
+    after a minute, unless one has succeeded.
+    """
 
 
 class WorkflowSpec(Model):
@@ -262,7 +280,7 @@ class WorkflowSpec(Model):
     labels: dict[LabelKey, LabelValue] = {}
     """Labels that its pods carry."""
     timeout: Timeout = Timeout()
-    """How long it may run or wait; OSMO's runtime only."""
+    """How long its pods may run; how long it may wait only OSMO's runtime counts."""
     backend: Text | None = None
     """The cluster; must be the pool's own."""
     groups: Many[Group] = ()
@@ -290,17 +308,3 @@ ONE_OF = {
     "files": ("contents", "localpath"),
 }
 """Fields of which each item of a task's field has exactly one."""
-OSMO_ONLY_WORKFLOW = ("timeout",)
-OSMO_ONLY_GROUP = ("barrier", "ignoreNonleadStatus")
-OSMO_ONLY_TASK = (
-    "lead",
-    "inputs",
-    "outputs",
-    "kpis",
-    "checkpoint",
-    "exitActions",
-    "downloadType",
-    "cacheSize",
-)
-OSMO_ONLY_RESOURCE = ("platform",)
-"""Fields that a cluster without OSMO's runtime cannot honour."""

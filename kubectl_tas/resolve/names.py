@@ -44,6 +44,18 @@ def shorten(name: str, limit: int = MAX_LABEL) -> str:
     return f"{name[: limit - 9].rstrip('-')}-{digest(name)}"
 
 
+def fitting(parts: Sequence[str], end: str) -> str:
+    """``parts`` and ``end`` with '-' between them, as a label. Where that is too long the longest parts lose their
+    ends, so that something of each is left.
+    """
+    room, kept = MAX_LABEL - len(end) - len(parts), dict[int, str]()
+    shortest = sorted(range(len(parts)), key=lambda place: len(parts[place]))
+    for left, place in zip(range(len(parts), 0, -1), shortest, strict=True):
+        kept[place] = parts[place][: room // left].rstrip("-")
+        room -= len(kept[place])
+    return "-".join((*(kept[place] for place in sorted(kept)), end))
+
+
 def as_label(text: str) -> str:
     """``text`` as an RFC 1123 label of 63 characters at the most; with a hash where something had to change."""
     if is_label(text):
@@ -97,7 +109,7 @@ def pool_topology(prefix: str, namespace: str, pool: str) -> str:
 
 def pod_group(workflow: str, group: str, content: str) -> str:
     """The PodGroup of a workflow's group; ``content`` is the canonical text of what it consists of."""
-    return shorten(f"{workflow}-{group}-{digest(content)}")
+    return fitting((workflow, group), digest(content))
 
 
 def service(pod_group_name: str) -> str:
@@ -134,6 +146,7 @@ def pod_clique(owner: str, clique: str) -> str:
     return f"{owner}-{clique}"
 
 
-def pod(pod_group_name: str, task: str) -> str:
-    """The pod of a task."""
-    return shorten(f"{pod_group_name}-{task}")
+def pod(gang: str, workflow: str, group: str, task: str) -> str:
+    """The pod, or the Job, of a task of the group whose PodGroup is called ``gang``."""
+    name = f"{gang}-{task}"
+    return name if len(name) <= MAX_LABEL else fitting((workflow, group, task), digest(name))

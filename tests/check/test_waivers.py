@@ -17,7 +17,7 @@ from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import ROOT, case_input, name_of, rule_cases
 from tests.support.history import commit
 
-TIMEOUT = "timeout: {exec_timeout: 1h}"
+TIMEOUT = "timeout: {queue_timeout: 1h}"
 LARGE = """\
 workflow:
   name: large

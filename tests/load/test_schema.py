@@ -208,11 +208,11 @@ def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
 
 
 KNOWN = (
-    "Kinds that are read: Config, Pool, Subpool, ClusterTopology, ClusterTopologyBinding, PodGroup, PodCliqueSet, "
-    "OperatorConfiguration, Job, CronJob, Pod, Deployment, StatefulSet, Notebook, JobSet, RayJob, RayCluster, "
-    "RayService, TrainJob, PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob, LeaderWorkerSet, OSMO workflows (root key "
-    "workflow), List, and beside workloads Service, ConfigMap, PersistentVolumeClaim, ServiceAccount, "
-    "HorizontalPodAutoscaler, PodDisruptionBudget, Ingress, NetworkPolicy."
+    "Kinds that are read: Config, Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology, "
+    "ClusterTopologyBinding, PodGroup, PodCliqueSet, OperatorConfiguration, Job, CronJob, Pod, Deployment, "
+    "StatefulSet, Notebook, JobSet, RayJob, RayCluster, RayService, TrainJob, PyTorchJob, TFJob, XGBoostJob, JAXJob, "
+    "MPIJob, LeaderWorkerSet, OSMO workflows (root key workflow), List, and beside workloads Service, ConfigMap, "
+    "PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress, NetworkPolicy."
 )
 
 
@@ -225,7 +225,7 @@ KNOWN = (
             "apiVersion: tas/v1alpha1\n",
             "1:1",
             "this document has neither a kind nor a workflow",
-            "Add kind: Config or Pool or Subpool.",
+            "Add kind: Config or Pool or Subpool or PodTemplate or ResourceValidation.",
         ),
         ("kind: Pool\n", "1:7", "Pool has apiVersion tas/v1alpha1, and this document has none", "Write apiVersion: "),
         (

@@ -95,7 +95,7 @@ def gang(root: Path, texts: dict[str, bytes]) -> tuple[frozenset[str], str]:
         kind, name = artifact.manifest.kind, artifact.manifest.metadata.name
         document = text.document(artifact)
         spec = document.partition("\nspec:\n")[2]
-        if kind == "Pod":
+        if kind in ("Pod", "Job"):
             metadata = yaml.safe_load(document)["metadata"]
             labels = [metadata["labels"].get(f"kai.scheduler/{key}") for key in ("subgroup-name", "node-pool")]
             content.append((name.rpartition("-")[2], spec, [metadata["namespace"], *labels]))
@@ -137,6 +137,9 @@ OTHERS = {
     "level": ("topology.one", [{"key": "rack"}]),
     "preferred": ("topology.two", [{"key": "zone"}, {"key": "rack", "requirementType": "preferred"}]),
     "place": ("topology.two", [{"key": "zone"}, {"key": "rack", "group": "mine"}]),
+    "timeout": ("workflow.timeout", {"exec_timeout": "1h"}),
+    "default-timeout": ("pools.default_exec_timeout", "1h"),
+    "jobs": ("config.workflowsAs", "jobs"),
     "no-topology": ("topology", {"one": [], "two": []}),
 }
 """Changes of what is emitted that an API server refuses, or that make it another gang."""
@@ -163,6 +166,9 @@ SAME = {
     "labels": ("workflow.labels", {"team": "a"}),
     "only-for-osmo": ("task.lead", True),
     "platform": ("resource.platform", "dgx"),
+    "queue-timeout": ("workflow.timeout", {"queue_timeout": "1h"}),
+    "exit-actions-of-pods": ("task.exitActions", {"RESCHEDULE": 3}),
+    "retries-of-pods": ("config.maxRetries", 5),
 }
 """Changes that leave the pods and the gang as they are, or that can be made while they run."""
 
@@ -178,6 +184,57 @@ def test_other_content_has_other_names(repository: Path, change: str) -> None:
 @pytest.mark.parametrize("change", SAME)
 def test_the_same_content_has_the_same_names(repository: Path, change: str) -> None:
     assert gang(repository, files(changed(*SAME[change]))) == gang(repository, files(REPOSITORY))
+
+
+def as_jobs(path: str, value: Any) -> dict[str, Any]:
+    """The repository with Jobs and an exit code that is to be rescheduled, and another value at ``path``."""
+    result = changed(path, value)
+    result["config"]["workflowsAs"] = "jobs"
+    result["task"].setdefault("exitActions", {"RESCHEDULE": 3})
+    return result
+
+
+JOBS = as_jobs("prefix", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("workflow.labels", {"team": "a"}),
+        ("task.exitActions", {"RESCHEDULE": 4}),
+        ("task.exitActions", {}),
+        ("config.maxRetries", 5),
+        ("pools.default_exit_actions", {"RESCHEDULE": 4}),
+    ],
+)
+def test_what_cannot_change_in_a_job_makes_another_one(repository: Path, path: str, value: Any) -> None:
+    before, was = gang(repository, files(JOBS))
+    after, now = gang(repository, files(as_jobs(path, value)))
+    assert was != now
+    assert not before & after
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("config.gitops", "argocd"),
+        ("task.exitActions", {"COMPLETE": 0, "fail": "1-2,4-255", "reschedule": "3"}),
+        ("pools.default_exit_actions", {"FAIL": 3}),
+    ],
+)
+def test_a_job_that_stays_the_same_keeps_its_name(repository: Path, path: str, value: Any) -> None:
+    assert gang(repository, files(as_jobs(path, value))) == gang(repository, files(JOBS))
+
+
+def test_each_part_of_a_name_that_is_cut_can_be_told(repository: Path) -> None:
+    texts = files(changed("workflow.name", f"speech-{'a' * 60}"))
+    long = texts["workflows/train.yaml"].replace(b'"gang"', b'"decode-%b"' % (b"b" * 60))
+    long = long.replace(b'"name": "two"', b'"name": "two-%b"' % (b"c" * 60))
+    names, _ = gang(repository, {**texts, "workflows/train.yaml": long})
+    assert {len(name) for name in names} <= {62, 63}
+    assert all(name.startswith("speech-aaaa") and "-decode-bbbb" in name for name in names)
+    assert sum("-two-cccc" in name for name in names) == 1
+    assert sum("-one-" in name for name in names) == 1
 
 
 def test_the_name_of_a_group_that_all_are_in_is_not_emitted(repository: Path) -> None:

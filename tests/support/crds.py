@@ -54,6 +54,7 @@ CORE = {
     ("v1", "ConfigMap"): "Namespaced",
     ("v1", "Service"): "Namespaced",
     ("v1", "Pod"): "Namespaced",
+    ("batch/v1", "Job"): "Namespaced",
     ("scheduling.k8s.io/v1", "PriorityClass"): "Cluster",
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): "Cluster",
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): "Cluster",

@@ -1,0 +1,84 @@
+"""How long workflows may run, and what their exit codes do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.gangs.lifetime import CodeRange, code_ranges, seconds
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.pool import Pool
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.workflows import FleetWorkflow
+
+TIMEOUT_TOO_LONG = Rule(
+    "timeout-too-long",
+    Severity.ERROR,
+    "A workflow, or one that says nothing, may run or wait for longer than its pool lets it.",
+    "max_exec_timeout of a pool bounds how long a group of a workflow runs, and OSMO ends it then without a word "
+    "beforehand. Shorten exec_timeout, or leave it out: then the pool's default_exec_timeout counts.",
+)
+EXIT_CODES = Rule(
+    "exit-codes",
+    Severity.WARNING,
+    "An exit code of a task stands under two actions, or in a range that ends before it begins.",
+    "Of two actions for one code the one that is written first counts, and a range that ends before it begins holds no "
+    "code. Write each code once, and ranges from the lower to the higher one.",
+)
+
+
+def check_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Timeouts of the workflows whose pool is known, exit actions of all tasks and pools."""
+    for workflow in fleet.workflows:
+        yield from _timeout(workflow)
+        for group in workflow.groups:
+            for task in group.tasks:
+                yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
+    for pool in fleet.pools:
+        yield from _defaults(pool.declared)
+        ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)
+        yield from _codes(pool.declared, ("spec", "default_exit_actions"), ranges)
+
+
+def _timeout(workflow: FleetWorkflow) -> Iterator[Diagnostic]:
+    asked = workflow.declared.spec.workflow.timeout.exec_timeout
+    pool = workflow.pool.declared
+    most = pool.spec.spec.max_exec_timeout
+    if asked is not None and most is not None and seconds(asked) > seconds(most) > 0:
+        message = f"exec_timeout is {_shown(asked)}, but pool {workflow.pool.name} lets work run for {_shown(most)}"
+        place = workflow.declared.at("workflow", "timeout", "exec_timeout")
+        related = (Related("the pool's maximum", pool.at("spec", "max_exec_timeout")),)
+        yield Diagnostic(TIMEOUT_TOO_LONG, message, place, related, hint=f"Write {_shown(most)} or less.")
+
+
+def _defaults(pool: Declared[Pool]) -> Iterator[Diagnostic]:
+    for kind in ("exec", "queue"):
+        default, most = (getattr(pool.spec.spec, f"{end}_{kind}_timeout") for end in ("default", "max"))
+        if default is not None and most is not None and seconds(default) > seconds(most) > 0:
+            message = f"default_{kind}_timeout is {_shown(default)}, but max_{kind}_timeout is {_shown(most)}"
+            place = pool.at("spec", f"default_{kind}_timeout")
+            related = (Related("the maximum", pool.at("spec", f"max_{kind}_timeout")),)
+            yield Diagnostic(TIMEOUT_TOO_LONG, message, place, related, hint=f"Write {_shown(most)} or less.")
+
+
+def _shown(duration: str | int | float) -> str:
+    return duration if isinstance(duration, str) else f"{duration}s"
+
+
+def _codes(declared: Declared[Any], path: KeyPath, ranges: Sequence[CodeRange]) -> Iterator[Diagnostic]:
+    first: dict[int, CodeRange] = {}
+    for item in ranges:
+        place = declared.at(*path, item.action)
+        if item.first > item.last:
+            message = f"the exit codes {item.text} of {item.action} are none"
+            hint = f"Write the lower one first: {item.last}-{item.first}."
+            yield Diagnostic(EXIT_CODES, message, place, hint=hint)
+        earlier = [first.setdefault(code, item) for code in range(item.first, min(item.last, 255) + 1)]
+        other = next((found for found in earlier if found.does != item.does), None)
+        if other is not None:
+            message = f"{item.action} has exit codes ({item.text}) that {other.action} has before it ({other.text})"
+            hint = f"For those {other.action} counts. Write each code once."
+            related = (Related("the earlier ones", declared.at(*path, other.action)),)
+            yield Diagnostic(EXIT_CODES, message, place, related, hint=hint)

@@ -1,0 +1,212 @@
+"""What a template may hold and how much it may take: plain values alone, and a count of all that is done and made.
+
+A template is evaluated by ``jinja.sandbox``; whatever it does passes here, so nothing runs, grows or nests without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.words import did_you_mean
+
+TEMPLATE_UNDEFINED = Rule(
+    "template-undefined",
+    Severity.ERROR,
+    "A template uses a value that nothing defines.",
+    "An empty place in its stead would be another workflow. Give the value in default-values, in the values file, in "
+    "spec.values of the Config or with --set; or say what counts without it: {{ name | default(1) }}.",
+)
+TEMPLATE_UNSUPPORTED = Rule(
+    "template-unsupported",
+    Severity.ERROR,
+    "A template does what a template may not do here.",
+    "Templates are read from repositories that many may write to, and expanded wherever those are checked. They "
+    "compute with values, and reach no file, no other template, nothing random and nothing of Python.",
+)
+TEMPLATE_VALUE = Rule(
+    "template-value",
+    Severity.ERROR,
+    "A template does with a value what that value is not made for, or prints one that is empty.",
+    "Jinja would write the word None, or stop. The message says which value it is and what it is made for.",
+)
+TEMPLATE_LIMIT = Rule(
+    "template-limit",
+    Severity.ERROR,
+    "A template takes too many steps, makes too much text, or nests too deep.",
+    "Such a template does not end, or not before memory does. The bounds are far beyond what a workflow of a thousand "
+    "tasks takes.",
+)
+
+MAX_STEPS = 300_000
+"""Steps that all expansions of one file may take; a step is a value that is looked at or made."""
+MAX_MADE = 8 * 1024 * 1024
+"""Characters, and items of lists times ``ITEM``, that all expansions of one file may make."""
+MAX_NESTING = 60
+"""Levels that expressions, blocks, macros and values may be nested deep."""
+MAX_ITEMS = 100_000
+"""Items of a range."""
+MAX_NUMBER = 2**63
+"""Whole numbers lie below."""
+ITEM = 16
+"""What an item of a list counts as, in characters: about its memory."""
+LOOKED_AT = 64
+"""Characters that are read in a step."""
+
+
+class Refusal(Exception):  # noqa: N818 - no error of ours
+    """A template cannot be expanded; ``line`` is its own, from 1, and 0 where it is not known yet.
+
+    ``node`` is the identity of the node whose value was to be printed.
+    """
+
+    def __init__(self, rule: Rule, message: str, hint: str = "", line: int = 0) -> None:
+        super().__init__(message)
+        self.rule, self.message, self.hint, self.line = rule, message, hint, line
+        self.node = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A value that is not there. It may be asked whether it is, and given a default; all else is refused."""
+
+    name: str
+    known: Collection[str] = ()
+    """What there is in its place."""
+
+
+class Namespace(dict[str, Any]):
+    """What ``namespace()`` makes: values that a loop may set for what follows it. It is no value itself."""
+
+
+class Loop(dict[str, Any]):
+    """What a loop tells of itself. It is no value itself."""
+
+
+class Budget:
+    """Counts what is done and made."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._made = 0
+
+    def step(self, number: int = 1) -> None:
+        """Counts steps. Raises Refusal where they are too many."""
+        self._steps += number
+        if self._steps > MAX_STEPS:
+            hint = "Is a loop longer than it was meant to be? Write fewer, or make several templates."
+            raise Refusal(TEMPLATE_LIMIT, f"the template takes more than {MAX_STEPS:,} steps", hint)
+
+    def make(self, size: int) -> None:
+        """Counts text of ``size`` characters before it is made. Raises Refusal where it is too much."""
+        self._made += size
+        if self._made > MAX_MADE:
+            mebibytes = MAX_MADE // 2**20
+            hint = "Make less of it, or make several templates."
+            raise Refusal(TEMPLATE_LIMIT, f"the template makes more than {mebibytes} MiB of text and values", hint)
+
+    def made(self, value: Any) -> Any:
+        """Counts what an operation has just made and gives it back; it is at most as large as what was read."""
+        if type(value) is str:
+            self.make(len(value))
+        elif isinstance(value, (list, tuple, dict)):
+            self.make(ITEM * len(value))
+        return self.number(value)
+
+    def number(self, value: Any) -> Any:
+        """The same value. Raises Refusal for a number that is too large to be one of 64 bits."""
+        if isinstance(value, (int, float)) and not abs(value) < (MAX_NUMBER if isinstance(value, int) else inf):
+            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
+        return value
+
+    def read(self, given: Iterable[Any]) -> None:
+        """Counts the steps of a function that may read all of a text that it is given."""
+        self.step(1 + sum(len(value) // LOOKED_AT for value in given if isinstance(value, str)))
+
+    def look(self, *values: Any) -> int:
+        """Counts the steps of reading values as a whole, as comparing or printing them does; about how many characters
+        they are in print. Raises Refusal where they are too large or nested too deep, and for anything that is no
+        plain value.
+        """
+        size = 0
+        waiting = [(value, 0) for value in values]
+        while waiting:
+            value, depth = waiting.pop()
+            self.step()
+            size += ITEM
+            if isinstance(value, str):
+                self.step(len(value) // LOOKED_AT)
+                size += len(value)
+            elif type(value) is dict:
+                waiting += [(item, depth + 1) for pair in value.items() for item in pair]
+            elif isinstance(value, (list, tuple)):
+                waiting += [(item, depth + 1) for item in value]
+            elif isinstance(value, range):
+                self.step(len(value))
+            elif not (value is None or isinstance(value, (bool, int, float))):
+                needed(value)
+                raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is no value", "Call it, or use one of its fields.")
+            if depth > MAX_NESTING:
+                message = f"a value that is nested more than {MAX_NESTING} levels deep"
+                raise Refusal(TEMPLATE_LIMIT, message, "Nest it less.")
+        return size
+
+    def text(self, value: Any) -> str:
+        """A value as it is printed. Raises Refusal for one that is missing or empty."""
+        if isinstance(value, str):
+            return value
+        self.make(self.look(value))
+        if value is None:
+            hint = "Give it a value; or write what counts without one: {{ name or 1 }}."
+            raise Refusal(TEMPLATE_VALUE, "the value is empty, and would be printed as the word None", hint)
+        return str(value)
+
+    def items(self, value: Any) -> list[Any]:
+        """What a loop over a value sees. Raises Refusal where it has no items."""
+        if isinstance(value, (list, tuple, dict, str, range)):
+            self.step(len(value))
+            self.make(ITEM * len(value))
+            return list(value)
+        needed(value)
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items", "Loop over a list, a mapping or range(NUMBER).")
+
+
+def needed(value: Any) -> Any:
+    """The same value. Raises Refusal where it is missing."""
+    if not isinstance(value, Missing):
+        return value
+    names = sorted(str(name) for name in value.known if name != "loop")
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    raise Refusal(TEMPLATE_UNDEFINED, f"{value.name} is not defined; defined: {shown or 'nothing'}", near(value))
+
+
+def near(value: Missing) -> str:
+    """How a missing value is mended."""
+    name = value.name.rpartition(".")[2]
+    return did_you_mean(
+        name, sorted(map(str, value.known)), f"Define it in default-values, or give it with --set {name}=VALUE."
+    )
+
+
+def truth(value: Any) -> bool:
+    """Whether a value counts as true. Raises Refusal where it is missing."""
+    return bool(needed(value))
+
+
+def kind(value: Any) -> str:
+    """What a value is, in words."""
+    names: Iterable[tuple[type | tuple[type, ...], str]] = (
+        (bool, "true or false"),
+        ((int, float), "a number"),
+        (str, "text"),
+        ((list, tuple, range), "a list"),
+        (Namespace, "a namespace"),
+        (Loop, "the loop"),
+        (dict, "a mapping"),
+        (type(None), "an empty value"),
+        (Missing, "a value that is not defined"),
+    )
+    return next((name for types, name in names if isinstance(value, types)), "a macro")

@@ -1,0 +1,495 @@
+"""A Jinja template and values in, text out: an interpreter of Jinja's syntax tree that reaches nothing but values.
+
+Jinja only reads the template here; it compiles and runs nothing. Each node is evaluated by a function below, on plain
+values, and counted, so a template cannot touch Python, a file or a clock, and cannot run on or grow without end.
+What OSMO's sandbox allows and is not here is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import nodes
+
+from kubectl_tas.jinja.bounds import (
+    ITEM,
+    MAX_ITEMS,
+    MAX_NESTING,
+    TEMPLATE_LIMIT,
+    TEMPLATE_UNSUPPORTED,
+    TEMPLATE_VALUE,
+    Budget,
+    Loop,
+    Missing,
+    Namespace,
+    Refusal,
+    kind,
+    needed,
+    truth,
+)
+from kubectl_tas.jinja.filters import FILTERS, TESTS, field, formatted, known, method, number, ordered, same, within
+
+Scope = ChainMap[str, Any]
+GLOBALS = ("dict", "namespace", "range")
+"""Functions that every template has."""
+_ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    "Add": lambda first, second: first + second,
+    "Sub": lambda first, second: first - second,
+    "Mul": lambda first, second: first * second,
+    "Div": lambda first, second: first / second,
+    "FloorDiv": lambda first, second: first // second,
+    "Mod": lambda first, second: first % second,
+}
+_OTHER_FILES = {"Include": "include", "Import": "import", "FromImport": "import", "Extends": "extends"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of what a template gives: the text of a node, or the value that it printed."""
+
+    text: str
+    node: nodes.Node
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A macro, or the block of a call."""
+
+    name: str
+    parameters: Sequence[nodes.Name]
+    defaults: Sequence[nodes.Expr]
+    body: Sequence[nodes.Node]
+    scope: Scope
+
+
+def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget) -> list[Piece]:
+    """What a template gives with these values, in order. Raises Refusal, with its line, where it gives nothing."""
+    run = _Run(values, budget)
+    try:
+        run.block(template.body, ChainMap({}, dict(values)))
+    except Refusal as refusal:
+        refusal.line, refusal.node = refusal.line or run.line, run.printed
+        raise
+    except RecursionError as error:
+        raise Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", run.line) from error
+    return run.pieces
+
+
+class _Run:
+    """One expansion of one template."""
+
+    def __init__(self, values: Mapping[str, Any], budget: Budget) -> None:
+        self.pieces: list[Piece] = []
+        self.line = 1
+        self.printed = 0
+        """The identity of the node whose value is to be printed; 0: none is."""
+        self._values = values
+        self._budget = budget
+        self._depth = 0
+
+    # Statements
+
+    def block(self, body: Sequence[nodes.Node], scope: Scope) -> None:
+        """Runs statements one after the other."""
+        self._down()
+        for node in body:
+            self._at(node)
+            self.printed = 0
+            name = type(node).__name__
+            if name in _OTHER_FILES:
+                message = f"{_OTHER_FILES[name]} is not available: a template reads no other file"
+                raise Refusal(TEMPLATE_UNSUPPORTED, message, "Write what it holds into this file.")
+            run = getattr(self, f"_run_{name.lower()}", None)
+            if run is None:
+                message = f"{{% {name.lower()} %}} is not available in a template here"
+                raise Refusal(
+                    TEMPLATE_UNSUPPORTED, message, "There is for, if, set, with, macro, call, filter and raw."
+                )
+            run(node, scope)
+        self._depth -= 1
+
+    def _run_output(self, node: nodes.Output, scope: Scope) -> None:
+        for part in node.nodes:
+            self._at(part)
+            self.printed = id(part)
+            text = part.data if isinstance(part, nodes.TemplateData) else self._budget.text(self._value(part, scope))
+            self._budget.make(len(text))
+            self.pieces.append(Piece(text, part))
+
+    def _run_if(self, node: nodes.If, scope: Scope) -> None:
+        for branch in (node, *node.elif_):
+            if truth(self._value(branch.test, scope)):
+                return self.block(branch.body, scope)
+        return self.block(node.else_, scope)
+
+    def _run_for(self, node: nodes.For, scope: Scope) -> None:
+        if node.recursive:
+            raise Refusal(TEMPLATE_UNSUPPORTED, "a recursive loop is not available", "Write loops within loops.")
+        found = self._budget.items(self._value(node.iter, scope))
+        if node.test is not None:
+            found = [item for item in found if truth(self._value(node.test, self._with(scope, node.target, item)))]
+        for index in range(len(found)):
+            self._budget.step()
+            inner = self._with(scope, node.target, found[index])
+            inner["loop"] = _loop(found, index)
+            self.block(node.body, inner)
+        if not found:
+            self.block(node.else_, scope.new_child())
+
+    def _run_assign(self, node: nodes.Assign, scope: Scope) -> None:
+        self._assign(scope, node.target, self._value(node.node, scope))
+
+    def _run_assignblock(self, node: nodes.AssignBlock, scope: Scope) -> None:
+        text: Any = self._captured(node.body, scope.new_child())
+        self._assign(scope, node.target, self._filtered_block(node.filter, text, scope) if node.filter else text)
+
+    def _run_filterblock(self, node: nodes.FilterBlock, scope: Scope) -> None:
+        text = self._captured(node.body, scope.new_child())
+        self.pieces.append(Piece(self._budget.text(self._filtered_block(node.filter, text, scope)), node))
+
+    def _run_with(self, node: nodes.With, scope: Scope) -> None:
+        inner = scope.new_child()
+        for target, value in zip(node.targets, node.values, strict=True):
+            self._assign(inner, target, self._value(value, scope))
+        self.block(node.body, inner)
+
+    def _run_macro(self, node: nodes.Macro, scope: Scope) -> None:
+        scope[node.name] = _Function(node.name, node.args, node.defaults, node.body, scope)
+
+    def _run_callblock(self, node: nodes.CallBlock, scope: Scope) -> None:
+        caller = _Function("caller", node.args, node.defaults, node.body, scope)
+        self.pieces.append(Piece(self._budget.text(self._call(node.call, scope, caller)), node))
+
+    def _captured(self, body: Sequence[nodes.Node], scope: Scope) -> str:
+        """What statements give, as a value."""
+        outer, self.pieces = self.pieces, []
+        try:
+            self.block(body, scope)
+            self._budget.make(sum(len(piece.text) for piece in self.pieces))
+            return "".join(piece.text for piece in self.pieces)
+        finally:
+            self.pieces = outer
+
+    def _with(self, scope: Scope, target: nodes.Node, value: Any) -> Scope:
+        inner = scope.new_child()
+        self._assign(inner, target, value)
+        return inner
+
+    def _assign(self, scope: Scope, target: nodes.Node, value: Any) -> None:
+        needed(value)
+        if isinstance(target, nodes.Name):
+            scope[target.name] = value
+        elif isinstance(target, nodes.NSRef):
+            space = scope.get(target.name)
+            if not isinstance(space, Namespace):
+                hint = f"Write {{% set {target.name} = namespace() %}} before."
+                raise Refusal(TEMPLATE_VALUE, f"{target.name} is no namespace, which alone has fields to set", hint)
+            space[target.attr] = value
+        else:
+            parts, given = target.items, self._budget.items(value)  # type: ignore[attr-defined]
+            if len(parts) != len(given):
+                message = f"{len(parts)} names for {len(given)} values"
+                raise Refusal(TEMPLATE_VALUE, message, "Write a name for each.")
+            for part, item in zip(parts, given, strict=True):
+                self._assign(scope, part, item)
+
+    # Expressions
+
+    def _value(self, node: nodes.Node, scope: Scope) -> Any:
+        self._at(node)
+        name = type(node).__name__
+        self._down()
+        if name in _ARITHMETIC:
+            result = self._compute(name, node, scope)
+        else:
+            evaluate = getattr(self, f"_value_{name.lower()}", None)
+            if evaluate is None:
+                raise Refusal(TEMPLATE_UNSUPPORTED, f"{name} is not available in a template here")
+            result = evaluate(node, scope)
+        self._depth -= 1
+        return result
+
+    def _value_const(self, node: nodes.Const, _scope: Scope) -> Any:
+        return self._budget.made(node.value)
+
+    def _value_templatedata(self, node: nodes.TemplateData, _scope: Scope) -> str:
+        return node.data
+
+    def _value_name(self, node: nodes.Name, scope: Scope) -> Any:
+        if node.name in scope:
+            return scope[node.name]
+        return _GLOBAL if node.name in GLOBALS else Missing(node.name, scope)
+
+    def _value_list(self, node: nodes.List, scope: Scope) -> list[Any]:
+        self._budget.make(ITEM * len(node.items))
+        return [needed(self._value(item, scope)) for item in node.items]
+
+    def _value_tuple(self, node: nodes.Tuple, scope: Scope) -> tuple[Any, ...]:
+        self._budget.make(ITEM * len(node.items))
+        return tuple(needed(self._value(item, scope)) for item in node.items)
+
+    def _value_dict(self, node: nodes.Dict, scope: Scope) -> dict[Any, Any]:
+        self._budget.make(2 * ITEM * len(node.items))
+        pairs = [(self._value(item.key, scope), needed(self._value(item.value, scope))) for item in node.items]
+        for key, _ in pairs:
+            if not isinstance(needed(key), (str, int, float, bool)):
+                raise Refusal(TEMPLATE_VALUE, f"{kind(key)} cannot be a key", "Use text.")
+        return dict(pairs)
+
+    def _value_condexpr(self, node: nodes.CondExpr, scope: Scope) -> Any:
+        if truth(self._value(node.test, scope)):
+            return self._value(node.expr1, scope)
+        return self._value(node.expr2, scope) if node.expr2 is not None else ""
+
+    def _value_and(self, node: nodes.And, scope: Scope) -> Any:
+        left = self._value(node.left, scope)
+        return self._value(node.right, scope) if truth(left) else left
+
+    def _value_or(self, node: nodes.Or, scope: Scope) -> Any:
+        left = self._value(node.left, scope)
+        return left if truth(left) else self._value(node.right, scope)
+
+    def _value_not(self, node: nodes.Not, scope: Scope) -> bool:
+        return not truth(self._value(node.node, scope))
+
+    def _value_neg(self, node: nodes.Neg, scope: Scope) -> Any:
+        return -number(self._value(node.node, scope))
+
+    def _value_pos(self, node: nodes.Pos, scope: Scope) -> Any:
+        return number(self._value(node.node, scope))
+
+    def _value_concat(self, node: nodes.Concat, scope: Scope) -> str:
+        texts = [self._budget.text(self._value(part, scope)) for part in node.nodes]
+        self._budget.make(sum(map(len, texts)))
+        return "".join(texts)
+
+    def _value_pow(self, node: nodes.Pow, scope: Scope) -> Any:
+        base, exponent = number(self._value(node.left, scope)), number(self._value(node.right, scope))
+        if abs(exponent) > 64 and abs(base) > 1 and isinstance(base, int) and isinstance(exponent, int):
+            raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
+        result = self._done(lambda: base**exponent, "**", (base, exponent))
+        if isinstance(result, complex):
+            raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Use one that is not negative.")
+        return self._budget.number(result)
+
+    def _compute(self, name: str, node: Any, scope: Scope) -> Any:
+        left, right = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
+        self._at(node)
+        if name == "Mod" and isinstance(left, str):
+            return self._done(lambda: formatted(self._budget, left, right), "%", (left, right))
+        if name == "Mul" and isinstance(right, (str, list, tuple)):
+            left, right = right, left
+        lists = isinstance(left, (list, tuple)) and isinstance(right, (list, tuple))
+        if name == "Mul" and isinstance(left, (str, list, tuple)) and type(right) is int:
+            self._budget.make((1 if isinstance(left, str) else ITEM) * len(left) * max(right, 0))
+        elif name == "Add" and (lists or (isinstance(left, str) and isinstance(right, str))):
+            self._budget.make((ITEM if lists else 1) * (len(left) + len(right)))
+            if lists:
+                left, right = list(left), list(right)
+        elif not all(isinstance(value, (int, float)) for value in (left, right)):
+            hint = "Join texts with ~; make a number of text with | int." if name == "Add" else "Use numbers."
+            message = f"{node.operator} is not for {kind(left)} and {kind(right)}"
+            raise Refusal(TEMPLATE_VALUE, message, hint)
+        result = self._done(lambda: _ARITHMETIC[name](left, right), node.operator, (left, right))
+        return self._budget.number(result)
+
+    def _value_compare(self, node: nodes.Compare, scope: Scope) -> bool:
+        left = self._value(node.expr, scope)
+        for operand in node.ops:
+            right = self._value(operand.expr, scope)
+            if not self._compares(left, operand.op, right):
+                return False
+            left = right
+        return True
+
+    def _compares(self, left: Any, operator: str, right: Any) -> bool:
+        for value in (left, right):
+            needed(value)
+        match operator:
+            case "eq" | "ne":
+                return same(self._budget, left, right) == (operator == "eq")
+            case "in" | "notin":
+                return within(self._budget, left, right) == (operator == "in")
+        return ordered(self._budget, left, operator, right)
+
+    def _value_getattr(self, node: nodes.Getattr, scope: Scope) -> Any:
+        return self._named(field(self._value(node.node, scope), node.attr), node)
+
+    def _value_getitem(self, node: nodes.Getitem, scope: Scope) -> Any:
+        value = needed(self._value(node.node, scope))
+        if isinstance(node.arg, nodes.Slice):
+            return self._sliced(value, node.arg, scope)
+        return self._named(field(value, needed(self._value(node.arg, scope))), node)
+
+    def _sliced(self, value: Any, node: nodes.Slice, scope: Scope) -> Any:
+        if not isinstance(value, (str, list, tuple, range)):
+            raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items in order", "Slice text or a list.")
+        parts = [None if part is None else self._value(part, scope) for part in (node.start, node.stop, node.step)]
+        return self._budget.made(self._done(lambda: value[slice(*parts)], "[:]", parts))
+
+    @staticmethod
+    def _named(value: Any, node: nodes.Node) -> Any:
+        """A missing value with the whole of its name."""
+        if not isinstance(value, Missing) or not isinstance(node, nodes.Getattr):
+            return value
+        owner: list[str] = []
+        inner: nodes.Node = node
+        while isinstance(inner, nodes.Getattr):
+            owner.insert(0, inner.attr)
+            inner = inner.node
+        return Missing(".".join((inner.name, *owner)) if isinstance(inner, nodes.Name) else value.name, value.known)
+
+    def _value_filter(self, node: nodes.Filter, scope: Scope) -> Any:
+        return self._filtered(node, self._value(node.node, scope), scope)  # type: ignore[arg-type]
+
+    def _filtered_block(self, node: Any, text: Any, scope: Scope) -> Any:
+        """The text of a block after its filters, of which the first is the innermost node."""
+        return self._filtered(node, text if node.node is None else self._filtered_block(node.node, text, scope), scope)
+
+    def _filtered(self, node: nodes.Filter, value: Any, scope: Scope) -> Any:
+        function = known("filter", node.name, FILTERS)
+        given, named = self._arguments(node, scope)
+        self._at(node)
+        return self._applied(f'the filter "{node.name}"', function, (value, *given), named)
+
+    def _value_test(self, node: nodes.Test, scope: Scope) -> bool:
+        function = known("test", node.name, TESTS)
+        value = self._value(node.node, scope)
+        given, named = self._arguments(node, scope)
+        self._at(node)
+        return bool(self._applied(f'the test "{node.name}"', function, (value, *given), named))
+
+    def _value_call(self, node: nodes.Call, scope: Scope) -> Any:
+        return self._call(node, scope, None)
+
+    def _call(self, node: nodes.Call, scope: Scope, caller: _Function | None) -> Any:
+        given, named = self._arguments(node, scope)
+        target = node.node
+        if isinstance(target, nodes.Name) and target.name in GLOBALS and target.name not in scope:
+            return self._applied(f"{target.name}()", _FUNCTIONS[target.name], given, named)
+        if isinstance(target, nodes.Getattr):
+            value = needed(self._value(target.node, scope))
+            if isinstance(value, Loop) and target.attr == "cycle" and given:
+                return given[value["index0"] % len(given)]
+            function = method(value, target.attr)
+            return self._applied(f"{target.attr}()", function, (value, *given), named)
+        found = self._value(target, scope)
+        self._at(node)
+        if not isinstance(needed(found), _Function):
+            raise Refusal(TEMPLATE_VALUE, f"{kind(found)} cannot be called", "Only macros and methods can.")
+        return self._macro(found, given, named, caller)
+
+    def _macro(self, macro: _Function, given: Sequence[Any], named: dict[str, Any], caller: _Function | None) -> str:
+        names = [parameter.name for parameter in macro.parameters]
+        if len(given) > len(names) or not set(names) >= named.keys():
+            message = f"{macro.name} takes ({', '.join(names)})"
+            raise Refusal(TEMPLATE_VALUE, message, "Give it these alone.")
+        inner = macro.scope.new_child(dict(zip(names, given, strict=False)) | named)
+        for name, default in zip(reversed(names), reversed(macro.defaults), strict=False):
+            if name not in inner.maps[0]:
+                inner[name] = self._value(default, macro.scope)
+        for name in names:
+            inner.maps[0].setdefault(name, Missing(name, macro.scope))
+        if any(isinstance(node, nodes.Name) and node.name == "caller" for part in macro.body for node in walk(part)):
+            inner["caller"] = caller or Missing("caller")
+        elif caller is not None:
+            hint = "Print {{ caller() }} in it."
+            raise Refusal(TEMPLATE_VALUE, f"the macro {macro.name} uses no block of its call", hint)
+        return self._captured(macro.body, inner)
+
+    def _arguments(self, node: Any, scope: Scope) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if node.dyn_args is not None or node.dyn_kwargs is not None:
+            message = "arguments by * or ** are not available"
+            raise Refusal(TEMPLATE_UNSUPPORTED, message, "Write them one by one.")
+        given = tuple(needed(self._value(item, scope)) for item in node.args)
+        return given, {item.key: needed(self._value(item.value, scope)) for item in node.kwargs}
+
+    def _applied(self, what: str, function: Callable[..., Any], given: Sequence[Any], named: dict[str, Any]) -> Any:
+        self._budget.read((*given, *named.values()))
+        found = self._done(lambda: function(self._budget, *given, **named), what, given)
+        return found if isinstance(found, (Missing, Namespace)) else self._budget.made(found)
+
+    def _done(self, compute: Callable[[], Any], what: str, given: Sequence[Any]) -> Any:
+        """The result of a computation. Raises Refusal where it has none for these values."""
+        try:
+            return compute()
+        except ZeroDivisionError as error:
+            raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Ask before whether it is zero.") from error
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+            kinds = ", ".join(map(kind, given)) or "nothing"
+            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used so, on: {kinds}", "Compare Jinja's docs.") from error
+
+    def _at(self, node: nodes.Node) -> None:
+        self.line = node.lineno
+        self._budget.step()
+
+    def _down(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            message = f"the template nests more than {MAX_NESTING} levels deep"
+            raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
+
+
+def _loop(found: Sequence[Any], index: int) -> Loop:
+    length = len(found)
+    told = {
+        "index": index + 1,
+        "index0": index,
+        "revindex": length - index,
+        "revindex0": length - index - 1,
+        "first": index == 0,
+        "last": index == length - 1,
+        "length": length,
+    }
+    if index:
+        told["previtem"] = found[index - 1]
+    if index + 1 < length:
+        told["nextitem"] = found[index + 1]
+    return Loop(told)
+
+
+def _range(budget: Budget, *given: Any) -> range:
+    found = range(*map(number, given))
+    try:
+        length = len(found)
+    except OverflowError:
+        length = MAX_ITEMS + 1
+    if length > MAX_ITEMS:
+        raise Refusal(TEMPLATE_LIMIT, f"a range of more than {MAX_ITEMS:,} numbers", "Make it shorter.")
+    budget.step()
+    return found
+
+
+_GLOBAL = object()
+"""A function of every template, which can only be called."""
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "dict": lambda _budget, **given: given,
+    "namespace": lambda _budget, **given: Namespace(given),
+    "range": _range,
+}
+
+
+def names_used(template: nodes.Template) -> frozenset[str]:
+    """The names of values that a template looks up."""
+    return frozenset(node.name for node in walk(template) if isinstance(node, nodes.Name) and node.ctx == "load")
+
+
+def walk(root: nodes.Node) -> Iterator[nodes.Node]:
+    """A node and all below it; those that give text in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(list(node.iter_child_nodes()))
+
+
+def with_text(root: nodes.Node, table: Mapping[int, str]) -> None:
+    """Replaces characters in all text of a template, which must not be evaluated yet."""
+    for node in walk(root):
+        if isinstance(node, nodes.TemplateData):
+            node.data = node.data.translate(table)
+        elif isinstance(node, nodes.Const) and isinstance(node.value, str):
+            node.value = node.value.translate(table)
