@@ -93,6 +93,7 @@ KNOWN: dict[str, frozenset[str]] = {
             labels.OWNED,
             labels.GANG,
             labels.WORKFLOW,
+            labels.REPLACE,
             labels.QUEUE,
             labels.SUBGROUP,
             labels.PRIORITY_CLASS,
