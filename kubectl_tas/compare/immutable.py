@@ -102,6 +102,11 @@ def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return old is not None and new is not None and new < old
 
 
+def _names_a_class(before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool:
+    """Whether the class of a volume is known; where none was named, one may be while the cluster has no default."""
+    return _at(before, "spec", "storageClassName") is not None
+
+
 def _loses_tolerations(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether a toleration goes or changes; further ones may come."""
     old, new = (_at(item, "spec", "tolerations") or [] for item in (before, after))
@@ -317,9 +322,14 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
             Effect.REFUSED,
             (("spec",),),
             _SERVER,
-            but=(("spec", "resources", "requests"), ("spec", "volumeAttributesClassName")),
+            but=(
+                ("spec", "resources", "requests"),
+                ("spec", "volumeAttributesClassName"),
+                ("spec", "storageClassName"),
+            ),
             filled={("spec", "volumeMode"): "Filesystem"},
         ),
+        Row(Effect.REFUSED, (("spec", "storageClassName"),), _SERVER, only=_names_a_class),
         Row(Effect.REFUSED, (("spec", "resources", "requests", "storage"),), _SERVER, only=_shrinks),
     ),
     ("", "Service"): (Row(Effect.REFUSED, (("spec", "clusterIP"),), _SERVER, only=_has_own_address),),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 
@@ -125,10 +125,12 @@ def _gains(impact: Impact) -> Section:
     for backend, pool, moves in impact.gains:
         for name in RESOURCES:
             known = [(target, old.of(name), new.of(name)) for target, old, new in moves]
-            deltas = [(target, new - old) for target, old, new in known if old != new and NO_LIMIT not in (old, new)]
-            deltas.sort(key=lambda item: (-abs(item[1]), item[0]))
-            gained = ", ".join(f"{target} +{said(name, delta)}" for target, delta in deltas if delta > 0)
-            lost = ", ".join(f"{target} {said(name, delta)}" for target, delta in deltas if delta < 0)
+            deltas: list[tuple[Amount, str]] = [
+                (new - old, target) for target, old, new in known if old != new and NO_LIMIT not in (old, new)
+            ]
+            more = sorted((-delta, target) for delta, target in deltas if delta > 0)
+            gained = ", ".join(f"{target} +{said(name, -delta)}" for delta, target in more)
+            lost = ", ".join(f"{target} {said(name, delta)}" for delta, target in sorted(deltas) if delta < 0)
             if deltas:
                 rows.append((backend, pool, gained or NOTHING, lost or NOTHING))
     return Section("Who gains", ("Cluster", "Pool", "Gains", "Loses"), tuple(rows))
