@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from kubectl_tas.compare.impact import Impact
-from kubectl_tas.draw.impactsections import Section, headline, risk_line, sections
+from kubectl_tas.draw.impactsections import Section, counted, risk_line, sections
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable
 
@@ -23,7 +23,10 @@ pre { border: 1px solid var(--line); overflow-x: auto; padding: .6rem; }
 
 def render(impact: Impact) -> str:
     """The page."""
-    title, risk = _text(headline(impact)), f'<p class="risk {impact.risk[0]}">{_text(risk_line(impact))}</p>'
+    title, risk = (
+        _text(f"Changes since {impact.revision}: {counted(impact)}"),
+        f'<p class="risk {impact.risk[0]}">{_text(risk_line(impact))}</p>',
+    )
     body = "".join(map(_section, sections(impact)))
     if impact.findings:
         found = escape(text.blocks(impact.findings))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.compare.impact import Impact, QueueChange
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw.impactsections import Section, headline, quota_text, risk_line, sections
+from kubectl_tas.draw.impactsections import Section, counted, quota_text, risk_line, sections
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable
 
@@ -40,19 +40,14 @@ def render(impact: Impact) -> str:
 
 def _page(impact: Impact, shown: int) -> str:
     """The page with at most so many rows of each table."""
-    parts = [f"### {_words(headline(impact))}\n", f"**{_words(risk_line(impact))}**\n"]
+    parts = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
     if impact.queues:
         parts.append(_tree(impact.queues, min(shown, MAX_NODES)))
     parts += [_folded(section, shown) for section in sections(impact)]
     if impact.findings:
         parts.append(_findings(impact.findings, shown))
-    parts.append(f"{_words(risk_line(impact))}\n")
+    parts.append(f"{risk_line(impact)}\n")
     return "\n".join(parts)
-
-
-def _words(line: str) -> str:
-    """Words of the tool in which names may stand: each character that could be markup by its number."""
-    return _PLAIN.sub(lambda found: found[0] if found[0] in ":," else _number(found[0]), printable(line))
 
 
 def code(content: str) -> str:

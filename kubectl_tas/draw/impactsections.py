@@ -31,8 +31,8 @@ def sections(impact: Impact) -> tuple[Section, ...]:
     return tuple(section for section in found if section.rows)
 
 
-def headline(impact: Impact) -> str:
-    """What changes, counted, in one line."""
+def counted(impact: Impact) -> str:
+    """What changes, in numbers."""
     counts = (
         (len(impact.queues), "queue"),
         (len(impact.subpools), "subpool state"),
@@ -43,7 +43,7 @@ def headline(impact: Impact) -> str:
         (sum(item.made + item.changed + item.dropped for item in impact.objects), "object"),
     )
     told = [_counted(number, noun) for number, noun in counts if number]
-    return f"Changes since {impact.revision}: {', '.join(told)}" if told else f"No changes since {impact.revision}"
+    return ", ".join(told) or "nothing"
 
 
 def _counted(number: int, noun: str) -> str:
