@@ -412,8 +412,10 @@ def _restarts(change: Change) -> Iterator[Restart]:
     gitops = change.after.config.gitops
     for item in object_changes(change):
         told, name = item.of(Effect.RESTARTED), item.after.name
-        if item.is_replaced(gitops):
-            yield Restart(item.after.kind, name, name, f"{path_text(item.fields[0].path)} changes, and it is replaced")
+        by_hand = gitops == "none" and item.after.is_replaced and item.of(Effect.REFUSED)
+        if by_hand or item.is_replaced(gitops):
+            how = "it must be deleted by hand" if by_hand else "it is replaced"
+            yield Restart(item.after.kind, name, name, f"{path_text(item.fields[0].path)} changes, and {how}")
         elif told:
             by = f"{path_text(told[0].path)} changes, which {told[0].row.by} rolls out"
             yield Restart(item.after.kind, name, name, by)

@@ -158,8 +158,9 @@ def _work(impact: Impact) -> Section:
         verdicts = _arrow(item.before, item.after, lambda state: state.verdict.outcome)
         verdict = {"made": f"new: {verdicts}", "dropped": "gone"}.get(item.kind, verdicts)
         why = item.after.verdict.text if item.after else NOTHING
-        rows.append((f"{item.work_kind}/{item.name}", targets, gpus, verdict, why))
-    return Section("Work", ("Work", "Pool", "GPUs", "Verdict", "Why"), tuple(rows))
+        priority = _arrow(item.before, item.after, lambda state: state.priority)
+        rows.append((f"{item.work_kind}/{item.name}", targets, priority, gpus, verdict, why))
+    return Section("Work", ("Work", "Pool", "Priority", "GPUs", "Verdict", "Why"), tuple(rows))
 
 
 def _arrow(before: WorkState | None, after: WorkState | None, told: Callable[[WorkState], str]) -> str:
