@@ -96,6 +96,29 @@ def test_the_first_files_are_all_new(tmp_path: Path) -> None:
     assert found["risk"] == {"level": "low", "reasons": ["nothing restarts and nothing is dropped"]}
 
 
+@pytest.mark.parametrize("value", ["[]", "x", "1", "[[]]", "true", '""', "null"])
+@pytest.mark.parametrize("command", ["validate", "diff"])
+def test_what_has_no_place_in_a_wrong_document_is_left_out(tmp_path: Path, command: str, value: str) -> None:
+    job = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, labels: {kubectl-tas/pool: team}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      nodeSelector: {a: b}
+      containers:
+      - {name: main, image: "trainer:1"}
+"""
+    before = {"pools/team.yaml": pool(spec="  nodes: {selector: {c: d}}\n"), "workflows/train.yaml": job}
+    wrong = {**before, "workflows/train.yaml": job.replace("{a: b}", value).replace("trainer:1", "trainer:2")}
+    for number, (old, new) in enumerate(((before, wrong), (wrong, before))):
+        done = kubectl_tas(command, "-C", changed(tmp_path / str(number), old, new), "--base", "HEAD")
+        assert "internal error" not in done.err
+        assert done.code in (1, 3)
+
+
 def test_a_subpool_takes_from_the_rest_of_its_pool(tmp_path: Path) -> None:
     before = {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 30), "subpools/b.yaml": subpool("b", 30)}
     done = diff(changed(tmp_path, before, {**before, "subpools/a.yaml": subpool("a", 50)}))

@@ -192,9 +192,9 @@ class Impact:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changes."""
+        """Whether nothing changes, as far as all of it could be compared."""
         parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
-        return not any((*parts, self.guard, self.objects))
+        return not any((*parts, self.guard, self.objects, self.unread))
 
     @property
     def risk(self) -> tuple[Risk, tuple[str, ...]]:
@@ -237,6 +237,8 @@ class Impact:
         yield from _phrase(closed, "subpool is closed", "subpools are closed")
         yield from _phrase(milder, "rule counts for less", "rules count for less")
         yield from _phrase(warned, "warning", "warnings")
+        if self.unread:
+            yield "not all could be compared"
         if self.guard is not None and self.guard[1] == "warn":
             yield "the guard refuses nothing any more" if self.guard[0] == "enforce" else "the guard warns"
         if self.guard is not None and self.guard[1] == "enforce":

@@ -24,8 +24,24 @@ _PLACES = {
 
 
 def demanded(origin: Origin, wanted: Sequence[Demand]) -> Any:
-    """The data of a document in which ``wanted`` holds."""
-    return merged(origin.data, entries_of(origin, wanted))
+    """The data of a document in which ``wanted`` holds. It may be a wrong one: what has no place in it is left out."""
+    return merged(origin.data, entries_of(origin, [item for item in wanted if _fits(origin.data, item.path)]))
+
+
+def _fits(data: Any, path: KeyPath) -> bool:
+    """Whether a value can stand at ``path``: nothing but mappings and lists is above it."""
+    for step in path:
+        if data is None:
+            return True
+        if isinstance(data, list):
+            if not isinstance(step, int) or step >= len(data):
+                return False
+            data = data[step]
+        elif isinstance(data, dict):
+            data = data.get(step)
+        else:
+            return False
+    return True
 
 
 def entries_of(origin: Origin, wanted: Sequence[Demand]) -> list[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -23,9 +24,9 @@ def test_an_api_server_refuses_what_the_table_says(
     server: Server, tmp_path: Path, name: str, path: tuple[str | int, ...], value: Any, effect: Effect | None
 ) -> None:
     before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
-    before.write_text(block(OBJECTS[name]))
-    after.write_text(block(changed(name, path, value)))
-    server.kubectl("delete", "--ignore-not-found", "--wait", "--now", files=[before])
+    metadata = {"name": f"a-{uuid4().hex}", "namespace": "default"}  # a volume stays until something lets it go
+    before.write_text(block({**OBJECTS[name], "metadata": metadata}))
+    after.write_text(block({**(new := changed(name, path, value)), "metadata": {**new["metadata"], **metadata}}))
     server.must("apply", files=[before])
     try:
         assert (server.kubectl("apply", files=[after]).returncode != 0) == (effect is Effect.REFUSED)
