@@ -146,3 +146,13 @@ def test_the_base_decides_what_a_rule_counts_for(tmp_path: Path) -> None:
     done = diff(changed(tmp_path, before, {"tas.yaml": milder, "pools/team.yaml": pool()}))
     assert "[pool-gone]" in done.out
     assert "1 rule counts for less" in done.out
+
+
+def test_queues_of_several_clusters_are_told_apart(tmp_path: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: eu}, {name: us}]\n"
+    files = {name: pool(name, spec=f"  backend: {name}\n") for name in ("eu", "us")}
+    before = {"tas.yaml": config, **{f"pools/{name}.yaml": text for name, text in files.items()}}
+    after = {name: text.replace("guarantee: 100", "guarantee: 90") for name, text in before.items()}
+    done = diff(changed(tmp_path, before, after))
+    assert "  CLUSTER  QUEUE                         OF" in done.out
+    assert "  us       osmo-pool-default-us--shared  us" in done.out

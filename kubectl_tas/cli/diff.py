@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 
 import click
 
@@ -12,14 +12,19 @@ from kubectl_tas.cli.options import output_option, repository_option, template_o
 from kubectl_tas.cli.session import open_session, read_revision, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.impact import impact
+from kubectl_tas.compare.impact import Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
+from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
 from kubectl_tas.model.artifact import Artifact
 
-FORMATS = {"text": "impacttext", "json": "impactjson", "markdown": "impactmarkdown", "html": "impacthtml"}
-"""The module of ``draw`` that renders each."""
+FORMATS: dict[str, Callable[[Impact], str]] = {
+    "text": impacttext.render,
+    "json": impactjson.render,
+    "markdown": impactmarkdown.render,
+    "html": impacthtml.render,
+}
 
 
 @click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
@@ -47,7 +52,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     told = [item for item in settled.shown if item.rule.code in rules]
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
     meaning = impact(change, told, _objects(before), compile_fleet(session.fleet))
-    text = import_module(f"kubectl_tas.draw.{FORMATS[output]}").render(meaning)
+    text = FORMATS[output](meaning)
     if output == "text":
         show(text)
     else:

@@ -59,9 +59,11 @@ def risk_line(impact: Impact) -> str:
 
 def _queues(impact: Impact) -> Section:
     used = [name for name in RESOURCES if name == "gpu" or any(_has(item, name) for item in impact.queues)]
-    header = ("Queue", "Of", "Change", *(_HEADS[name] for name in used), "Also")
+    clusters = _clusters(impact)
+    header = (*("Cluster",)[:clusters], "Queue", "Of", "Change", *(_HEADS[name] for name in used), "Also")
     rows = [
         (
+            *(item.backend,)[:clusters],
             item.name,
             f"{item.state.target} (all of it)" if item.state.is_container else item.state.target,
             item.kind,
@@ -71,6 +73,12 @@ def _queues(impact: Impact) -> Section:
         for item in impact.queues
     ]
     return Section("Queues", header, tuple(rows))
+
+
+def _clusters(impact: Impact) -> int:
+    """Columns that name the cluster: one, where several have a change."""
+    names = {item.backend for item in impact.queues} | {item.backend for item in impact.work}
+    return int(len(names) > 1)
 
 
 def _has(item: QueueChange, name: ResourceName) -> bool:
@@ -151,7 +159,7 @@ def _levels(levels: tuple[Level, ...] | None) -> str:
 
 
 def _work(impact: Impact) -> Section:
-    rows = []
+    rows, clusters = [], _clusters(impact)
     for item in impact.work:
         targets = _arrow(item.before, item.after, lambda state: state.target)
         gpus = _arrow(item.before, item.after, lambda state: str(state.asks.gpu))
@@ -159,8 +167,10 @@ def _work(impact: Impact) -> Section:
         verdict = {"made": f"new: {verdicts}", "dropped": "gone"}.get(item.kind, verdicts)
         why = item.after.verdict.text if item.after else NOTHING
         priority = _arrow(item.before, item.after, lambda state: state.priority)
-        rows.append((f"{item.work_kind}/{item.name}", targets, priority, gpus, verdict, why))
-    return Section("Work", ("Work", "Pool", "Priority", "GPUs", "Verdict", "Why"), tuple(rows))
+        own = (f"{item.work_kind}/{item.name}", targets, priority, gpus, verdict, why)
+        rows.append((*(item.backend,)[:clusters], *own))
+    header = (*("Cluster",)[:clusters], "Work", "Pool", "Priority", "GPUs", "Verdict", "Why")
+    return Section("Work", header, tuple(rows))
 
 
 def _arrow(before: WorkState | None, after: WorkState | None, told: Callable[[WorkState], str]) -> str:
