@@ -15,13 +15,14 @@ from kubectl_tas.compare.pools import renamed
 from kubectl_tas.compare.topologies import is_recreated
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
-from kubectl_tas.gangs.workflow import gang_of_group
+from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import RESOURCES, Amounts
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.resolve.workflows import FleetWorkflow
 
 Kind = Literal["made", "changed", "dropped", "recreated"]
 """What becomes of something."""
@@ -403,14 +404,13 @@ def _restarts(change: Change) -> Iterator[Restart]:
     later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
     for before in change.before.workflows:
         after = later.get((before.name, before.pool.backend.name))
-        groups = {group.name: group for group in after.groups} if after is not None else {}
-        for group in before.groups:
-            if after is not None and group.name in groups:
-                old = gang_of_group(change.before, before, group).name
-                new = gang_of_group(change.after, after, groups[group.name]).name
-                if old != new:
-                    why = _reason(before, after)
-                    yield Restart("PodGroup", old, new, f"{why}, and Pods that run cannot be changed")
+        if after is None:
+            continue
+        names = _names(change.after, after)
+        for group, old in _names(change.before, before).items():
+            if names.get(group, old) != old:
+                why = f"{_reason(before, after)}, and Pods that run cannot be changed"
+                yield Restart("PodGroup", old, names[group], why)
     gitops = change.after.config.gitops
     for item in object_changes(change):
         told, name = item.of(Effect.RESTARTED), item.after.name
@@ -423,6 +423,12 @@ def _restarts(change: Change) -> Iterator[Restart]:
             yield Restart(item.after.kind, name, name, by)
 
 
+def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
+    """The PodGroup of each group."""
+    gangs = gangs_of_workflow(fleet, workflow)
+    return {group.name: gang.name for group, gang in zip(workflow.groups, gangs, strict=True)}
+
+
 def _reason(before: Submission, after: Submission) -> str:
     """What makes the pods of a workflow others, as far as it can be named."""
     if before.queue != after.queue:
@@ -433,7 +439,7 @@ def _reason(before: Submission, after: Submission) -> str:
         return f"its priority goes from {before.priority} to {after.priority}"
     if before.declared.origin.data != after.declared.origin.data:
         return "its file changes"
-    return "what its pool or the Config adds to it changes"
+    return "a file that it names, its pool or the Config changes what it is made of"
 
 
 _ORDER = ("off", "info", "warning", "error")
