@@ -48,6 +48,7 @@ SUBJECTS = {
         "check.pods",
         "check.combinations",
         "check.exported",
+        "check.finished",
         "check.keys",
         "check.replicas",
         "check.owned",

@@ -14,6 +14,7 @@ from kubectl_tas.check.documents import check_documents
 from kubectl_tas.check.draining import check_draining
 from kubectl_tas.check.exported import check_exported
 from kubectl_tas.check.fields import check_fields, check_kubernetes
+from kubectl_tas.check.finished import check_finished
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
@@ -68,6 +69,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_exported,
     check_pods,
     check_workloads,
+    check_finished,
     check_documents,
     check_companions,
     check_pod_placement,

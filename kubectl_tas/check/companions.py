@@ -24,7 +24,7 @@ COMPANION_NAMESPACE = Rule(
     "out, or write that of the workloads.",
     protects=Waiving.CONFIG,
 )
-_LABELS = (labels.POOL,)
+_LABELS = (labels.POOL, labels.REPLACE)
 
 
 def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -95,6 +95,7 @@ KNOWN: dict[str, frozenset[str]] = {
             labels.WORKFLOW,
             labels.GROUP,
             labels.TASK,
+            labels.REPLACE,
             labels.QUEUE,
             labels.SUBGROUP,
             labels.PRIORITY_CLASS,

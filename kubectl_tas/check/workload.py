@@ -35,8 +35,8 @@ WORKLOAD_LABEL = Rule(
     Severity.ERROR,
     "A kubectl-tas/ label of a workload is not one that is read, or has a value that is not accepted.",
     "A misspelled label would be ignored: a workload meant to be LOW would run as NORMAL. Read are the labels "
-    "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned) and "
-    "kubectl-tas/gang (a name), all on the workload itself.",
+    "kubectl-tas/pool, kubectl-tas/priority (HIGH, NORMAL, LOW), kubectl-tas/podgroup (owned), "
+    "kubectl-tas/gang (a name) and kubectl-tas/replace (true), all on the workload itself.",
 )
 WORKLOAD_CONFLICT = Rule(
     "workload-conflict",
@@ -92,7 +92,7 @@ NODES_LEFT = Rule(
 )
 _Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
 _Labelled = _Sent | Declared[Companion]
-_READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG)
+_READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 """Grove makes the gangs of a PodCliqueSet."""
 
@@ -158,6 +158,9 @@ def own_labels(declared: _Labelled, read: tuple[str, ...]) -> Iterator[Diagnosti
             yield _label(declared, "labels", name, message, hint)
         elif name == labels.OWNED and value != OWNED:
             yield _label(declared, "labels", name, f'{name} must be owned, not "{value}"', "Write owned, or remove it.")
+        elif name == labels.REPLACE and value != "true":
+            hint = 'Write "true", in quotes, or remove it.'
+            yield _label(declared, "labels", name, f'{name} must be "true", not "{value}"', hint)
         elif name == labels.GANG and not names.is_label(value):
             message = f'{name} becomes the name of a PodGroup, which "{value}" cannot be'
             yield _label(declared, "labels", name, message, 'Use lower-case letters, digits and "-".')

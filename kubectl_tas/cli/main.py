@@ -28,6 +28,7 @@ COMMANDS = {
     ),
     "render": ("kubectl_tas.cli.render:render", "Write the manifests of the whole repository."),
     "check": ("kubectl_tas.cli.render:check", "Compare the committed manifests with what would be rendered."),
+    "diff": ("kubectl_tas.cli.diff:diff", "Say what the changes since a git revision mean."),
     "pool": ("kubectl_tas.cli.pool:pool", "Show, rename and remove pools."),
     "subpool": ("kubectl_tas.cli.subpool:subpool", "Create, change, delete and list subpools."),
     "topology": ("kubectl_tas.cli.topology:topology", "Show topologies, and who uses them."),

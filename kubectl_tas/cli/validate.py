@@ -55,7 +55,8 @@ def validate(
     name.
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
-    used, constraints of PodCliqueSets that change, and steps that a subpool may not take. With --live, --context,
+    used, constraints of PodCliqueSets that change, steps that a subpool may not take, and fields that cannot be
+    changed in an object that is there. With --live, --context,
     --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.

@@ -86,6 +86,11 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
             yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
 
 
+def is_recreated(before: FleetTopology, after: FleetTopology) -> bool:
+    """Whether a Topology can only be made anew: its node labels are fixed, the names of its levels are not."""
+    return [level.label for level in before.levels] != [level.label for level in after.levels]
+
+
 def _placed_by(change: Change, name: str) -> list[str]:
     """The sets that have, or may have, pods placed by a topology. What the cluster says of one counts."""
     found = set()

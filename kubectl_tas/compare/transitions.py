@@ -13,6 +13,7 @@ from kubectl_tas.compare.cliquesets import changed_constraints, changed_referenc
 from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.namespaces import changed_namespaces
 from kubectl_tas.compare.nodes import check_nodes
+from kubectl_tas.compare.objects import unappliable_changes
 from kubectl_tas.compare.pools import gone_pools, moved_pools
 from kubectl_tas.compare.priorityclasses import changed_classes
 from kubectl_tas.compare.subpools import changed_subpools
@@ -163,6 +164,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_subpools,
     changed_namespaces,
     changed_classes,
+    unappliable_changes,
     _unreadable,
 )
 """In the order in which they run."""

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from kubectl_tas.model.labels import MANAGED_BY, SYNC_WAVE
+from kubectl_tas.model.labels import MANAGED_BY, RECREATE, SYNC_OPTIONS, SYNC_WAVE
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 
-_RECREATE = {
-    "argocd": {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"},
-    "flux": {"kustomize.toolkit.fluxcd.io/force": "enabled"},
-    "none": {},
-}
-"""What makes each GitOps tool replace an object whose fields are immutable."""
 _KEEP = {
-    "argocd": {"argocd.argoproj.io/sync-options": "Delete=false,Prune=false"},
+    "argocd": {SYNC_OPTIONS: "Delete=false,Prune=false"},
     "flux": {"kustomize.toolkit.fluxcd.io/prune": "disabled"},
     "none": {},
 }
@@ -38,7 +32,7 @@ def metadata(
     if gitops == "argocd":
         notes[SYNC_WAVE] = str(int(phase))
     if recreate:
-        notes |= _RECREATE[gitops]
+        notes |= RECREATE[gitops]
     if keep:
         notes |= _KEEP[gitops]
     marks = {**(labels or {}), MANAGED_BY: "kubectl-tas"}

@@ -116,7 +116,7 @@ def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
     """What a companion of workloads needs."""
     why = f"the namespace of the work of backend {item.backend.name}"
     namespace = Demand(("metadata", "namespace"), item.namespace, why)
-    return (*_marks(fleet.config.gitops, Phase.COMPANION), namespace)
+    return (*_marks(fleet.config.gitops, Phase.COMPANION, item.declared.origin), namespace)
 
 
 def agreed_with(group: FleetPodGroup) -> Mapping[Decides, tuple[str, str]]:
@@ -141,7 +141,7 @@ def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[
         shard = agreed_shard(group.pool)
         found += [Demand(("metadata", "labels", labels.NODE_POOL), *value) for value in shard.values()]
         found += _nodes(group.pool, origin, ("spec",))
-    found += _marks(fleet.config.gitops, Phase.POD)
+    found += _marks(fleet.config.gitops, Phase.POD, origin)
     found.append(Demand(("metadata", "namespace"), group.namespace, why))
     if backend.has(Feature.SKIP_PODGROUPER):
         found.append(Demand(("metadata", "annotations", labels.SKIP_PODGROUPER), "true", why))
@@ -154,11 +154,25 @@ def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[
     return tuple(found)
 
 
-def _marks(gitops: str, phase: Phase) -> Iterator[Demand]:
+def is_replaced(origin: Origin) -> bool:
+    """Whether a document asks by its label that its object is made anew where it cannot be changed."""
+    return origin.value(("metadata", "labels", labels.REPLACE)) == "true"
+
+
+def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
     yield Demand(("metadata", "labels", labels.MANAGED_BY), "kubectl-tas", "who renders it", Mode.KEEP)
     if gitops == "argocd":
         why = "the wave after that of its queue"
         yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(phase)), why, Mode.KEEP)
+    for name, value in labels.RECREATE[gitops].items() if is_replaced(origin) else ():
+        path = ("metadata", "annotations", name)
+        written = origin.value(path)
+        why = f"what the label {labels.REPLACE} asks for"
+        if name == labels.SYNC_OPTIONS and isinstance(written, str):  # further options stay
+            options = (*written.split(","), *value.split(","))
+            yield Demand(path, ",".join(dict.fromkeys(map(str.strip, options))), why, Mode.RESOLVE)
+        else:
+            yield Demand(path, value, why)
 
 
 class _Demands:
@@ -179,7 +193,7 @@ class _Demands:
         # Of a TrainJob KAI sees no pod template: without the label it takes it for `train`, which can be preempted.
         if row.templates_elsewhere and self._backend.is_kai:
             yield self._priority(("metadata", "labels", labels.PRIORITY_CLASS))
-        yield from _marks(self._gitops, Phase.POD)
+        yield from _marks(self._gitops, Phase.POD, self._origin)
         yield from _placements(workload)
         yield from _counts(workload)
         for item in workload.templates:
@@ -190,7 +204,7 @@ class _Demands:
         """What the set itself needs, then what the pods of its cliques need."""
         yield self._namespace()
         yield from self._queue(("metadata", "labels"))
-        yield from _marks(self._gitops, Phase.POD)
+        yield from _marks(self._gitops, Phase.POD, self._origin)
         yield self._priority((*TEMPLATE, "priorityClassName"))
         for clique in submitted.set.cliques:
             yield from self._queue((*clique.path, "labels"))

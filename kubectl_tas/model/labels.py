@@ -18,10 +18,23 @@ OWNED = "kubectl-tas/podgroup"
 """On a workload, with the value owned: the tool writes the PodGroup, not KAI's PodGrouper."""
 GANG = "kubectl-tas/gang"
 """On workloads: those with one value are one gang, in a PodGroup of that name."""
+REPLACE = "kubectl-tas/replace"
+"""On a workload or a companion, with the value true: the GitOps tool deletes it and makes it anew, where it cannot be
+changed in place."""
 OWN_PREFIX = "kubectl-tas/"
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+"""Options of Argo CD for one object, with commas between."""
+RECREATE: dict[str, dict[str, str]] = {
+    "argocd": {SYNC_OPTIONS: "Force=true,Replace=true"},
+    "flux": {"kustomize.toolkit.fluxcd.io/force": "enabled"},
+    "none": {},
+}
+"""Annotations that make each GitOps tool replace an object whose fields are immutable. Argo CD deletes it and makes it
+anew in each sync that it takes part in; Flux where the change is refused.
+"""
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
 RAY_PRIORITY_CLASS = "ray.io/priority-class-name"

@@ -23,7 +23,7 @@ def render(diagnostics: Sequence[Diagnostic], files: int, waived: Sequence[Diagn
     report = {
         "version": VERSION,
         "summary": summary,
-        "diagnostics": [_diagnostic(diagnostic) for diagnostic in (*diagnostics, *waived)],
+        "diagnostics": [record(diagnostic) for diagnostic in (*diagnostics, *waived)],
     }
     return dump(report)
 
@@ -40,7 +40,8 @@ def _number(value: object) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+def record(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One finding."""
     return {
         "rule": diagnostic.rule.code,
         "severity": diagnostic.severity.value,

@@ -498,6 +498,18 @@ KEYS: tuple[Row, ...] = (
         "kubectl-tas/prority kubectl-tas/priority",
     ),
     ("workflows/job", "    kubectl-tas/priority: LOW", "    kubectl-tas/priority: low", "low LOW"),
+    (
+        "workflows/job",
+        "    kubectl-tas/priority: LOW",
+        '    kubectl-tas/replace: "yes"',
+        'kubectl-tas/replace "true" "yes"',
+    ),
+    (
+        "workflows/job",
+        "    kubectl-tas/priority: LOW",
+        '    kubectl-tas/replaces: "true"',
+        "kubectl-tas/replaces kubectl-tas/replace",
+    ),
     ("workflows/job", "    kai.scheduler/topology:", "    kai.scheduler/toplogy:", "kai.scheduler/topology"),
     ("workflows/job", "    kai.scheduler/topology:", "    kai-scheduler/topology:", "kai.scheduler/topology"),
     (

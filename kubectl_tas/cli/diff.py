@@ -1,0 +1,68 @@
+"""``kubectl tas diff``: what a change means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from kubectl_tas.check import check_fleet
+from kubectl_tas.check.waivers import Base, settle
+from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.session import open_session, read_revision, refuse_errors
+from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.compare.change import Change, Earlier
+from kubectl_tas.compare.impact import Impact, impact
+from kubectl_tas.compare.transitions import compare
+from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import has_errors
+from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
+from kubectl_tas.model.artifact import Artifact
+
+FORMATS: dict[str, Callable[[Impact], str]] = {
+    "text": impacttext.render,
+    "json": impactjson.render,
+    "markdown": impactmarkdown.render,
+    "html": impacthtml.render,
+}
+
+
+@click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
+@output_option(*FORMATS)
+@click.option("--base", metavar="REF", required=True, help="The git revision to compare with.")
+@template_options
+@repository_option
+def diff(output: str, base: str, directory: str | None) -> int:
+    """Say what the changes since a git revision mean.
+
+    Quotas that move, subpools that change their state, queues and topologies that are made, dropped or recreated, work
+    that is admitted, refused or waits, gangs that restart, and rules of the guard; with what must not be changed or
+    cannot be applied, and one line of risk at the end. The Markdown is made for a comment on a pull request.
+
+    Exits 0 where nothing changes, 1 where anything does. Where the repository has errors nothing is compared: they are
+    printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.
+    """
+    session = open_session(directory)
+    if refuse_errors(session):
+        return 3
+    before = read_revision(session.root, base, directory)
+    found = tuple(compare(session.fleet, before, None, complete=session.complete))
+    settled = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
+    rules = {item.rule.code for item in found}
+    told = [item for item in settled.shown if item.rule.code in rules]
+    change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
+    meaning = impact(change, told, _objects(before), compile_fleet(session.fleet))
+    text = FORMATS[output](meaning)
+    if output == "text":
+        show(text)
+    else:
+        hand_over(text)
+    return 0 if meaning.is_empty else 1
+
+
+def _objects(before: Earlier) -> tuple[Artifact, ...] | None:
+    """What a revision is rendered to; None where it has errors."""
+    complete = not before.unreadable
+    found = settle(check_fleet(before.fleet, complete=complete), before.fleet, None, complete=complete)
+    has_any = before.unreadable or has_errors(item for item in found if item.waiver is None)
+    return None if has_any else compile_fleet(before.fleet)

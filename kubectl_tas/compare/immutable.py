@@ -1,0 +1,420 @@
+"""What cannot be changed in an object once it is there, by its kind, and what a changed pod template comes to.
+
+The API server's own kinds follow Kubernetes 1.35: ValidateJobSpecUpdate (pkg/apis/batch/validation/validation.go),
+ValidateStatefulSetUpdate and ValidateDeploymentUpdate (pkg/apis/apps/validation), ValidatePodUpdate,
+ValidatePersistentVolumeClaimUpdate, ValidateServiceUpdate and ValidateConfigMapUpdate (pkg/apis/core/validation). Those
+of operators are in their webhooks, or in rules of their CRDs: ValidateUpdate of jobset_webhook.go (JobSet 0.12) and of
+leaderworkerset_webhook.go (LWS 0.10), trainjob_types.go (Trainer 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.quantities import parse
+
+
+class Effect(Enum):
+    """What a changed field comes to."""
+
+    REFUSED = "refused"
+    """The change cannot be applied."""
+    KEPT = "kept"
+    """It is applied, and what runs stays as it was made."""
+    RESTARTED = "restarted"
+    """Pods that run are replaced."""
+
+
+Condition = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
+"""Whether something holds of an object before and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Fields of a kind. In paths ``*`` stands for any key or item."""
+
+    effect: Effect
+    paths: tuple[KeyPath, ...]
+    by: str
+    """Who refuses the change, or leaves what runs as it is."""
+    but: tuple[KeyPath, ...] = ()
+    """What is below the paths and may be changed."""
+    only: Condition | None = None
+    """When the row counts; None: always."""
+    filled: Mapping[KeyPath, Any] | None = None
+    """What is filled in where it is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A field that changes in an object that is there already."""
+
+    row: Row
+    path: KeyPath
+    old: Any
+    """None: it is not there."""
+    new: Any
+
+
+def _at(data: Any, *path: str) -> Any:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def _runs(*path: str) -> Condition:
+    """Whether a field that suspends is off before."""
+    return lambda before, _after: not _at(before, *path)
+
+
+def _suspended(*path: str) -> Condition:
+    """Whether a field that suspends is on before."""
+    return lambda before, _after: bool(_at(before, *path))
+
+
+def _either_suspended(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return bool(_at(before, "spec", "suspend") or _at(after, "spec", "suspend"))
+
+
+def _no_suspension(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return not _either_suspended(before, after)
+
+
+def _is_completed_in_tandem(_before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether the completions of an Indexed job are its parallelism: both may then change together."""
+    spec = _at(after, "spec")
+    return bool(_at(spec, "completionMode") == "Indexed" and _at(spec, "completions") == _at(spec, "parallelism"))
+
+
+def _has_own_address(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether a Service names an address and has one already; of one that is left out the old one stays."""
+    types = {_at(before, "spec", "type"), _at(after, "spec", "type")}
+    return "ExternalName" not in types and _at(after, "spec", "clusterIP") is not None
+
+
+def _shrinks(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether a volume is to become smaller."""
+    old, new = (parse(_at(item, "spec", "resources", "requests", "storage")) for item in (before, after))
+    return old is not None and new is not None and new < old
+
+
+def _names_a_class(before: Mapping[str, Any], _after: Mapping[str, Any]) -> bool:
+    """Whether the class of a volume is known; where none was named, one may be while the cluster has no default."""
+    return _at(before, "spec", "storageClassName") is not None
+
+
+def _loses_tolerations(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether a toleration goes or changes; further ones may come."""
+    old, new = (_at(item, "spec", "tolerations") or [] for item in (before, after))
+    return any(item not in new for item in old)
+
+
+def _is_on_delete(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return bool(_at(after, "spec", "updateStrategy", "type") == "OnDelete")
+
+
+def _is_rolled_out(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return not _is_on_delete(before, after)
+
+
+def _is_recreated(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return bool(_at(after, "spec", "upgradeStrategy", "type") == "Recreate")
+
+
+def _is_not_recreated(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return not _is_recreated(before, after)
+
+
+def _below(path: KeyPath, *places: KeyPath) -> tuple[KeyPath, ...]:
+    return tuple((*path, *place) for place in places)
+
+
+_SERVER = "the API server"
+_TEMPLATE: KeyPath = ("spec", "template")
+_JOB_TEMPLATE: KeyPath = ("spec", "replicatedJobs", "*", "template", "spec", "template")
+_SCHEDULING: tuple[KeyPath, ...] = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("spec", "nodeSelector"),
+    ("spec", "tolerations"),
+    ("spec", "schedulingGates"),
+)
+"""What may be changed of the pod template of a job that is suspended."""
+_NODE_AFFINITY: KeyPath = ("spec", "affinity", "nodeAffinity")
+_RAY = "KubeRay"
+_RAY_PODS: tuple[KeyPath, ...] = (
+    ("headGroupSpec", "template"),
+    ("headGroupSpec", "rayStartParams"),
+    ("workerGroupSpecs", "*", "template"),
+    ("workerGroupSpecs", "*", "rayStartParams"),
+)
+
+
+def _kubeflow(field: str) -> tuple[Row, ...]:
+    """The training operator makes pods that are missing, and compares no others (ReconcilePods of
+    pkg/controller.v1/common/pod.go, 1.9); so does the MPI operator (getOrCreateWorker, 0.8).
+    """
+    paths: tuple[KeyPath, ...] = (("spec", field, "*", "template"),)
+    return (Row(Effect.KEPT, paths, "its operator", only=_runs("spec", "runPolicy", "suspend")),)
+
+
+TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
+    ("batch", "Job"): (
+        Row(
+            Effect.REFUSED,
+            (
+                ("spec", "selector"),
+                ("spec", "completionMode"),
+                ("spec", "podFailurePolicy"),
+                ("spec", "backoffLimitPerIndex"),
+                ("spec", "managedBy"),
+                ("spec", "successPolicy"),
+            ),
+            _SERVER,
+            filled={("spec", "completionMode"): "NonIndexed"},
+        ),
+        Row(
+            Effect.REFUSED,
+            (("spec", "completions"),),
+            _SERVER,
+            only=lambda before, after: not _is_completed_in_tandem(before, after),
+        ),
+        Row(Effect.REFUSED, (_TEMPLATE,), _SERVER, only=_runs("spec", "suspend")),
+        Row(
+            Effect.REFUSED,
+            (_TEMPLATE,),
+            _SERVER,
+            but=_below(_TEMPLATE, *_SCHEDULING, _NODE_AFFINITY),
+            only=_suspended("spec", "suspend"),
+        ),
+    ),
+    ("", "Pod"): (
+        Row(
+            Effect.REFUSED,
+            (("spec",),),
+            _SERVER,
+            but=(
+                ("spec", "containers", "*", "image"),
+                ("spec", "initContainers", "*", "image"),
+                ("spec", "activeDeadlineSeconds"),
+                ("spec", "schedulingGates"),
+                ("spec", "tolerations"),
+            ),
+            filled={("spec", "restartPolicy"): "Always"},
+        ),
+        Row(Effect.REFUSED, (("spec", "tolerations"),), _SERVER, only=_loses_tolerations),
+    ),
+    ("apps", "Deployment"): (
+        Row(Effect.REFUSED, (("spec", "selector"),), _SERVER),
+        Row(Effect.RESTARTED, (_TEMPLATE,), "the Deployment"),
+    ),
+    ("apps", "StatefulSet"): (
+        Row(
+            Effect.REFUSED,
+            (("spec",),),
+            _SERVER,
+            but=_below(
+                ("spec",),
+                ("replicas",),
+                ("ordinals",),
+                ("template",),
+                ("updateStrategy",),
+                ("revisionHistoryLimit",),
+                ("persistentVolumeClaimRetentionPolicy",),
+                ("minReadySeconds",),
+            ),
+            filled={("spec", "podManagementPolicy"): "OrderedReady"},
+        ),
+        Row(Effect.RESTARTED, (_TEMPLATE,), "the StatefulSet", only=_is_rolled_out),
+        Row(Effect.KEPT, (_TEMPLATE,), "the update strategy OnDelete", only=_is_on_delete),
+    ),
+    ("jobset.x-k8s.io", "JobSet"): (
+        Row(Effect.REFUSED, (("spec", "replicatedJobs"),), "JobSet's webhook", only=_no_suspension),
+        Row(
+            Effect.REFUSED,
+            (("spec", "replicatedJobs"),),
+            "JobSet's webhook",
+            but=_below(_JOB_TEMPLATE, *_SCHEDULING),
+            only=_either_suspended,
+        ),
+        Row(
+            Effect.REFUSED,
+            (
+                ("spec", "network"),
+                ("spec", "successPolicy"),
+                ("spec", "failurePolicy"),
+                ("spec", "startupPolicy"),
+                ("spec", "managedBy"),
+                ("spec", "volumeClaimPolicies"),
+            ),
+            "a rule of its CRD",
+            filled={
+                ("spec", "network", "enableDNSHostnames"): True,
+                ("spec", "network", "publishNotReadyAddresses"): True,
+                ("spec", "successPolicy", "operator"): "All",
+                ("spec", "startupPolicy", "startupPolicyOrder"): "AnyOrder",
+            },
+        ),
+    ),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
+        Row(Effect.REFUSED, (("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize"),), "LWS's webhook"),
+        Row(
+            Effect.RESTARTED,
+            (("spec", "leaderWorkerTemplate"),),
+            "the LeaderWorkerSet",
+            but=(("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize"),),
+        ),
+    ),
+    ("trainer.kubeflow.org", "TrainJob"): (
+        Row(
+            Effect.REFUSED,
+            (
+                ("spec", "runtimeRef"),
+                ("spec", "initializer"),
+                ("spec", "trainer"),
+                ("spec", "activeDeadlineSeconds"),
+                ("spec", "managedBy"),
+            ),
+            "a rule of its CRD",  # before Trainer 2.3 all but runtimeRef and managedBy is applied, and does nothing
+        ),
+        Row(
+            Effect.REFUSED,
+            (("spec", "runtimePatches"), ("spec", "podTemplateOverrides")),
+            "Kubeflow Trainer's webhook",
+            only=_no_suspension,
+        ),
+        Row(Effect.KEPT, (("spec", "labels"), ("spec", "annotations")), "Kubeflow Trainer", only=_no_suspension),
+    ),
+    ("kubeflow.org", "PyTorchJob"): _kubeflow("pytorchReplicaSpecs"),
+    ("kubeflow.org", "TFJob"): _kubeflow("tfReplicaSpecs"),
+    ("kubeflow.org", "XGBoostJob"): _kubeflow("xgbReplicaSpecs"),
+    ("kubeflow.org", "JAXJob"): _kubeflow("jaxReplicaSpecs"),
+    ("kubeflow.org", "MPIJob"): _kubeflow("mpiReplicaSpecs"),
+    ("kubeflow.org", "Notebook"): (Row(Effect.RESTARTED, (_TEMPLATE,), "the Notebook"),),
+    ("ray.io", "RayCluster"): (
+        # shouldRecreatePodsForUpgrade of raycluster_controller.go, KubeRay 1.7
+        Row(Effect.KEPT, _below(("spec",), *_RAY_PODS), _RAY, only=_is_not_recreated),
+        Row(Effect.RESTARTED, _below(("spec",), *_RAY_PODS), _RAY, only=_is_recreated),
+    ),
+    ("ray.io", "RayJob"): (
+        # its cluster is made once (getOrCreateRayClusterInstance of rayjob_controller.go, KubeRay 1.7)
+        Row(
+            Effect.KEPT,
+            (
+                ("spec", "rayClusterSpec"),
+                ("spec", "entrypoint"),
+                ("spec", "runtimeEnvYAML"),
+                ("spec", "submitterPodTemplate"),
+            ),
+            _RAY,
+            only=_runs("spec", "suspend"),
+        ),
+    ),
+    ("ray.io", "RayService"): (
+        Row(Effect.RESTARTED, _below(("spec", "rayClusterConfig"), *_RAY_PODS), "a second cluster beside the first"),
+    ),
+    ("", "PersistentVolumeClaim"): (
+        Row(
+            Effect.REFUSED,
+            (("spec",),),
+            _SERVER,
+            but=(
+                ("spec", "resources", "requests"),
+                ("spec", "volumeAttributesClassName"),
+                ("spec", "storageClassName"),
+            ),
+            filled={("spec", "volumeMode"): "Filesystem"},
+        ),
+        Row(Effect.REFUSED, (("spec", "storageClassName"),), _SERVER, only=_names_a_class),
+        Row(Effect.REFUSED, (("spec", "resources", "requests", "storage"),), _SERVER, only=_shrinks),
+    ),
+    ("", "Service"): (Row(Effect.REFUSED, (("spec", "clusterIP"),), _SERVER, only=_has_own_address),),
+    ("", "ConfigMap"): (
+        Row(
+            Effect.REFUSED,
+            (("data",), ("binaryData",), ("immutable",)),
+            _SERVER,
+            only=lambda before, _after: _at(before, "immutable") is True,
+        ),
+    ),
+}
+"""By group and kind. Of kinds that are not here everything can be changed in place."""
+
+DEFAULTS: dict[str, Any] = {
+    "dnsPolicy": "ClusterFirst",
+    "terminationGracePeriodSeconds": 30,
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+    "protocol": "TCP",
+    "enableServiceLinks": True,
+}
+"""What an API server fills in, wherever the key stands: to write it out changes nothing."""
+
+
+def changed_fields(group: str, kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Changed]:
+    """The fields of an object that change, of those that cannot, or not without a restart; each once."""
+    for row in TABLE.get((group, kind), ()):
+        if row.only is None or row.only(before, after):
+            filled = row.filled or {}
+            for path in row.paths:
+                for found in _differences(before, after, path):
+                    old, new = (_written(data, found, filled) for data in (before, after))
+                    if not any(_covers(free, found) for free in row.but) and not _is_same(found, old, new):
+                        yield Changed(row, found, old, new)
+
+
+def _differences(old: Any, new: Any, path: KeyPath, done: KeyPath = ()) -> Iterator[KeyPath]:
+    """The places at and below ``path`` where two objects say something else."""
+    if path and path[0] != "*":
+        step = path[0]
+        yield from _differences(_child(old, step), _child(new, step), path[1:], (*done, step))
+    elif not _is_same(done, old, new):
+        keys = dict.fromkeys((*_keys(old), *_keys(new)))
+        for key in keys:
+            yield from _differences(_child(old, key), _child(new, key), path[1:], (*done, key))
+        if not keys:
+            yield done
+
+
+def _keys(value: Any) -> Iterator[str | int]:
+    if isinstance(value, dict):
+        yield from (key for key in value if isinstance(key, str))
+    elif isinstance(value, list):
+        yield from range(len(value))
+
+
+def _child(value: Any, key: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(key)
+    return value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else None
+
+
+def _written(data: Any, path: KeyPath, filled: Mapping[KeyPath, Any]) -> Any:
+    for step in path:
+        data = _child(data, step)
+    return filled.get(path) if data is None else data
+
+
+def _covers(pattern: KeyPath, path: KeyPath) -> bool:
+    """Whether a path is that of the pattern, or below it."""
+    near = zip(pattern, path, strict=False)
+    return len(pattern) <= len(path) and all(wanted in ("*", step) for wanted, step in near)
+
+
+def _is_same(path: KeyPath, old: Any, new: Any) -> bool:
+    """Whether two values mean the same to an API server."""
+    if old == new and type(old) is type(new):
+        return True
+    if any(step in ("limits", "requests") for step in path[-2:-1]):
+        return parse(old) == parse(new) is not None
+    default = DEFAULTS.get(str(path[-1])) if path else None
+    return bool(_said(old, default) == _said(new, default))
+
+
+def _said(value: Any, default: Any) -> Any:
+    """A value, or what is filled in; what is empty says nothing."""
+    return default if value is None or value in ({}, []) else value

@@ -1,0 +1,515 @@
+"""Two fleets in, what the change from one to the other means out: the one picture that all formats of ``diff`` show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kubectl_tas.catalogue import all_rules
+from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.immutable import Effect
+from kubectl_tas.compare.objects import CHANGE_REFUSED, object_changes, path_text
+from kubectl_tas.compare.pools import renamed
+from kubectl_tas.compare.topologies import is_recreated
+from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.gangs.admission import Admission, Verdict
+from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.quantities import RESOURCES, Amounts
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.resolve.workflows import FleetWorkflow
+
+Kind = Literal["made", "changed", "dropped", "recreated"]
+"""What becomes of something."""
+Risk = Literal["none", "low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """A queue at one of the two times."""
+
+    target: str
+    """The pool or pool--subpool whose work it takes; of the container of a pool, the pool."""
+    parent: str | None
+    """The queue above it; None: that of the cluster, or none."""
+    quota: Amounts
+    limit: Amounts
+    weight: Amounts
+    priority: int | None
+    is_container: bool = False
+    """Whether it is above other queues, and takes no work itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChange:
+    """A queue that is another one, new, or gone."""
+
+    backend: str
+    name: str
+    before: QueueState | None
+    after: QueueState | None
+
+    @property
+    def kind(self) -> Kind:
+        """What becomes of it."""
+        return _kind(self.before, self.after)
+
+    @property
+    def state(self) -> QueueState:
+        """How it is; of one that is gone, how it was."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def moves(self) -> bool:
+        """Whether its quota is another one."""
+        return self.before is None or self.after is None or self.before.quota != self.after.quota
+
+
+@dataclass(frozen=True, slots=True)
+class SubpoolStep:
+    """A subpool that goes from one state to another."""
+
+    name: str
+    before: str | None
+    """None: it is new."""
+    after: str | None
+    """None: its document is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyChange:
+    """A topology that is another one, new, or gone."""
+
+    name: str
+    before: tuple[Level, ...] | None
+    after: tuple[Level, ...] | None
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class WorkState:
+    """What is said of a workflow or a workload at one of the two times."""
+
+    target: str
+    queue: str
+    priority: str
+    asks: Amounts
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class WorkChange:
+    """A workflow or a workload that is new, gone, or answered otherwise."""
+
+    backend: str
+    work_kind: str
+    name: str
+    before: WorkState | None
+    after: WorkState | None
+
+    @property
+    def kind(self) -> Kind:
+        """What becomes of it."""
+        return _kind(self.before, self.after)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it was admitted, or is new, and is not admitted now."""
+        was = self.before is None or self.before.verdict.outcome == "admitted"
+        return was and self.after is not None and self.after.verdict.outcome not in ("admitted", "draining")
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What runs of it ends and starts again."""
+
+    kind: str
+    """PodGroup, or the kind of a workload."""
+    name: str
+    """At the earlier time."""
+    successor: str
+    """Its name now."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """A rule that counts for something else; None: as the rule itself says."""
+
+    code: str
+    before: str
+    after: str
+    is_milder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """An admission policy of the guard."""
+
+    backend: str
+    name: str
+    kind: Kind
+    what: tuple[str, ...]
+    """What of it changes: variables, conditions, validations, actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCount:
+    """How many objects of a kind are written otherwise."""
+
+    kind: str
+    made: int
+    changed: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What a change means."""
+
+    revision: str
+    queues: tuple[QueueChange, ...]
+    """By cluster, then from the top down."""
+    subpools: tuple[SubpoolStep, ...]
+    topologies: tuple[TopologyChange, ...]
+    work: tuple[WorkChange, ...]
+    restarts: tuple[Restart, ...]
+    rules: tuple[RuleChange, ...]
+    guard: tuple[str, str] | None
+    """How the guard answers, before and after; None: as before."""
+    policies: tuple[PolicyChange, ...]
+    objects: tuple[ObjectCount, ...]
+    findings: tuple[Diagnostic, ...]
+    """What must not change, cannot be applied, or wants to be known."""
+    unread: tuple[str, ...] = ()
+    """What could not be compared, and why."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes, as far as all of it could be compared."""
+        parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
+        return not any((*parts, self.guard, self.objects, self.unread))
+
+    @property
+    def risk(self) -> tuple[Risk, tuple[str, ...]]:
+        """How much can go wrong, and the reasons for that."""
+        high, medium = list(self._high()), list(self._medium())
+        if high:
+            return "high", (*high, *medium)
+        if medium:
+            return "medium", tuple(medium)
+        return (
+            ("none", ("nothing changes",)) if self.is_empty else ("low", ("nothing restarts and nothing is dropped",))
+        )
+
+    def _high(self) -> Iterator[str]:
+        refused = sum(item.rule is CHANGE_REFUSED for item in self.findings)
+        errors = sum(item.severity is Severity.ERROR and item.rule is not CHANGE_REFUSED for item in self.findings)
+        gangs = sum(item.kind == "PodGroup" for item in self.restarts)
+        dropped = sum(item.kind == "dropped" for item in self.queues)
+        recreated = sum(item.kind == "recreated" for item in self.topologies)
+        yield from _phrase(refused, "change cannot be applied", "changes cannot be applied")
+        yield from _phrase(errors, "change must not be made", "changes must not be made")
+        yield from _phrase(gangs, "gang restarts", "gangs restart")
+        yield from _phrase(len(self.restarts) - gangs, "workload restarts", "workloads restart")
+        yield from _phrase(dropped, "queue is dropped", "queues are dropped")
+        yield from _phrase(recreated, "topology is recreated", "topologies are recreated")
+        if self.guard is not None and self.guard[1] == "off":
+            yield "the guard goes"
+
+    def _medium(self) -> Iterator[str]:
+        ends = sum(item.kind == "dropped" for item in self.work)
+        worse = [item.after.verdict.outcome for item in self.work if item.after is not None and item.is_worse]
+        waits = worse.count("pending")
+        warned = sum(item.severity is Severity.WARNING for item in self.findings)
+        closed = sum(item.after in ("DELETING", "ARCHIVED") for item in self.subpools)
+        milder = sum(item.is_milder for item in self.rules)
+        yield from _phrase(ends, "piece of work is gone", "pieces of work are gone")
+        yield from _phrase(waits, "piece of work waits", "pieces of work wait")
+        yield from _phrase(len(worse) - waits, "piece of work is refused", "pieces of work are refused")
+        yield from _phrase(len(self.losers), "queue loses quota", "queues lose quota")
+        yield from _phrase(closed, "subpool is closed", "subpools are closed")
+        yield from _phrase(milder, "rule counts for less", "rules count for less")
+        yield from _phrase(warned, "warning", "warnings")
+        if self.unread:
+            yield "not all could be compared"
+        if self.guard is not None and self.guard[1] == "warn":
+            yield "the guard refuses nothing any more" if self.guard[0] == "enforce" else "the guard warns"
+        if self.guard is not None and self.guard[1] == "enforce":
+            yield "the guard refuses from now on"
+
+    @property
+    def losers(self) -> tuple[QueueChange, ...]:
+        """Queues that take work, stay, and are guaranteed less of something."""
+        return tuple(item for item in self.queues if _loses(item))
+
+    @property
+    def gains(self) -> Iterator[tuple[str, str, tuple[tuple[str, Amounts, Amounts], ...]]]:
+        """For each pool of which quotas move: its cluster, its name, and each of its leaf queues with both quotas."""
+        found: dict[tuple[str, str], list[tuple[str, Amounts, Amounts]]] = {}
+        for item in self.queues:
+            if item.moves and not item.state.is_container:
+                before = item.before.quota if item.before else Amounts()
+                after = item.after.quota if item.after else Amounts()
+                pool = item.state.target.partition("--")[0]
+                found.setdefault((item.backend, pool), []).append((item.state.target, before, after))
+        for (backend, pool), moves in found.items():
+            yield backend, pool, tuple(moves)
+
+
+def impact(
+    change: Change,
+    findings: Sequence[Diagnostic],
+    before: Sequence[Artifact] | None,
+    after: Sequence[Artifact],
+) -> Impact:
+    """What a change means. ``findings`` are those of the comparison; ``before`` and ``after`` the objects; None where
+    the earlier fleet has errors, so that nobody knows what it was rendered to.
+    """
+    unread = [f"{place} at {change.revision} has an error" for place in change.unreadable]
+    if before is None:
+        unread.append(f"{change.revision} has errors itself, so its objects and admission policies are not compared")
+    return Impact(
+        revision=change.revision,
+        queues=tuple(_queues(change)),
+        subpools=tuple(_subpools(change)),
+        topologies=tuple(_topologies(change)),
+        work=tuple(_work(change)),
+        restarts=tuple(_restarts(change)),
+        rules=tuple(_rules(change)),
+        guard=_guard(change),
+        policies=tuple(_policies(before, after)) if before is not None else (),
+        objects=tuple(_objects(before, after)) if before is not None else (),
+        findings=tuple(findings),
+        unread=tuple(unread),
+    )
+
+
+def _kind(before: object, after: object) -> Kind:
+    return "made" if before is None else "dropped" if after is None else "changed"
+
+
+def _phrase(number: int, one: str, several: str) -> Iterator[str]:
+    if number:
+        yield f"{number} {one if number == 1 else several}"
+
+
+def _loses(item: QueueChange) -> bool:
+    if item.before is None or item.after is None or item.state.is_container:
+        return False
+    return any(item.after.quota.of(name) < item.before.quota.of(name) for name in RESOURCES)
+
+
+def _queues(change: Change) -> Iterator[QueueChange]:
+    earlier, later = _queue_states(change.before), _queue_states(change.after)
+    for backend, name in dict.fromkeys((*later, *earlier)):
+        before, after = earlier.get((backend, name)), later.get((backend, name))
+        if before != after:
+            yield QueueChange(backend, name, before, after)
+
+
+def _queue_states(fleet: Fleet) -> dict[tuple[str, str], QueueState]:
+    """Every queue of a pool on KAI's clusters, each after that above it."""
+    found: dict[tuple[str, str], QueueState] = {}
+    for pool in sorted(
+        fleet.pools, key=lambda pool: (pool.backend.index, [item.name for item in reversed(pool.chain)])
+    ):
+        if not pool.backend.is_kai:
+            continue
+        backend, priority = pool.backend.name, pool.declared.spec.spec.priority
+        above = pool.parent.queue if pool.parent else None
+        whole = (pool.guarantee, pool.maximum, pool.weight, priority)
+        found[backend, pool.queue] = QueueState(pool.name, above, *whole, is_container=True)
+        shared = (pool.shared_quota, pool.maximum, pool.weight, priority)
+        found[backend, pool.shared_queue] = QueueState(pool.name, pool.queue, *shared)
+        for item in pool.subpools:
+            if item.state != "ARCHIVED":
+                own = item.declared.spec.spec.priority
+                rest = (item.quota, item.maximum, item.weight, priority if own is None else own)
+                found[backend, item.queue] = QueueState(item.canonical, pool.queue, *rest)
+    return found
+
+
+def _subpools(change: Change) -> Iterator[SubpoolStep]:
+    successors = renamed(change)
+    earlier = {item.canonical: item.state for pool in change.before.pools for item in pool.subpools}
+    later = {item.canonical: item.state for pool in change.after.pools for item in pool.subpools}
+    moved = {
+        item.canonical: f"{new.name}--{item.name}"
+        for pool in change.before.pools
+        if (new := successors.get(pool.name)) is not None
+        for item in pool.subpools
+    }
+    reached = set(moved.values())
+    for name, state in earlier.items():
+        now = later.get(moved.get(name, name))
+        if state != now:
+            yield SubpoolStep(name, state, now)
+    for name, state in later.items():
+        if name not in earlier and name not in reached:
+            yield SubpoolStep(name, None, state)
+
+
+def _topologies(change: Change) -> Iterator[TopologyChange]:
+    earlier = {item.name: item for item in change.before.topologies}
+    later = {item.name: item for item in change.after.topologies}
+    for name in dict.fromkeys((*later, *earlier)):
+        before, after = earlier.get(name), later.get(name)
+        levels = tuple(item.levels if item else None for item in (before, after))
+        if levels[0] != levels[1]:
+            yield TopologyChange(name, levels[0], levels[1], _topology_kind(before, after))
+
+
+def _topology_kind(before: FleetTopology | None, after: FleetTopology | None) -> Kind:
+    if before is not None and after is not None and is_recreated(before, after):
+        return "recreated"
+    return _kind(before, after)
+
+
+def _work(change: Change) -> Iterator[WorkChange]:
+    earlier, later = _work_states(change.before), _work_states(change.after)
+    for key in sorted({*earlier, *later}):
+        before, after = earlier.get(key), later.get(key)
+        if _told(before) != _told(after):
+            yield WorkChange(key[0], key[1], key[3], before, after)
+
+
+def _work_states(fleet: Fleet) -> dict[tuple[str, str, str, str], WorkState]:
+    admission = Admission(fleet)
+    return {_identity(item): _work_state(item, admission) for item in fleet.submissions}
+
+
+def _identity(item: Submission) -> tuple[str, str, str, str]:
+    return item.pool.backend.name, item.kind, item.namespace, item.name
+
+
+def _work_state(item: Submission, admission: Admission) -> WorkState:
+    return WorkState(item.target, item.queue, item.priority, item.asks, admission.verdict(item))
+
+
+def _told(state: WorkState | None) -> object:
+    """What of an answer counts as another one; its arithmetic does not."""
+    return state and (state.target, state.priority, state.asks, state.verdict.outcome)
+
+
+def _restarts(change: Change) -> Iterator[Restart]:
+    """PodGroups of workflows that get another name, then workloads whose pods are replaced."""
+    later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
+    for before in change.before.workflows:
+        after = later.get((before.name, before.pool.backend.name))
+        if after is None:
+            continue
+        names = _names(change.after, after)
+        for group, old in _names(change.before, before).items():
+            if names.get(group, old) != old:
+                why = f"{_reason(before, after)}, and Pods that run cannot be changed"
+                yield Restart("PodGroup", old, names[group], why)
+    gitops = change.after.config.gitops
+    for item in object_changes(change):
+        told, name = item.of(Effect.RESTARTED), item.after.name
+        by_hand = gitops == "none" and item.after.is_replaced and item.of(Effect.REFUSED)
+        if by_hand or item.is_replaced(gitops):
+            how = "it must be deleted by hand" if by_hand else "it is replaced"
+            yield Restart(item.after.kind, name, name, f"{path_text(item.fields[0].path)} changes, and {how}")
+        elif told:
+            by = f"{path_text(told[0].path)} changes, which {told[0].row.by} rolls out"
+            yield Restart(item.after.kind, name, name, by)
+
+
+def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
+    """The PodGroup of each group."""
+    gangs = gangs_of_workflow(fleet, workflow)
+    return {group.name: gang.name for group, gang in zip(workflow.groups, gangs, strict=True)}
+
+
+def _reason(before: Submission, after: Submission) -> str:
+    """What makes the pods of a workflow others, as far as it can be named."""
+    if before.queue != after.queue:
+        return f"it goes from {before.target} to {after.target}"
+    if before.namespace != after.namespace:
+        return f"it goes from namespace {before.namespace} to {after.namespace}"
+    if before.priority != after.priority:
+        return f"its priority goes from {before.priority} to {after.priority}"
+    if before.declared.origin.data != after.declared.origin.data:
+        return "its file changes"
+    return "a file that it names, its pool or the Config changes what it is made of"
+
+
+_ORDER = ("off", "info", "warning", "error")
+
+
+def _rules(change: Change) -> Iterator[RuleChange]:
+    """Rules that count for something else than before."""
+    known, own = all_rules(), (change.before.config.rules, change.after.config.rules)
+    for code in sorted({*own[0], *own[1]}):
+        default = known[code].severity.value if code in known else "off"
+        before, after = (str(rules.get(code, default)) for rules in own)
+        if before != after:
+            yield RuleChange(code, before, after, _ORDER.index(after) < _ORDER.index(before))
+
+
+def _guard(change: Change) -> tuple[str, str] | None:
+    before, after = (_mode(fleet) for fleet in (change.before, change.after))
+    return None if before == after else (before, after)
+
+
+def _mode(fleet: Fleet) -> str:
+    guard = fleet.config.guard
+    return guard if isinstance(guard, str) else "enforce" if guard else "off"
+
+
+def _policies(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[PolicyChange]:
+    earlier, later = (_specs(artifacts) for artifacts in (before, after))
+    for key in dict.fromkeys((*later, *earlier)):
+        old, new = earlier.get(key, {}), later.get(key, {})
+        what = tuple(name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name))
+        if what:
+            kind = _kind(old or None, new or None)
+            yield PolicyChange(*key, kind, what if kind == "changed" else ())
+
+
+def _specs(artifacts: Sequence[Artifact]) -> dict[tuple[str, str], dict[str, object]]:
+    """By cluster and name, the parts of each policy with what they say; expressions by their names."""
+    found: dict[tuple[str, str], dict[str, object]] = {}
+    for artifact in artifacts:
+        manifest = artifact.manifest
+        if isinstance(manifest, ValidatingAdmissionPolicy):
+            parts = found.setdefault((artifact.backend, manifest.metadata.name), {})
+            spec = manifest.spec
+            parts |= {"whom it concerns": (spec.matchConstraints, spec.matchConditions, spec.paramKind)}
+            parts |= {f"table {item.name}": item.expression for item in spec.variables}
+            parts |= {"what is refused": (spec.validations, spec.failurePolicy)}
+        elif isinstance(manifest, ValidatingAdmissionPolicyBinding):
+            parts = found.setdefault((artifact.backend, manifest.spec.policyName), {})
+            parts["what follows"] = manifest.spec
+    return found
+
+
+def _objects(before: Sequence[Artifact], after: Sequence[Artifact]) -> Iterator[ObjectCount]:
+    earlier, later = _by_name(before), _by_name(after)
+    made = Counter(key[1] for key in later.keys() - earlier.keys())
+    dropped = Counter(key[1] for key in earlier.keys() - later.keys())
+    changed = Counter(key[1] for key in earlier.keys() & later.keys() if earlier[key] != later[key])
+    for kind in sorted({*made, *dropped, *changed}):
+        yield ObjectCount(kind, made[kind], changed[kind], dropped[kind])
+
+
+_Name = tuple[str, str, str, str, str]
+
+
+def _by_name(artifacts: Sequence[Artifact]) -> Mapping[_Name, object]:
+    """The objects that are applied, by cluster, kind, API, namespace and name."""
+    found = {}
+    for artifact in artifacts:
+        manifest = artifact.manifest
+        if artifact.apply:
+            about = manifest.metadata
+            found[artifact.backend, manifest.kind, manifest.apiVersion, about.namespace or "", about.name] = manifest
+    return found

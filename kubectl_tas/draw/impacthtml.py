@@ -1,0 +1,51 @@
+"""What a change means as one HTML page that stands alone, light and dark, without a script."""
+
+from __future__ import annotations
+
+from html import escape
+
+from kubectl_tas.compare.impact import Impact
+from kubectl_tas.draw.impactsections import Section, counted, risk_line, sections
+from kubectl_tas.report import text
+from kubectl_tas.report.style import printable
+
+_STYLE = """\
+:root { color-scheme: light dark; --line: #d0d7de; --high: #cf222e; --medium: #9a6700; --low: #1a7f37; }
+@media (prefers-color-scheme: dark) { :root { --line: #3d444d; --high: #ff7b72; --medium: #d29922; --low: #3fb950; } }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: .5rem 0 1rem; }
+th, td { border: 1px solid var(--line); overflow-wrap: anywhere; padding: .25rem .6rem; text-align: left; }
+pre { border: 1px solid var(--line); overflow-x: auto; padding: .6rem; }
+.risk { border-left: 4px solid; padding-left: .6rem; }
+.high { color: var(--high); } .medium { color: var(--medium); } .low, .none { color: var(--low); }
+"""
+
+
+def render(impact: Impact) -> str:
+    """The page."""
+    title, risk = (
+        _text(f"Changes since {impact.revision}: {counted(impact)}"),
+        f'<p class="risk {impact.risk[0]}">{_text(risk_line(impact))}</p>',
+    )
+    body = "".join(map(_section, sections(impact)))
+    if impact.findings:
+        found = escape(text.blocks(impact.findings))
+        body += f"<details open><summary>Findings ({len(impact.findings)})</summary><pre>{found}</pre></details>\n"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{title}</h1>\n{body}{risk}\n</body>\n</html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    head = "".join(f"<th>{_text(cell)}</th>" for cell in section.header)
+    rows = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>\n" for row in section.rows)
+    title = f"{_text(section.title)} ({len(section.rows)})"
+    table = f"<table>\n<tr>{head}</tr>\n{rows}</table>"
+    return f"<details open><summary>{title}</summary>\n{table}\n</details>\n"
+
+
+def _text(content: str) -> str:
+    return escape(printable(content))

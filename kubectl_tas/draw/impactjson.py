@@ -1,0 +1,115 @@
+"""What a change means, for programs: a versioned contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubectl_tas.compare.impact import Impact, QueueState, WorkState
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amounts, show
+from kubectl_tas.report import json
+from kubectl_tas.resolve.topologies import Level
+
+VERSION = 1
+"""Raised when a field changes its meaning or goes; new fields may come at any time."""
+
+
+def render(impact: Impact) -> str:
+    """One JSON object. In each change ``before`` is null for what is made, ``after`` for what is dropped."""
+    risk, reasons = impact.risk
+    found = {
+        "version": VERSION,
+        "base": impact.revision,
+        "risk": {"level": risk, "reasons": list(reasons)},
+        "queues": [
+            {
+                "cluster": item.backend,
+                "queue": item.name,
+                "change": item.kind,
+                "before": _queue(item.before),
+                "after": _queue(item.after),
+            }
+            for item in impact.queues
+        ],
+        "subpools": [{"subpool": item.name, "before": item.before, "after": item.after} for item in impact.subpools],
+        "topologies": [
+            {
+                "topology": item.name,
+                "change": item.kind,
+                "before": _levels(item.before),
+                "after": _levels(item.after),
+            }
+            for item in impact.topologies
+        ],
+        "work": [
+            {
+                "cluster": item.backend,
+                "kind": item.work_kind,
+                "name": item.name,
+                "change": item.kind,
+                "before": _work(item.before),
+                "after": _work(item.after),
+            }
+            for item in impact.work
+        ],
+        "restarts": [
+            {"kind": item.kind, "before": item.name, "after": item.successor, "why": item.why}
+            for item in impact.restarts
+        ],
+        "guard": {
+            "before": impact.guard[0] if impact.guard else None,
+            "after": impact.guard[1] if impact.guard else None,
+            "rules": [{"rule": item.code, "before": item.before, "after": item.after} for item in impact.rules],
+            "policies": [
+                {"cluster": item.backend, "policy": item.name, "change": item.kind, "what": list(item.what)}
+                for item in impact.policies
+            ],
+        },
+        "objects": [
+            {"kind": item.kind, "made": item.made, "changed": item.changed, "dropped": item.dropped}
+            for item in impact.objects
+        ],
+        "diagnostics": [json.record(item) for item in impact.findings],
+        "notCompared": list(impact.unread),
+    }
+    return json.dump(found)
+
+
+def _queue(state: QueueState | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    return {
+        "of": state.target,
+        "container": state.is_container,
+        "parent": state.parent,
+        "quota": _amounts(state.quota),
+        "limit": _amounts(state.limit),
+        "weight": {"gpu": state.weight.gpu, "cpu": state.weight.cpu, "memory": state.weight.memory},
+        "priority": state.priority,
+    }
+
+
+def _amounts(amounts: Amounts) -> dict[str, Any]:
+    """GPUs as a number, the others as Kubernetes quantities; null: no limit."""
+    gpus = None if amounts.gpu == NO_LIMIT else amounts.gpu
+    others: dict[str, Any] = {
+        name: None if amounts.of(name) == NO_LIMIT else show(name, amounts.of(name)) for name in OTHERS
+    }
+    return {"gpu": gpus, **others}
+
+
+def _work(state: WorkState | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    return {
+        "pool": state.target,
+        "queue": state.queue,
+        "priority": state.priority,
+        "asks": _amounts(state.asks),
+        "verdict": state.verdict.outcome,
+        "rule": state.verdict.rule.code if state.verdict.rule else None,
+        "message": state.verdict.text,
+    }
+
+
+def _levels(levels: tuple[Level, ...] | None) -> list[dict[str, str]] | None:
+    return None if levels is None else [{"key": level.key, "label": level.label} for level in levels]

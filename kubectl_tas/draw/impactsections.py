@@ -1,0 +1,218 @@
+"""What a change means in, the tables and lines that every format of it shows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.topologies import Level
+
+Row = tuple[str, ...]
+NOTHING = "-"
+"""What stands for what is not there."""
+_HEADS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "CPU", "memory": "Memory"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table."""
+
+    title: str
+    header: Row
+    rows: tuple[Row, ...]
+
+
+def sections(impact: Impact) -> tuple[Section, ...]:
+    """Those that have any rows, the most important first."""
+    found = (make(impact) for make in _SECTIONS)
+    return tuple(section for section in found if section.rows)
+
+
+def counted(impact: Impact) -> str:
+    """What changes, in numbers."""
+    counts = (
+        (len(impact.queues), "queue"),
+        (len(impact.subpools), "subpool state"),
+        (len(impact.topologies), "topology"),
+        (len(impact.work), "workflow or workload"),
+        (len(impact.restarts), "restart"),
+        (len(impact.rules) + len(impact.policies) + (impact.guard is not None), "guard rule"),
+        (sum(item.made + item.changed + item.dropped for item in impact.objects), "object"),
+    )
+    told = [_counted(number, noun) for number, noun in counts if number]
+    return ", ".join(told) or "nothing"
+
+
+def _counted(number: int, noun: str) -> str:
+    several = {"topology": "topologies", "workflow or workload": "workflows or workloads"}.get(noun)
+    return f"{number} {several}" if several and number != 1 else plural(number, noun)
+
+
+def risk_line(impact: Impact) -> str:
+    """The line that ends all formats."""
+    risk, reasons = impact.risk
+    return f"risk: {risk} - {', '.join(reasons)}"
+
+
+def _queues(impact: Impact) -> Section:
+    used = [name for name in RESOURCES if name == "gpu" or any(_has(item, name) for item in impact.queues)]
+    clusters = _clusters(impact)
+    header = (*("Cluster",)[:clusters], "Queue", "Of", "Change", *(_HEADS[name] for name in used), "Also")
+    rows = [
+        (
+            *(item.backend,)[:clusters],
+            item.name,
+            f"{item.state.target} (all of it)" if item.state.is_container else item.state.target,
+            item.kind,
+            *(quota_text(item, name) for name in used),
+            "; ".join(_also(item)) or NOTHING,
+        )
+        for item in impact.queues
+    ]
+    return Section("Queues", header, tuple(rows))
+
+
+def _clusters(impact: Impact) -> int:
+    """Columns that name the cluster: one, where several have a change."""
+    names = {item.backend for item in impact.queues} | {item.backend for item in impact.work}
+    return int(len(names) > 1)
+
+
+def _has(item: QueueChange, name: ResourceName) -> bool:
+    """Whether a queue has a quota of a resource at any time."""
+    return any(state is not None and state.quota.of(name) != NO_LIMIT for state in (item.before, item.after))
+
+
+def quota_text(item: QueueChange, name: ResourceName) -> str:
+    """``30 -> 40 (+10)``; one amount where it stays."""
+    return move_text(name, *(state.quota if state else None for state in (item.before, item.after)))
+
+
+def move_text(name: ResourceName, before: Amounts | None, after: Amounts | None) -> str:
+    """The same of two amounts; None: there is no queue."""
+    old, new = (show(name, amounts.of(name)) if amounts is not None else NOTHING for amounts in (before, after))
+    if old == new:
+        return old
+    return f"{old} -> {new}{difference(name, before or Amounts(), after or Amounts())}"
+
+
+def difference(name: ResourceName, before: Amounts, after: Amounts) -> str:
+    """`` (+10)``; nothing where either has no limit."""
+    if NO_LIMIT in (before.of(name), after.of(name)):
+        return ""
+    delta = after.of(name) - before.of(name)
+    return f" ({'+' if delta > 0 else ''}{show(name, delta)})"
+
+
+def _also(item: QueueChange) -> Iterator[str]:
+    before, after = item.before, item.after
+    if before is None or after is None:
+        return
+    if before.parent != after.parent:
+        yield f"below {before.parent or 'the top'} -> {after.parent or 'the top'}"
+    for name in RESOURCES:
+        if before.limit.of(name) != after.limit.of(name):
+            limits = (show(name, state.limit.of(name)) for state in (before, after))
+            yield f"at most {' -> '.join(limits)} {UNITS[name]}"
+        if before.weight.of(name) != after.weight.of(name):
+            yield f"weight of {UNITS[name]} {before.weight.of(name)} -> {after.weight.of(name)}"
+    if before.priority != after.priority:
+        yield f"priority {_number(before)} -> {_number(after)}"
+
+
+def _number(state: QueueState) -> str:
+    return NOTHING if state.priority is None else str(state.priority)
+
+
+def _gains(impact: Impact) -> Section:
+    """Of each pool, who has more of each resource than before, and who less."""
+    rows = []
+    for backend, pool, moves in impact.gains:
+        for name in RESOURCES:
+            known = [(target, old.of(name), new.of(name)) for target, old, new in moves]
+            deltas: list[tuple[Amount, str]] = [
+                (new - old, target) for target, old, new in known if old != new and NO_LIMIT not in (old, new)
+            ]
+            more = sorted((-delta, target) for delta, target in deltas if delta > 0)
+            gained = ", ".join(f"{target} +{said(name, -delta)}" for delta, target in more)
+            lost = ", ".join(f"{target} {said(name, delta)}" for delta, target in sorted(deltas) if delta < 0)
+            if deltas:
+                rows.append((backend, pool, gained or NOTHING, lost or NOTHING))
+    return Section("Who gains", ("Cluster", "Pool", "Gains", "Loses"), tuple(rows))
+
+
+def _subpools(impact: Impact) -> Section:
+    rows = [(item.name, item.before or NOTHING, item.after or NOTHING) for item in impact.subpools]
+    return Section("Subpools", ("Subpool", "Before", "After"), tuple(rows))
+
+
+def _topologies(impact: Impact) -> Section:
+    rows = [(item.name, item.kind, _levels(item.before), _levels(item.after)) for item in impact.topologies]
+    return Section("Topologies", ("Topology", "Change", "Before", "After"), tuple(rows))
+
+
+def _levels(levels: tuple[Level, ...] | None) -> str:
+    return NOTHING if levels is None else " > ".join(f"{level.key} ({level.label})" for level in levels)
+
+
+def _work(impact: Impact) -> Section:
+    rows, clusters = [], _clusters(impact)
+    for item in impact.work:
+        targets = _arrow(item.before, item.after, lambda state: state.target)
+        gpus = _arrow(item.before, item.after, lambda state: str(state.asks.gpu))
+        verdicts = _arrow(item.before, item.after, lambda state: state.verdict.outcome)
+        verdict = {"made": f"new: {verdicts}", "dropped": "gone"}.get(item.kind, verdicts)
+        why = item.after.verdict.text if item.after else NOTHING
+        priority = _arrow(item.before, item.after, lambda state: state.priority)
+        own = (f"{item.work_kind}/{item.name}", targets, priority, gpus, verdict, why)
+        rows.append((*(item.backend,)[:clusters], *own))
+    header = (*("Cluster",)[:clusters], "Work", "Pool", "Priority", "GPUs", "Verdict", "Why")
+    return Section("Work", header, tuple(rows))
+
+
+def _arrow(before: WorkState | None, after: WorkState | None, told: Callable[[WorkState], str]) -> str:
+    """``before -> after``; one word where both are the same, or one is not there."""
+    texts = dict.fromkeys(told(state) for state in (before, after) if state is not None)
+    return " -> ".join(texts)
+
+
+def _restarts(impact: Impact) -> Section:
+    rows = []
+    for item in impact.restarts:
+        name = item.name if item.name == item.successor else f"{item.name} -> {item.successor}"
+        rows.append((f"{item.kind}/{name}", item.why))
+    return Section("What runs of these ends and starts again", ("What", "Why"), tuple(rows))
+
+
+def _guard(impact: Impact) -> Section:
+    rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
+    rows += [(f"rule {item.code}", item.before, item.after) for item in impact.rules]
+    for policy in impact.policies:
+        what = f": {', '.join(policy.what)}" if policy.what else ""
+        rows.append((f"policy {policy.name}", NOTHING if policy.kind == "made" else "there", f"{policy.kind}{what}"))
+    return Section("Guard rules", ("Rule", "Before", "After"), tuple(rows))
+
+
+def _objects(impact: Impact) -> Section:
+    rows = [(item.kind, str(item.made), str(item.changed), str(item.dropped)) for item in impact.objects]
+    return Section("Objects", ("Kind", "Made", "Changed", "Dropped"), tuple(rows))
+
+
+def _unread(impact: Impact) -> Section:
+    return Section("Not compared", ("Why",), tuple((text,) for text in impact.unread))
+
+
+_SECTIONS: tuple[Callable[[Impact], Section], ...] = (
+    _restarts,
+    _queues,
+    _gains,
+    _subpools,
+    _topologies,
+    _work,
+    _guard,
+    _objects,
+    _unread,
+)

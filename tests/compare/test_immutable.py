@@ -1,0 +1,198 @@
+"""What an API server, or a webhook, refuses to change in an object, kind by kind."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from kubectl_tas.compare.immutable import TABLE, Effect, changed_fields
+from kubectl_tas.compare.objects import path_text
+from kubectl_tas.model.companion import group_of
+
+CONTAINER = {"name": "main", "image": "main:1"}
+TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [CONTAINER]}}
+JOB_TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}
+SELECTOR = {"matchLabels": {"app": "a"}}
+
+
+def _object(version: str, kind: str, rest: dict[str, Any]) -> dict[str, Any]:
+    return deepcopy({"apiVersion": version, "kind": kind, "metadata": {"name": "a", "namespace": "default"}, **rest})
+
+
+OBJECTS: dict[str, dict[str, Any]] = {
+    "Job": _object("batch/v1", "Job", {"spec": {"template": JOB_TEMPLATE}}),
+    "suspended Job": _object("batch/v1", "Job", {"spec": {"suspend": True, "template": JOB_TEMPLATE}}),
+    "Indexed Job": _object(
+        "batch/v1",
+        "Job",
+        {"spec": {"completionMode": "Indexed", "completions": 2, "parallelism": 2, "template": JOB_TEMPLATE}},
+    ),
+    "Pod": _object("v1", "Pod", {"spec": {"tolerations": [{"key": "a", "operator": "Exists"}], **TEMPLATE["spec"]}}),
+    "CronJob": _object(
+        "batch/v1", "CronJob", {"spec": {"schedule": "0 0 * * *", "jobTemplate": {"spec": {"template": JOB_TEMPLATE}}}}
+    ),
+    "Deployment": _object("apps/v1", "Deployment", {"spec": {"selector": SELECTOR, "template": TEMPLATE}}),
+    "StatefulSet": _object(
+        "apps/v1", "StatefulSet", {"spec": {"serviceName": "a", "selector": SELECTOR, "template": TEMPLATE}}
+    ),
+    "PersistentVolumeClaim": _object(
+        "v1",
+        "PersistentVolumeClaim",
+        {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}},
+    ),
+    "fast PersistentVolumeClaim": _object(
+        "v1",
+        "PersistentVolumeClaim",
+        {
+            "spec": {
+                "storageClassName": "fast",
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "10Gi"}},
+            }
+        },
+    ),
+    "Service": _object("v1", "Service", {"spec": {"selector": {"app": "a"}, "ports": [{"port": 80}]}}),
+    "headless Service": _object("v1", "Service", {"spec": {"clusterIP": "None", "selector": {"app": "a"}}}),
+    "ConfigMap": _object("v1", "ConfigMap", {"data": {"a": "1"}}),
+    "immutable ConfigMap": _object("v1", "ConfigMap", {"immutable": True, "data": {"a": "1"}}),
+    "JobSet": _object(
+        "jobset.x-k8s.io/v1alpha2",
+        "JobSet",
+        {"spec": {"replicatedJobs": [{"name": "w", "template": {"spec": {"template": JOB_TEMPLATE}}}]}},
+    ),
+    "TrainJob": _object("trainer.kubeflow.org/v1alpha1", "TrainJob", {"spec": {"runtimeRef": {"name": "torch"}}}),
+    "PyTorchJob": _object(
+        "kubeflow.org/v1",
+        "PyTorchJob",
+        {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": TEMPLATE}}}},
+    ),
+    "RayJob": _object(
+        "ray.io/v1",
+        "RayJob",
+        {"spec": {"entrypoint": "a", "rayClusterSpec": {"headGroupSpec": {"template": TEMPLATE}}}},
+    ),
+}
+IMAGE = ("containers", 0, "image")
+SPEC, TEMPLATE_SPEC = ("spec",), ("spec", "template", "spec")
+CHANGES: list[tuple[str, tuple[str | int, ...], Any, Effect | None]] = [
+    ("Job", (*TEMPLATE_SPEC, *IMAGE), "main:2", Effect.REFUSED),
+    ("Job", (*TEMPLATE_SPEC, "nodeSelector"), {"a": "b"}, Effect.REFUSED),
+    ("Job", ("spec", "template", "metadata"), {"labels": {"queue": "b"}}, Effect.REFUSED),
+    ("Job", (*SPEC, "completions"), 5, Effect.REFUSED),
+    ("Job", (*SPEC, "completionMode"), "NonIndexed", None),
+    ("Job", (*SPEC, "backoffLimitPerIndex"), 3, Effect.REFUSED),
+    ("Job", (*SPEC, "managedBy"), "example.com/other", Effect.REFUSED),
+    ("Job", (*SPEC, "parallelism"), 3, None),
+    ("Job", (*SPEC, "backoffLimit"), 3, None),
+    ("Job", (*SPEC, "suspend"), True, None),
+    ("Job", (*SPEC, "ttlSecondsAfterFinished"), 3, None),
+    ("Job", (*SPEC, "activeDeadlineSeconds"), 3, None),
+    ("Job", (*TEMPLATE_SPEC, "dnsPolicy"), "ClusterFirst", None),
+    ("Job", (*TEMPLATE_SPEC, "nodeSelector"), {}, None),
+    ("suspended Job", (*TEMPLATE_SPEC, *IMAGE), "main:2", Effect.REFUSED),
+    ("suspended Job", (*TEMPLATE_SPEC, "nodeSelector"), {"a": "b"}, None),
+    ("suspended Job", (*TEMPLATE_SPEC, "tolerations"), [{"key": "a", "operator": "Exists"}], None),
+    ("suspended Job", ("spec", "template", "metadata"), {"labels": {"queue": "b"}}, None),
+    ("Indexed Job", (*SPEC, "completions"), 3, Effect.REFUSED),
+    ("Pod", (*SPEC, *IMAGE), "main:2", None),
+    ("Pod", (*SPEC, "nodeSelector"), {"a": "b"}, Effect.REFUSED),
+    ("Pod", (*SPEC, "containers", 0, "env"), [{"name": "A", "value": "b"}], Effect.REFUSED),
+    ("Pod", (*SPEC, "tolerations"), [], Effect.REFUSED),
+    ("Pod", ("metadata", "labels"), {"a": "b"}, None),
+    ("CronJob", ("spec", "jobTemplate", "spec", "template", "spec", *IMAGE), "main:2", None),
+    ("Deployment", (*SPEC, "selector", "matchLabels", "tier"), "b", Effect.REFUSED),
+    ("Deployment", (*TEMPLATE_SPEC, *IMAGE), "main:2", Effect.RESTARTED),
+    ("Deployment", (*SPEC, "replicas"), 3, None),
+    ("StatefulSet", (*SPEC, "serviceName"), "b", Effect.REFUSED),
+    ("StatefulSet", (*SPEC, "podManagementPolicy"), "Parallel", Effect.REFUSED),
+    ("StatefulSet", (*SPEC, "podManagementPolicy"), "OrderedReady", None),
+    ("StatefulSet", (*SPEC, "replicas"), 3, None),
+    ("StatefulSet", (*SPEC, "revisionHistoryLimit"), 3, None),
+    ("StatefulSet", (*SPEC, "minReadySeconds"), 3, None),
+    ("StatefulSet", (*TEMPLATE_SPEC, *IMAGE), "main:2", Effect.RESTARTED),
+    ("PersistentVolumeClaim", (*SPEC, "accessModes"), ["ReadWriteMany"], Effect.REFUSED),
+    ("PersistentVolumeClaim", (*SPEC, "storageClassName"), "fast", None),
+    ("fast PersistentVolumeClaim", (*SPEC, "storageClassName"), "slow", Effect.REFUSED),
+    ("PersistentVolumeClaim", (*SPEC, "volumeMode"), "Filesystem", None),
+    ("PersistentVolumeClaim", (*SPEC, "resources", "requests", "storage"), "5Gi", Effect.REFUSED),
+    ("PersistentVolumeClaim", (*SPEC, "resources", "requests", "storage"), "10240Mi", None),
+    ("Service", (*SPEC, "clusterIP"), "None", Effect.REFUSED),
+    ("Service", (*SPEC, "ports", 0, "port"), 8080, None),
+    ("headless Service", (*SPEC, "clusterIP"), None, None),
+    ("ConfigMap", ("data", "a"), "2", None),
+    ("ConfigMap", ("immutable",), True, None),
+    ("immutable ConfigMap", ("data", "a"), "2", Effect.REFUSED),
+    ("immutable ConfigMap", ("immutable",), None, Effect.REFUSED),
+    ("JobSet", (*SPEC, "replicatedJobs", 0, "replicas"), 3, Effect.REFUSED),
+    ("JobSet", (*SPEC, "replicatedJobs", 0, "template", *TEMPLATE_SPEC, *IMAGE), "main:2", Effect.REFUSED),
+    ("JobSet", (*SPEC, "successPolicy"), {"operator": "All"}, None),
+    ("JobSet", (*SPEC, "successPolicy"), {"operator": "Any"}, Effect.REFUSED),
+    ("JobSet", (*SPEC, "suspend"), True, None),
+    ("TrainJob", (*SPEC, "runtimeRef", "name"), "jax", Effect.REFUSED),
+    ("TrainJob", (*SPEC, "trainer"), {"numNodes": 3}, Effect.REFUSED),
+    ("TrainJob", (*SPEC, "suspend"), True, None),
+    ("PyTorchJob", (*SPEC, "pytorchReplicaSpecs", "Worker", *TEMPLATE_SPEC[1:], *IMAGE), "main:2", Effect.KEPT),
+    ("PyTorchJob", (*SPEC, "pytorchReplicaSpecs", "Worker", "replicas"), 3, None),
+    ("RayJob", (*SPEC, "entrypoint"), "b", Effect.KEPT),
+]
+
+
+def changed(name: str, path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
+    """The object with another value; None: without it."""
+    found = deepcopy(OBJECTS[name])
+    target: Any = found
+    for step in path[:-1]:
+        target = target[step] if isinstance(step, int) else target.setdefault(step, {})
+    if value is None:
+        del target[path[-1]]
+    else:
+        target[path[-1]] = value
+    return found
+
+
+@pytest.mark.parametrize(("name", "path", "value", "effect"), CHANGES)
+def test_what_a_change_comes_to(name: str, path: tuple[str | int, ...], value: Any, effect: Effect | None) -> None:
+    before, after = OBJECTS[name], changed(name, path, value)
+    found = list(changed_fields(group_of(before["apiVersion"]), before["kind"], before, after))
+    assert {item.row.effect for item in found} == ({effect} if effect else set())
+    assert all(item.path[: len(path)] == path for item in found)
+
+
+def test_completions_of_an_indexed_job_change_with_its_parallelism() -> None:
+    after = deepcopy(OBJECTS["Indexed Job"])
+    after["spec"] |= {"completions": 3, "parallelism": 3}
+    assert not list(changed_fields("batch", "Job", OBJECTS["Indexed Job"], after))
+
+
+def test_a_pod_may_get_a_further_toleration() -> None:
+    after = deepcopy(OBJECTS["Pod"])
+    after["spec"]["tolerations"].append({"key": "b", "operator": "Exists"})
+    assert not list(changed_fields("", "Pod", OBJECTS["Pod"], after))
+
+
+def test_a_jobset_that_is_suspended_may_get_nodes() -> None:
+    path = ("spec", "replicatedJobs", 0, "template", *TEMPLATE_SPEC, "nodeSelector")
+    after = changed("JobSet", path, {"a": "b"})
+    after["spec"]["suspend"] = True
+    assert not list(changed_fields("jobset.x-k8s.io", "JobSet", OBJECTS["JobSet"], after))
+
+
+def test_a_set_whose_pods_are_replaced_by_hand_keeps_what_runs() -> None:
+    before = changed("StatefulSet", ("spec", "updateStrategy"), {"type": "OnDelete"})
+    after = deepcopy(before)
+    after["spec"]["template"]["spec"]["containers"][0]["image"] = "main:2"
+    (found,) = changed_fields("apps", "StatefulSet", before, after)
+    assert found.row.effect is Effect.KEPT
+
+
+def test_a_field_that_goes_is_a_change() -> None:
+    before = changed("Job", (*TEMPLATE_SPEC, "nodeSelector"), {"example.com/gpu": "h100"})
+    (found,) = changed_fields("batch", "Job", before, OBJECTS["Job"])
+    assert path_text(found.path) == "spec.template.spec.nodeSelector[example.com/gpu]"
+    assert (found.old, found.new) == ("h100", None)
+
+
+def test_every_kind_of_the_table_has_who_refuses() -> None:
+    assert all(row.by and row.paths for rows in TABLE.values() for row in rows)

@@ -1,0 +1,153 @@
+"""What was read somewhere makes no markup on the pages of a change, and a comment has room for all that is in it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, Restart, SubpoolStep
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.draw import impacthtml, impactmarkdown, impacttext
+from kubectl_tas.quantities import Amounts
+
+RULE = Rule("a-rule", Severity.ERROR, "a", "b")
+HOSTILE = (
+    "a|b",
+    "a\\|b",
+    "`a`",
+    "```\n</details>\n# title",
+    "~~~",
+    "<img src=x onerror=alert(1)>",
+    "<!-- -->",
+    "</code></details><script>alert(1)</script>",
+    "@octocat #1 !2 octo/cat#3",
+    "[a](javascript:alert(1)) ![b](https://example.com/b.png)",
+    "https://example.com www.example.com a@example.com",
+    "**bold** __bold__ ~~gone~~ $x$ :tada:",
+    '"]; click q0 href "javascript:alert(1)"; q9["x',
+    "%%{init: {}}%%",
+    "&lt;b&gt; &#60;b&#62;",
+    "a\r\nb\x1b[31m\u202e",
+    "::error::a",
+)
+
+
+def impact(*names: str, findings: tuple[Diagnostic, ...] = ()) -> Impact:
+    """A change of queues, subpools and gangs that are called so."""
+    old, new = (QueueState("team", None, *(Amounts(n),) * 3, None) for n in (1, 2))
+    return Impact(
+        revision=names[0],
+        queues=tuple(QueueChange("default", name, old, new) for name in names),
+        subpools=tuple(SubpoolStep(name, "ACTIVE", "DELETING") for name in names),
+        topologies=(),
+        work=(),
+        restarts=tuple(Restart("PodGroup", name, f"{name}2", name) for name in names),
+        rules=(),
+        guard=None,
+        policies=(),
+        objects=(),
+        findings=findings,
+        unread=names,
+    )
+
+
+def finding(text: str) -> Diagnostic:
+    return Diagnostic(RULE, text, Location("a.yaml", 1, 1, source=text, length=2), hint=text)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_markdown_has_no_markup_of_others(name: str) -> None:
+    page = impactmarkdown.render(impact(name, findings=(finding(name),)))
+    outside, fences = re.subn(r"^(`{3,})\w+\n.*?^\1\n", "", page, flags=re.MULTILINE | re.DOTALL)
+    assert fences == 2  # the tree and the findings
+    bare = re.sub(r"</?(details|summary|code)>|&#\d+;", "", outside)
+    bare = re.sub(r"^\d+ more (is|are) left out: a comment has no room for all\.$", "", bare, flags=re.MULTILINE)
+    assert re.fullmatch(r"[A-Za-z0-9 \n|:,()*#-]*", bare), bare
+    assert len(re.findall("#", bare)) == 3  # the title
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_row_has_the_cells_of_its_header(name: str) -> None:
+    page = impactmarkdown.render(impact(name))
+    for table in re.findall(r"(?:^\|.*\n)+", page, flags=re.MULTILINE):
+        assert len({line.count("|") for line in table.splitlines()}) == 1, table
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_fence_of_findings_is_longer_than_any_in_them(name: str) -> None:
+    page = impactmarkdown.render(impact("a", findings=(finding(name), finding("````` "))))
+    (fence,) = re.findall(r"^(`{3,})text$", page, flags=re.MULTILINE)
+    assert page.count(f"\n{fence}\n") == 1
+    inside = page.partition(f"{fence}text\n")[2].partition(f"\n{fence}\n")[0]
+    assert fence not in inside
+    assert "[a-rule]" in inside
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_nothing_in_a_name_ends_the_label_of_a_node(name: str) -> None:
+    page = impactmarkdown.render(impact(name))
+    tree = page.partition("```mermaid\n")[2].partition("```\n")[0]
+    for line in (line for line in tree.splitlines() if ":::" in line):
+        assert re.fullmatch(r'  q\d+\["(?:[A-Za-z0-9 -]|#\d+;)*<br/>(?:[A-Za-z0-9 -]|#\d+;)*"\]:::changed', line), line
+
+
+class Tags(HTMLParser):
+    """The tags and the text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        assert not any(name.startswith("on") or name in ("href", "src") for name, _ in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_html_has_no_tags_of_others_and_says_all(name: str) -> None:
+    page = impacthtml.render(impact(name, findings=(finding(name),)))
+    found = Tags()
+    found.feed(page)
+    known = {"html", "head", "meta", "title", "style", "body", "h1", "details", "summary", "table", "tr", "th", "td"}
+    assert found.tags == {*known, "p", "pre"}
+    if name.isprintable() and "::" not in name:
+        assert name in found.text
+
+
+def test_html_stands_alone() -> None:
+    page = impacthtml.render(impact("a"))
+    assert "prefers-color-scheme: dark" in page
+    assert not re.search(r"<script|<link|url\(|@import|https?:", page)
+
+
+def test_nothing_in_a_name_commands_a_terminal() -> None:
+    page = impacttext.render(impact(*HOSTILE))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", page)
+
+
+@pytest.mark.parametrize("number", [1, 10, 100, 1_000, 20_000])
+def test_a_comment_has_room_for_it_and_says_what_is_left_out(number: int) -> None:
+    names = [f"osmo-pool-default-team--subpool-{index:05}" for index in range(number)]
+    found = tuple(finding(f"message {index} {'x' * 3_000}") for index in range(number))
+    page = impactmarkdown.render(impact(*names, findings=found))
+    assert len(page.encode()) <= impactmarkdown.LIMIT
+    assert page.count("risk: high") == 2
+    for section in re.findall(r"<details>.*?</details>", page, flags=re.DOTALL):
+        total = int(re.search(r"\((\d+)\)</summary>", section)[1])  # type: ignore[index]
+        rows = max(0, len(re.findall(r"^\| ", section, flags=re.MULTILINE)) - 2) + section.count(": error: message ")
+        left = re.search(r"^(\d+) more (?:is|are) left out", section, flags=re.MULTILINE)
+        assert rows + (int(left[1]) if left else 0) == total
+    if number <= 10:
+        assert page.count("left out") == 0
+
+
+def test_a_name_of_any_length_has_room() -> None:
+    page = impactmarkdown.render(impact("é" * 100_000))
+    assert len(page.encode()) <= impactmarkdown.LIMIT
+    assert "more characters" in page
