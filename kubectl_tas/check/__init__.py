@@ -22,6 +22,7 @@ from kubectl_tas.check.namespaces import check_namespaces
 from kubectl_tas.check.nodes import check_nodes
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
+from kubectl_tas.check.platforms import check_platforms
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.pods import check_pods
 from kubectl_tas.check.quota import check_admission, check_quotas
@@ -51,6 +52,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_topologies,
     check_bindings,
     check_workflows,
+    check_platforms,
     check_placement,
     check_fields,
     check_exported,

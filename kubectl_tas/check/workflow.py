@@ -79,14 +79,16 @@ _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow, whether its pool exists or not."""
+    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
         yield from _tasks(declared)
         yield from _repeated_keys(declared)
         yield from _labels(declared)
         yield from _unnamed(declared)
         yield from _data(declared)
-        yield from _osmo_only(declared)
-        yield from _privileged(declared)
+        yield from _osmo_only(declared, on_platforms=id(declared) in on_platforms)
+        if id(declared) not in on_platforms:  # else check.platforms says what is allowed
+            yield from _privileged(declared)
     for workflow in fleet.workflows:
         yield from _backend(workflow)
 
@@ -176,7 +178,7 @@ def _privileged(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield Diagnostic(PRIVILEGED_TASK, f'the task "{task.name}" {effect}', place, hint=hint)
 
 
-def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
+def _osmo_only(declared: Declared[Workflow], *, on_platforms: bool) -> Iterator[Diagnostic]:
     """One finding for the workflow, with every such field that it uses."""
     spec = declared.spec.workflow
     used = _set_fields(spec, osmo.OSMO_ONLY_WORKFLOW)
@@ -187,7 +189,7 @@ def _osmo_only(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
             if _has_placeholder(task):
                 used.append("{{ }} placeholders")
     for _, resource, _ in resource_paths(declared.spec):
-        used += _set_fields(resource, osmo.OSMO_ONLY_RESOURCE)
+        used += () if on_platforms else _set_fields(resource, osmo.OSMO_ONLY_RESOURCE)
     if used:
         fields = ", ".join(dict.fromkeys(used))
         message = f"only OSMO's own runtime honours {fields}; the rendered pods run without"

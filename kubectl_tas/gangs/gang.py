@@ -19,6 +19,18 @@ class Member:
     gpus: Gpus
     spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The data of its ``PodSpec``."""
+    labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """What pod templates of its platform add."""
+    annotations: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Likewise."""
+    is_open: bool = False
+    """Whether the spec may have any field of Kubernetes', since pod templates say some of it."""
+
+    @property
+    def metadata(self) -> dict[str, dict[str, str]]:
+        """The labels and annotations, as far as there are any."""
+        found = {"labels": self.labels, "annotations": self.annotations}
+        return {name: part for name, part in found.items() if part}
 
 
 @dataclass(frozen=True, slots=True)

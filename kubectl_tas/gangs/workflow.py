@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, SubGroup
-from kubectl_tas.gangs.podspec import pod_spec
+from kubectl_tas.gangs.platform import member
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, shorten
 from kubectl_tas.resolve.topologies import Level
@@ -45,16 +45,13 @@ Placed = tuple[Member, Sequence[Requirement]]
 def gang_of_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> Gang:
     """The gang of a group, named by a hash of all that is emitted of it and cannot change while it runs."""
     backend, topology = workflow.pool.backend, workflow.pool.topology
-    priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
-    scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
-    specs = [pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) for task in group.tasks]
-    members = [
-        Member(task.name, task.resource.spec.gpu, spec=spec) for task, spec in zip(group.tasks, specs, strict=True)
-    ]
+    members = [member(fleet, workflow, task) for task in group.tasks]
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
-    pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
+    pods = [
+        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
+    ]
     content = {
         "workflow": workflow.name,
         "group": group.name,
