@@ -30,6 +30,7 @@ SUBJECTS = {
         "edit.pools",
         "edit.apply",
     ),
+    "Platforms": ("check.platforms",),
     "Topologies": ("check.topology",),
     "Workflows": ("check.workflow",),
     "Workloads": (
