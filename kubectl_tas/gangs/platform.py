@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from kubectl_tas.gangs.gang import Member
@@ -38,10 +38,12 @@ def own_spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> dict[str
 def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
     """The pod of a task, of which ``spec`` is its own, with metadata where pod templates have any.
 
-    What OSMO leaves to pod templates stays where they say nothing: amounts, and hosts that the task keeps away from,
-    which hold beside what templates say of nodes.
+    OSMO leaves amounts, and hosts that a task keeps away from, to pod templates. Here amounts hold of which templates
+    say nothing, and such hosts beside what they say of nodes.
     """
-    pod = Merged({"spec": {name: part for name, part in spec.items() if name != "affinity"}})
+    own = {name: part for name, part in spec.items() if name != "affinity"}
+    own["containers"] = [_without(spec["containers"][0], task.template.amounts_of(task.container))]
+    pod = Merged({"spec": own})
     pod.put(task.template.data, task.template.at)
     made = pod.data["spec"]
     if not is_pod(made):
@@ -53,6 +55,16 @@ def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
         made["tolerations"] = tolerated(made["tolerations"])
     _mount(made, task)
     return pod
+
+
+def _without(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A container that does not ask for certain resources itself."""
+    amounts: dict[str, str] = container.get("resources", {}).get("limits", {})
+    left = {name: value for name, value in amounts.items() if name not in names}
+    if left == amounts:
+        return container
+    others = {key: part for key, part in container.items() if key != "resources"}
+    return {**others, "resources": {"limits": left, "requests": left}} if left else others
 
 
 def _without_empty_values(container: dict[str, Any]) -> dict[str, Any]:

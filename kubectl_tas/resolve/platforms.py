@@ -252,6 +252,16 @@ class Filled:
     source: Merged
     """What it was made of, by the same paths."""
 
+    def amounts_of(self, container: str) -> frozenset[str]:
+        """The resources of which it says how much a container asks for, in limits or in requests."""
+        spec = self.data.get("spec", {})
+        containers = spec.get("containers") if isinstance(spec, dict) else None
+        items = containers if isinstance(containers, list) else []
+        own = [item for item in items if isinstance(item, dict) and item.get("name") == container]
+        resources = [item["resources"] for item in own if isinstance(item.get("resources"), dict)]
+        amounts = [part.get(kind) for part in resources for kind in ("limits", "requests")]
+        return frozenset(name for part in amounts if isinstance(part, dict) for name in part)
+
     def at(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of what is at ``path``."""
         found = self.source.locate(path, key=key)
@@ -375,8 +385,8 @@ def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
     """
     if not template.data:
         return resource.asks
-    amounts = {"limits": resource.amounts, "requests": resource.amounts}
-    pod = Merged({"spec": {"containers": [{"name": container, "resources": amounts}]}})
+    own = {name: amount for name, amount in resource.amounts.items() if name not in template.amounts_of(container)}
+    pod = Merged({"spec": {"containers": [{"name": container, "resources": {"limits": own, "requests": own}}]}})
     pod.put(template.data, template.at)
     notes = pod.data.get("metadata", {}).get("annotations", {})
     try:
