@@ -307,13 +307,13 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
     """
     for validation in task.platform.validations:
         rule, texts = validation.rule, dict[str, str | None]()
-        for name in ("left_operand", "right_operand", "assert_message") if not _node_tokens(validation) else ():
+        for name in ("left_operand", "right_operand") if not _node_tokens(validation) else ():
             try:
                 texts[name] = filled(str(getattr(rule, name)), task.values)
             except NotFilledError as error:
                 yield Diagnostic(POD_TEMPLATE_TOKEN, error.message, validation.at((name,)), hint=error.hint)
         operands = texts.get("left_operand"), texts.get("right_operand")
-        if operands[0] is None or operands[1] is None or "assert_message" not in texts:
+        if operands[0] is None or operands[1] is None:
             continue
         left, right = (_measured(text) for text in operands if text is not None)
         if type(left) is not type(right) and rule.operator != "EQ":
@@ -321,10 +321,19 @@ def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]
             yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
         elif not _COMPARED[rule.operator](left, right):
             asked = f'for the task "{task.name}" {operands[0]} {rule.operator} {operands[1]} is not true'
-            message = f"{texts['assert_message']}: {asked}"
+            message = f"{_told(validation, task)}: {asked}"
             related = (Related("the resource validation", validation.at()),)
             hint = "Change what its resource asks for, or choose another platform."
             yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
+
+
+def _told(validation: Validation, task: FleetTask) -> str:
+    """The message of a validation; with its tokens in it where one of them has no value."""
+    written = validation.rule.assert_message
+    try:
+        return filled(written, task.values) or written
+    except NotFilledError:
+        return written
 
 
 def _measured(text: str) -> Fraction | str:

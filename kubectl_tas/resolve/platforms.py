@@ -230,10 +230,10 @@ class Merged:
                 self.places[here] = place, there
 
     def _list(self, under: list[Any], over: Sequence[Any], path: KeyPath, own: KeyPath, place: Place) -> None:
-        named = {item["name"]: index for index, item in enumerate(under) if isinstance(item, dict) and "name" in item}
+        named = {_name(item): index for index, item in enumerate(under)}
         for index, item in enumerate(over):
-            is_mapping = isinstance(item, dict)
-            known = named.get(item.get("name")) if is_mapping and isinstance(item.get("name"), str) else None
+            is_mapping, name = isinstance(item, dict), _name(item)
+            known = None if name is None else named.get(name)
             if known is None:
                 known = len(under)
                 under.append({} if is_mapping else item)
@@ -241,6 +241,11 @@ class Merged:
             if is_mapping:
                 under[known] = dict(under[known])
                 self._mapping(under[known], item, (*path, known), (*own, index), place)
+
+
+def _name(item: Any) -> str | None:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
