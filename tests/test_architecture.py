@@ -26,6 +26,7 @@ FLOORS = {
     "emit": 3,
     "live": 3,
     "model": 2,
+    "jinja": 2,
     "report": 2,
     "": 1,
 }

@@ -17,7 +17,7 @@ from tools.goldens import ROOT, Case, read
 SUBJECTS = {
     "Files and YAML": ("load.source", "load.unread", "load.document", "load.reader", "load.syntax", "load.lookalikes"),
     "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
-    "Templates": ("load.bounds", "load.expansion", "load.templates"),
+    "Templates": ("jinja.bounds", "load.expansion", "load.templates"),
     "The Config, and rules that are made milder": ("check.config", "check.waivers"),
     "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),
     "Pools, quotas and admission": (
@@ -30,6 +30,7 @@ SUBJECTS = {
         "edit.pools",
         "edit.apply",
     ),
+    "Platforms": ("check.platforms",),
     "Topologies": ("check.topology",),
     "Workflows": (
         "check.workflow",

@@ -25,6 +25,7 @@ from kubectl_tas.check.nodes import check_nodes
 from kubectl_tas.check.osmoonly import check_osmo_only
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
+from kubectl_tas.check.platforms import check_platforms
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.pods import check_pods
 from kubectl_tas.check.quota import check_admission, check_quotas
@@ -59,6 +60,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_tokens,
     check_osmo_only,
     check_lifetimes,
+    check_platforms,
     check_placement,
     check_fields,
     check_exported,

@@ -78,6 +78,11 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _below(item.origin, path, item.origin.value(path), shape)
 
 
+def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
+    """A Pod that is made here, by the Kubernetes release that it is for."""
+    yield from _below(origin, ("spec",), origin.value(("spec",)), _shapes(kubernetes.nearest(release)).named("PodSpec"))
+
+
 @cache
 def _shapes(release: int) -> Shapes:
     return Shapes(kubernetes.definitions(release), TYPES, BOUNDS, REQUIRED)

@@ -55,7 +55,7 @@ class _Pod:
 
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Pod templates of workloads and PodCliqueSets; what OSMO's tasks ask for is always whole GPUs."""
+    """Pod templates of workloads and PodCliqueSets. What OSMO's tasks ask for themselves is always whole GPUs."""
     for pod in (pod for group in fleet.pod_groups for pod in _members(group)):
         yield from _unknown(pod)
         yield from _refused(pod)
@@ -67,6 +67,13 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
             for part in item.templates:
                 if part.template is None:  # a TrainJob says per node what its runtime's template does not
                     yield from _uncounted(item.declared.origin, part.path)
+
+
+def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """A Pod that is made here."""
+    pod = _Pod(origin, spec, ("spec",), annotations, ROOT)
+    yield from _unknown(pod)
+    yield from _refused(pod)
 
 
 def _members(group: FleetPodGroup) -> Iterator[_Pod]:

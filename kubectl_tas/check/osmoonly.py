@@ -47,7 +47,7 @@ _LOST = {
     "checkpoint": ("nothing is saved while the task runs", "let the command save it, or write to a mounted volume"),
     "downloadType": ("nothing is fetched", "see inputs"),
     "cacheSize": ("nothing is fetched", "see inputs"),
-    "platform": ("it chooses no nodes", "say with nodes of the pool where its pods run"),
+    "platform": ("it chooses no nodes", "list platforms in the pool, or say with nodes of the pool where its pods run"),
     "default_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
     "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
 }
@@ -65,8 +65,12 @@ _STUCK = (
 def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
     """One finding for each workflow and each pool, with every such field that it uses."""
     as_jobs = fleet.config.workflowsAs == "jobs"
+    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
-        yield from _finding(declared, ("workflow", "name"), _of_workflow(declared.spec, as_jobs=as_jobs))
+        lost = _of_workflow(declared.spec, as_jobs=as_jobs)
+        if id(declared) not in on_platforms:
+            lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in resource_paths(declared.spec)))
+        yield from _finding(declared, ("workflow", "name"), lost)
     for pool in fleet.repository.pools:
         spec = pool.spec.spec
         codes = _of_codes("default_exit_actions", spec.default_exit_actions, as_jobs=as_jobs)
@@ -96,8 +100,6 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
                 yield from _used(task, ("lead",))
             yield from _used(task, _TASK_FIELDS)
             yield from _of_codes("exitActions", task.exitActions, as_jobs=as_jobs, several=several)
-    for _, resource, _ in resource_paths(workflow):
-        yield from _used(resource, ("platform",))
 
 
 def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:

@@ -56,13 +56,13 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     for declared in fleet.repository.workloads:
         for path in dict.fromkeys(item.path for item in declared.spec.pod_sets if item.template is not None):
             yield from _absent(declared.origin, path)
-            yield from _spec(declared.origin, (*path, "spec"))
+            yield from check_spec(declared.origin, (*path, "spec"))
         yield from _restart_policies(declared)
         yield from _name_length(declared)
         yield from _selector(declared)
     for item in fleet.repository.pod_clique_sets:
         for index in range(len(item.spec.spec.template.cliques)):
-            yield from _spec(item.origin, ("spec", "template", "cliques", index, "spec", "podSpec"))
+            yield from check_spec(item.origin, ("spec", "template", "cliques", index, "spec", "podSpec"))
     for workflow in fleet.repository.workflows:
         for group, where in groups_of(workflow.spec):
             for index, task in enumerate(group.tasks):
@@ -83,7 +83,8 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
             return
 
 
-def _spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
+def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
+    """The PodSpec at ``path``."""
     containers = [
         (part, (*path, field, index))
         for field in ("initContainers", "containers")

@@ -57,6 +57,28 @@ TOPOLOGY_KEY_UNKNOWN = Rule(
     "Pending. `kubectl tas pool topology-keys POOL` lists the keys.",
 )
 
+PLATFORM_UNKNOWN = Rule(
+    "platform-unknown",
+    Severity.ERROR,
+    "A resource of a workflow, or the default of a pool, names a platform that the pool does not have.",
+    "Its tasks would run on whatever node has room. Correct the name, or declare the platform. Of a pool without any "
+    "platform the name is not read.",
+)
+POD_TEMPLATE_UNKNOWN = Rule(
+    "pod-template-unknown",
+    Severity.ERROR,
+    "A pool or a platform names a pod template that does not exist.",
+    "Its pods would lack what the template says: the nodes that they are for, or what mounts and limits they have. "
+    "Correct the name, declare a PodTemplate of that name, or write the template in its place.",
+)
+RESOURCE_VALIDATION_UNKNOWN = Rule(
+    "resource-validation-unknown",
+    Severity.ERROR,
+    "A pool or a platform names a resource validation that does not exist.",
+    "What it should refuse would be let in. Correct the name, declare a ResourceValidation of that name, or write the "
+    "rule in its place.",
+)
+
 _RULE_OF = {
     "backend": BACKEND_UNKNOWN,
     "backend of a PodGroup": BACKEND_UNKNOWN,
@@ -68,6 +90,9 @@ _RULE_OF = {
     "topology of a set": SET_TOPOLOGY_UNKNOWN,
     "resource": RESOURCE_UNKNOWN,
     "topology key": TOPOLOGY_KEY_UNKNOWN,
+    "platform": PLATFORM_UNKNOWN,
+    "pod template": POD_TEMPLATE_UNKNOWN,
+    "resource validation": RESOURCE_VALIDATION_UNKNOWN,
 }
 RULES = frozenset(_RULE_OF.values())
 
@@ -137,6 +162,8 @@ def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
         case "topology key":
             key = item.name.rpartition("/")[2]  # work of other kinds may ask for it by its label
             return item.what, key, str(_levels(item, fleet) or item.context)
+        case "pod template" | "resource validation":
+            return item.what, item.name, ""
         case "resource" | "backend" if item.what == "resource" or not item.name:
             return item.what, item.name, f"{item.declared.origin.path} {item.declared.origin.index}"
         case _:
@@ -190,6 +217,9 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback
+        case "platform":
+            message = f'the platform "{item.name}" does not exist: {item.context} has {known or "none"}'
+            return message, hint or f"Name one of {known}."
         case "subpool":
             short = item.name.rpartition(names.SEPARATOR)[2]
             pool = item.context.removeprefix("pool ")

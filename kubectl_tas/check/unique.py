@@ -57,6 +57,8 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
         for item in repository.subpools
     )
     yield from _repeated("subpool", subpools)
+    for kind, named in (("pod template", repository.pod_templates), ("validation", repository.resource_validations)):
+        yield from _repeated(kind, (_Named(item.spec.metadata.name, item) for item in named))
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)

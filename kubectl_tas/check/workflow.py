@@ -70,13 +70,15 @@ _RESERVED_LABELS = (MANAGED_BY, *BACKDOOR_LABELS)
 
 def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow, whether its pool exists or not."""
+    on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
         yield from _tasks(declared)
         yield from _repeated_keys(declared)
         yield from _labels(declared)
         yield from _unnamed(declared)
         yield from _data(declared)
-        yield from _privileged(declared)
+        if id(declared) not in on_platforms:  # else check.platforms says what is allowed
+            yield from _privileged(declared)
     for workflow in fleet.workflows:
         yield from _backend(workflow)
 

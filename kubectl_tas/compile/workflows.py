@@ -9,17 +9,18 @@ from typing import Any
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
 from kubectl_tas.gangs.files import fits_annotation, is_utf8
-from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gangs.gang import Gang, Member
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.job import Job, JobSpec, Template, TemplateMetadata
 from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, TASK
-from kubectl_tas.model.manifest import ConfigMap, PodGroup, Service, ServiceSpec
+from kubectl_tas.model.manifest import ConfigMap, Metadata, PodGroup, Service, ServiceSpec
 from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+from kubectl_tas.yaml import block
 
 _SERVER_SIDE = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
 """What makes Argo CD apply an object that is too large for the annotation in which it would keep all of it."""
@@ -65,7 +66,7 @@ def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang
         yield Service(metadata=about, spec=ServiceSpec(selector={HOSTS: gang.hosts}))
 
 
-def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[Pod | Job]:
+def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> Iterator[Pod | Job | PassThrough]:
     backend, annotations = workflow.pool.backend, dict[str, str]()
     labels = _labels(workflow, group)
     if backend.is_kai:
@@ -77,29 +78,42 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
     for part in (gang, *gang.leaves):
         for member in part.members:
             own = {TASK: names.shorten(member.name), **({} if part is gang else {SUBGROUP: part.name})}
-            pod = Pod(
-                metadata=metadata(
-                    fleet,
-                    names.pod(gang.name, workflow.name, group.name, member.name),
-                    Phase.POD,
-                    namespace=workflow.namespace,
-                    labels={**labels, **own},
-                    annotations=annotations,
-                ),
-                spec=PodSpec.model_validate(member.spec),
+            about = metadata(
+                fleet,
+                names.pod(gang.name, workflow.name, group.name, member.name),
+                Phase.POD,
+                namespace=workflow.namespace,
+                labels={**member.labels, **labels, **own},
+                annotations=member.annotations | annotations,
             )
-            yield pod if member.job is None else _job(pod, member.job, annotations)
+            if member.job is None:
+                yield _open(Pod, about, member.spec) if member.is_open else _pod(about, member.spec)
+            else:
+                notes = dict(sorted((member.annotations | annotations).items()))
+                yield _job(about, TemplateMetadata(labels=about.labels, annotations=notes), member)
 
 
-def _job(pod: Pod, spec: dict[str, Any], annotations: dict[str, str]) -> Job:
-    """The Job that makes ``pod``; what the GitOps tool is told stands on the Job alone."""
-    about = pod.metadata
-    notes = {name: value for name, value in about.annotations.items() if name not in annotations}
-    marks = TemplateMetadata(labels=about.labels, annotations=dict(sorted(annotations.items())))
-    return Job(
-        metadata=about.model_copy(update={"annotations": notes}),
-        spec=JobSpec.model_validate({**spec, "template": Template(metadata=marks, spec=pod.spec)}),
-    )
+def _pod(about: Metadata, spec: dict[str, Any]) -> Pod:
+    return Pod(metadata=about, spec=PodSpec.model_validate(spec))
+
+
+def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:
+    """The Job of a pod with the metadata of ``template``; what the GitOps tool is told stands on the Job alone."""
+    notes = {name: value for name, value in about.annotations.items() if name not in template.annotations}
+    about = about.model_copy(update={"annotations": notes})
+    if member.is_open:
+        pods = {"metadata": template.model_dump(exclude_defaults=True), "spec": member.spec}
+        return _open(Job, about, {"parallelism": 1, "completions": 1, **(member.job or {}), "template": pods})
+    pod = Template(metadata=template, spec=PodSpec.model_validate(member.spec))
+    return Job(metadata=about, spec=JobSpec.model_validate({**(member.job or {}), "template": pod}))
+
+
+def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassThrough:
+    """A pod, or its Job, of which pod templates say a part: any field of Kubernetes' may be in it."""
+    version, name = kind.model_fields["apiVersion"].default, kind.model_fields["kind"].default
+    data = {"apiVersion": version, "kind": name, "metadata": about.model_dump(exclude_defaults=True), "spec": spec}
+    where = Metadata(name=about.name, namespace=about.namespace)
+    return PassThrough(apiVersion=version, kind=name, metadata=where, text=block(data))
 
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:

@@ -21,6 +21,18 @@ class Member:
     """The data of its ``PodSpec``."""
     job: dict[str, Any] | None = field(default=None, compare=False, repr=False)
     """Where a Job makes it: the data of the ``JobSpec``, without the template."""
+    labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """What pod templates of its platform add."""
+    annotations: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Likewise."""
+    is_open: bool = False
+    """Whether the spec may have any field of Kubernetes', since pod templates say some of it."""
+
+    @property
+    def metadata(self) -> dict[str, dict[str, str]]:
+        """The labels and annotations, as far as there are any."""
+        found = {"labels": self.labels, "annotations": self.annotations}
+        return {name: part for name, part in found.items() if part}
 
 
 @dataclass(frozen=True, slots=True)

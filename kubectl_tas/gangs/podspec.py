@@ -6,21 +6,18 @@ that is left out of the manifest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kubectl_tas.gangs.files import with_mounts
 from kubectl_tas.gangs.tokens import OUTPUT
-from kubectl_tas.gpus import GPU
 from kubectl_tas.model.platform import Nodes
-from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 
 _HOSTNAME = "kubernetes.io/hostname"
 _FILLED_IN = tuple(
-    Toleration(key=key, operator="Exists", effect="NoExecute", tolerationSeconds=300)
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 )
 """What an API server adds to every pod (Kubernetes 1.35, plugin/pkg/admission/defaulttolerationseconds)."""
@@ -41,9 +38,9 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
     if nodes.selector:
         spec["nodeSelector"] = nodes.selector
     if nodes.tolerations:
-        spec["tolerations"] = [item.data for item in (*nodes.tolerations, *_filled_in(nodes.tolerations))]
+        spec["tolerations"] = tolerated([item.data for item in nodes.tolerations])
     if resource.nodesExcluded:
-        spec["affinity"] = _away_from(list(dict.fromkeys(resource.nodesExcluded)))
+        spec["affinity"] = away_from(resource.nodesExcluded)
     if volumes := [*_host_volumes(task), *_secret_volumes(task)]:
         spec["volumes"] = volumes
     return spec
@@ -69,13 +66,22 @@ def _secret_volume(secret: str) -> str:
     return names.as_label(f"secret-{names.fold(secret)}")
 
 
-def _filled_in(written: tuple[Toleration, ...]) -> Iterator[Toleration]:
-    """What a server would add behind ``written``. A list of tolerations is compared as a whole, so kubectl and Argo CD
+def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tolerations, and behind them what a server would add. The list is compared as a whole, so kubectl and Argo CD
     would find a change in every apply.
     """
-    for item in _FILLED_IN:
-        if not any(known.key in (None, item.key) and known.effect in (None, "NoExecute") for known in written):
-            yield item
+    every = (None, "")
+    return [
+        *written,
+        *(
+            item
+            for item in _FILLED_IN
+            if not any(
+                known.get("key") in (*every, item["key"]) and known.get("effect") in (*every, "NoExecute")
+                for known in written
+            )
+        ),
+    ]
 
 
 def _container(task: Task, resource: Resource) -> dict[str, Any]:
@@ -86,7 +92,7 @@ def _container(task: Task, resource: Resource) -> dict[str, Any]:
         container["args"] = [str(word) for word in task.args]
     if variables := [*_variables(task)]:
         container["env"] = variables
-    if amounts := _amounts(resource):
+    if amounts := resource.amounts:  # requests equal limits: what a gang holds is what its queue is charged for
         container["resources"] = {"limits": amounts, "requests": amounts}
     if task.privileged:
         container["securityContext"] = {"privileged": True}
@@ -111,32 +117,14 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
             yield {"name": name, "valueFrom": {"secretKeyRef": {"name": names.fold(secret), "key": str(key)}}}
 
 
-def _amounts(resource: Resource) -> dict[str, str]:
-    """Requests equal limits: what a gang holds is what its queue is charged for."""
-    amounts: dict[str, str] = {}
-    if resource.cpu is not None:
-        amounts["cpu"] = _cpu(resource.cpu)
-    if resource.storage is not None:
-        amounts["ephemeral-storage"] = resource.storage
-    if resource.memory is not None:
-        amounts["memory"] = resource.memory
-    if resource.gpu:
-        amounts[GPU] = str(resource.gpu)
-    return amounts
-
-
-def _cpu(cores: int | float | str) -> str:
-    """Cores as a Kubernetes quantity, never in scientific notation."""
-    return f"{Decimal(str(cores)):f}" if isinstance(cores, float) else str(cores)
-
-
 def with_output(spec: dict[str, Any]) -> dict[str, Any]:
     """The spec of a pod with a folder for what it leaves, which is gone with the pod."""
     volume = {"name": "task-output", "emptyDir": dict[str, str]()}
     return with_mounts(spec, [volume], [{"name": volume["name"], "mountPath": OUTPUT}])
 
 
-def _away_from(hosts: list[str]) -> dict[str, Any]:
-    condition = {"key": _HOSTNAME, "operator": "NotIn", "values": hosts}
+def away_from(hosts: Iterable[str]) -> dict[str, Any]:
+    """The affinity of a pod that keeps away from nodes, by their host names."""
+    condition = {"key": _HOSTNAME, "operator": "NotIn", "values": list(dict.fromkeys(hosts))}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [condition]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

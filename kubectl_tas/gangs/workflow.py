@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from kubectl_tas.gangs import lifetime
+from kubectl_tas.gangs import lifetime, platform
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
-from kubectl_tas.gangs.podspec import pod_spec, with_output
+from kubectl_tas.gangs.podspec import with_output
 from kubectl_tas.gangs.tokens import (
     HOST,
     OUTPUT,
@@ -97,24 +97,24 @@ def gangs_of_workflow(
 
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
-    priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
-    scheduler, nodes = backend.scheduler_name, workflow.pool.nodes
     as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
     deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
+    made = [platform.member(fleet, workflow, task) for task in group.tasks]
     members = tuple(
-        Member(
-            task.name,
-            task.resource.spec.gpu,
-            spec=pod_spec(task.spec, task.resource.spec, scheduler, priority_class, nodes) | deadline,
+        replace(
+            item,
+            spec={**deadline, **item.spec},
             job=lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
         )
-        for task in group.tasks
+        for task, item in zip(group.tasks, made, strict=True)
     )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
-    pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
+    pods = [
+        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
+    ]
     content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,

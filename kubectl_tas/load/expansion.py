@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, TemplateError, nodes
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.load.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget, Refusal
+from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget, Refusal
+from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, walk, with_text
 from kubectl_tas.load.document import Lines, parse
-from kubectl_tas.load.sandbox import Piece, expanded, names_used, walk, with_text
 from kubectl_tas.load.tokens import DEFAULTS, TOKEN
 
 TEMPLATE_SYNTAX = Rule(

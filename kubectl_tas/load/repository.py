@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.folders import misspelled
-from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED
+from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.lists import items_of

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.load.bounds import TEMPLATE_UNSUPPORTED, Budget, kind
+from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
 from kubectl_tas.load.kinds import VALUES

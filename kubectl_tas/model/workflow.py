@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, StringConstraints
 
+from kubectl_tas.gpus import GPU
 from kubectl_tas.model.base import (
     NAME_PART,
     AnyText,
@@ -96,7 +98,7 @@ class Resource(Model):
     gpu: Count = 0
     """Whole GPUs."""
     platform: Text | None = None
-    """OSMO's name for a kind of node; honoured by OSMO's own runtime only."""
+    """Which of the pool's platforms it is for; the pool's default_platform where it names none."""
     nodesExcluded: Many[HostName] = ()
     """Host names that the task must not run on."""
     topology: Many[TopologyRequirement] = ()
@@ -106,6 +108,13 @@ class Resource(Model):
     def asks(self) -> Amounts:
         """What a task with it asks for."""
         return Amounts(self.gpu, millicores(self.cpu or 0), in_bytes(self.memory or 0))
+
+    @property
+    def amounts(self) -> dict[str, str]:
+        """The same as a container asks for it: Kubernetes quantities."""
+        cpu = f"{Decimal(str(self.cpu)):f}" if isinstance(self.cpu, float) else self.cpu  # never 1e-05
+        asked = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.gpu or None}
+        return {name: str(amount) for name, amount in asked.items() if amount is not None}
 
 
 class Dataset(Model):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.platform import Nodes
+from kubectl_tas.model.platform import Nodes, PodTemplate, ResourceValidation
 from kubectl_tas.model.pool import (
     MaximumAmounts,
     Pool,
@@ -40,7 +40,10 @@ from kubectl_tas.quantities import (
 )
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, names_of, pick_backend
+from kubectl_tas.resolve.platforms import Platforms, Shared
 from kubectl_tas.resolve.topologies import FleetTopology, Level, pool_topology
+
+T = TypeVar("T", bound=PodTemplate | ResourceValidation)
 
 TRANSITIONS: dict[SubpoolState, tuple[SubpoolState, ...]] = {
     "ACTIVE": ("DELETING", "ARCHIVED"),
@@ -163,6 +166,7 @@ class FleetPool:
     topology: FleetTopology | None
     queue: str
     shared_queue: str
+    platforms: Platforms
     parent: FleetPool | None = None
     """The pool above it."""
     children: tuple[ChildPool, ...] = ()
@@ -418,6 +422,7 @@ def resolve_pools(
     pools: dict[str, FleetPool] = {}
     by_parent: dict[str, list[Declared[Subpool]]] = {}
     known = names_of(repository.pools)
+    shared = Shared(_first(repository.pod_templates), _first(repository.resource_validations), dangling)
     for subpool in repository.subpools:
         parent = subpool.spec.spec.parent
         by_parent.setdefault(parent, []).append(subpool)
@@ -446,10 +451,19 @@ def resolve_pools(
             topology=pool_topology(declared, backend, names.pool_topology(*where), topologies, dangling),
             queue=spec.queue.name or names.pool_queue(*where),
             shared_queue=spec.sharedQueue.name or names.leaf_queue(*where, names.SHARED),
+            platforms=shared.platforms(declared),
             parent=parent_pool,
             children=tuple(children.get(name, ())),
         )
     return {name: pools[name] for name in sorted(pools)}
+
+
+def _first(declared: Iterable[Declared[T]]) -> dict[str, Declared[T]]:
+    """Documents by the name in their metadata; of two with one name the first."""
+    found: dict[str, Declared[T]] = {}
+    for item in declared:
+        found.setdefault(item.spec.metadata.name, item)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
@@ -14,6 +15,7 @@ from kubectl_tas.model.workflow import Group, Priority, Resource, Task, Workflow
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
+from kubectl_tas.resolve.platforms import Filled, FleetPlatform, asks_of, fill, values_of
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 from kubectl_tas.resolve.topologies import Level
 
@@ -41,9 +43,11 @@ class FleetResource:
     spec: Resource
     requirements: tuple[Requirement, ...]
     path: KeyPath
+    platform: FleetPlatform
+    """The pool's that it is for, or that its pool has for all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FleetTask:
     """A task."""
 
@@ -52,6 +56,35 @@ class FleetTask:
     spec: Task
     resource: FleetResource
     path: KeyPath
+    about: Mapping[str, str | None]
+    """Tokens of pod templates that say where it belongs."""
+
+    @property
+    def container(self) -> str:
+        """The name of its container."""
+        return names.shorten(self.name)
+
+    @property
+    def platform(self) -> FleetPlatform:
+        """The platform that it runs on."""
+        return self.resource.platform
+
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        """The values of tokens of pod templates and resource validations."""
+        return values_of(self.platform, self.resource.spec, self.spec, self.about)
+
+    @cached_property
+    def template(self) -> Filled:
+        """The pod templates of its platform, filled in for it."""
+        return fill(self.platform, self.values)
+
+    @cached_property
+    def asks(self) -> Amounts:
+        """What its pod asks for."""
+        if not self.platform.templates:
+            return self.resource.spec.asks
+        return asks_of(self.resource.spec, self.container, self.template)
 
 
 @dataclass(frozen=True)
@@ -66,7 +99,7 @@ class FleetGroup:
     @cached_property
     def asks(self) -> Amounts:
         """What all its tasks ask for."""
-        return total(task.resource.spec.asks for task in self.tasks)
+        return total(task.asks for task in self.tasks)
 
 
 @dataclass(frozen=True)
@@ -119,8 +152,8 @@ def resolve_workflow(declared: Declared[Workflow], known: Known) -> FleetWorkflo
     if target is None:
         return None
     pool, subpool = target
-    resources = _resources(declared, pool, known.dangling)
-    groups = tuple(_group(group, path, declared, resources, known.dangling) for group, path in groups_of(declared.spec))
+    found = _Resources(declared, pool, known.dangling)
+    groups = tuple(_group(group, path, found) for group, path in groups_of(declared.spec))
     return FleetWorkflow(declared, names.fold(spec.name), pool, subpool, groups)
 
 
@@ -147,13 +180,34 @@ def resource_paths(workflow: Workflow) -> Iterator[tuple[str, Resource, KeyPath]
         yield name, resource, ("resources", name)
 
 
-def _resources(declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]) -> dict[str, FleetResource]:
-    """Resources by folded name."""
-    found: dict[str, FleetResource] = {}
-    for name, spec, path in resource_paths(declared.spec):
-        requirements = _requirements(declared, spec, path, pool, dangling)
-        found.setdefault(names.fold(name), FleetResource(spec, requirements, path))
-    return found
+class _Resources:
+    """The resources of a workflow that is sent to a pool."""
+
+    def __init__(self, declared: Declared[Workflow], pool: FleetPool, dangling: list[Dangling]) -> None:
+        self.declared, self.pool, self.dangling = declared, pool, dangling
+        self.found: dict[str, FleetResource] = {}
+        for name, spec, path in resource_paths(declared.spec):
+            requirements = _requirements(declared, spec, path, pool, dangling)
+            self.found.setdefault(names.fold(name), FleetResource(spec, requirements, path, self._platform(spec, path)))
+
+    def _platform(self, spec: Resource, path: KeyPath) -> FleetPlatform:
+        platforms = self.pool.platforms
+        if spec.platform is not None and platforms.by_name and spec.platform not in platforms.by_name:
+            where, known = (*path, "platform"), tuple(platforms.by_name)
+            context = f"pool {self.pool.name}"
+            self.dangling.append(Dangling("platform", spec.platform, known, self.declared, where, context))
+        return platforms.of(spec.platform)
+
+    def of(self, task: Task, path: KeyPath) -> FleetResource:
+        """That of a task."""
+        name = names.fold(task.resource)
+        found = self.found.get(name)
+        if found is not None:
+            return found
+        if name != DEFAULT_RESOURCE:
+            where = (*path, "resource")
+            self.dangling.append(Dangling("resource", task.resource, tuple(self.found), self.declared, where))
+        return FleetResource(Resource(), (), path, self.pool.platforms.of(None))
 
 
 def _requirements(
@@ -175,33 +229,34 @@ def _requirements(
     return tuple(sorted(found, key=lambda requirement: requirement.depth))
 
 
-def _group(
-    group: Group,
-    path: KeyPath,
-    declared: Declared[Workflow],
-    resources: Mapping[str, FleetResource],
-    dangling: list[Dangling],
-) -> FleetGroup:
-    places = [task_path(declared.spec, path, index) for index in range(len(group.tasks))]
-    tasks = tuple(
-        FleetTask(names.fold(task.name), task, _pick_resource(task, where, declared, resources, dangling), where)
-        for task, where in zip(group.tasks, places, strict=True)
-    )
-    return FleetGroup(names.fold(group.name), tasks, path)
+def _group(group: Group, path: KeyPath, resources: _Resources) -> FleetGroup:
+    workflow, pool = resources.declared.spec, resources.pool
+    places = [task_path(workflow, path, index) for index in range(len(group.tasks))]
+    name = names.fold(group.name)
+    tasks = []
+    for task, where in zip(group.tasks, places, strict=True):
+        resource = resources.of(task, where)
+        priority = workflow.workflow.priority
+        about = _about(task, resource, pool, WF_ID=workflow.workflow.name, WF_GROUP_NAME=name, WF_PRIORITY=priority)
+        tasks.append(FleetTask(names.fold(task.name), task, resource, where, about))
+    return FleetGroup(name, tuple(tasks), path)
 
 
-def _pick_resource(
-    task: Task,
-    path: KeyPath,
-    declared: Declared[Workflow],
-    resources: Mapping[str, FleetResource],
-    dangling: list[Dangling],
-) -> FleetResource:
-    name = names.fold(task.resource)
-    found = resources.get(name)
-    if found is not None:
-        return found
-    if name != DEFAULT_RESOURCE:
-        where = (*path, "resource")
-        dangling.append(Dangling("resource", task.resource, tuple(resources), declared, where))
-    return FleetResource(Resource(), (), path)
+def _about(task: Task, resource: FleetResource, pool: FleetPool, **where: str) -> dict[str, str | None]:
+    """The tokens that say where a task belongs."""
+    return {
+        "USER_CONTAINER_NAME": names.shorten(names.fold(task.name)),
+        "WF_TASK_NAME": names.shorten(names.fold(task.name)),
+        "WF_POOL": pool.name,
+        "WF_PLATFORM": resource.platform.name or None,
+        "WF_LEAD_CONTAINER": "true" if task.lead else None,
+        **{token: names.shorten(names.fold(text)) for token, text in where.items()},
+    }
+
+
+def sample_task(pool: FleetPool, platform: FleetPlatform) -> FleetTask:
+    """A task that stands for all that a platform may get."""
+    task = Task(name="task", image="image")
+    resource = FleetResource(Resource(cpu=1, memory="1Gi", storage="1Gi", gpu=1), (), (), platform)
+    about = _about(task, resource, pool, WF_ID="workflow", WF_GROUP_NAME="group", WF_PRIORITY="NORMAL")
+    return FleetTask(task.name, task, resource, (), about)

@@ -208,11 +208,11 @@ def test_invalid_value(text: str, place: str, message: str, hint: str) -> None:
 
 
 KNOWN = (
-    "Kinds that are read: Config, Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology, ClusterTopologyBinding, PodGroup, PodCliqueSet, "
-    "OperatorConfiguration, Job, CronJob, Pod, Deployment, StatefulSet, Notebook, JobSet, RayJob, RayCluster, "
-    "RayService, TrainJob, PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob, LeaderWorkerSet, OSMO workflows (root key "
-    "workflow), List, and beside workloads Service, ConfigMap, PersistentVolumeClaim, ServiceAccount, "
-    "HorizontalPodAutoscaler, PodDisruptionBudget, Ingress, NetworkPolicy."
+    "Kinds that are read: Config, Pool, Subpool, PodTemplate, ResourceValidation, ClusterTopology, "
+    "ClusterTopologyBinding, PodGroup, PodCliqueSet, OperatorConfiguration, Job, CronJob, Pod, Deployment, "
+    "StatefulSet, Notebook, JobSet, RayJob, RayCluster, RayService, TrainJob, PyTorchJob, TFJob, XGBoostJob, JAXJob, "
+    "MPIJob, LeaderWorkerSet, OSMO workflows (root key workflow), List, and beside workloads Service, ConfigMap, "
+    "PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress, NetworkPolicy."
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil, floor
 from typing import Any
 
-from kubectl_tas.load.bounds import (
+from kubectl_tas.jinja.bounds import (
     TEMPLATE_UNSUPPORTED,
     TEMPLATE_VALUE,
     Budget,

@@ -14,7 +14,7 @@ from typing import Any
 
 from jinja2 import nodes
 
-from kubectl_tas.load.bounds import (
+from kubectl_tas.jinja.bounds import (
     ITEM,
     MAX_ITEMS,
     MAX_NESTING,
@@ -30,7 +30,7 @@ from kubectl_tas.load.bounds import (
     needed,
     truth,
 )
-from kubectl_tas.load.filters import FILTERS, TESTS, field, formatted, known, method, number, ordered, same, within
+from kubectl_tas.jinja.filters import FILTERS, TESTS, field, formatted, known, method, number, ordered, same, within
 
 Scope = ChainMap[str, Any]
 GLOBALS = ("dict", "namespace", "range")

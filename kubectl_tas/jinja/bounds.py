@@ -1,6 +1,6 @@
 """What a template may hold and how much it may take: plain values alone, and a count of all that is done and made.
 
-A template is evaluated by ``load.sandbox``; whatever it does passes here, so nothing runs, grows or nests without end.
+A template is evaluated by ``jinja.sandbox``; whatever it does passes here, so nothing runs, grows or nests without end.
 """
 
 from __future__ import annotations

@@ -1,0 +1,379 @@
+"""Platforms of pools: tasks ask for what their platform allows, and pod templates make pods that a cluster accepts."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from kubectl_tas.check.backdoors import backdoors_of
+from kubectl_tas.check.fields import check_pod
+from kubectl_tas.check.gpurequests import check_pod_gpus
+from kubectl_tas.check.keys import keys_of
+from kubectl_tas.check.parts import parts
+from kubectl_tas.check.pods import check_spec
+from kubectl_tas.check.resourcenames import resources_of
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.gangs.platform import is_pod, on_platform
+from kubectl_tas.gangs.podspec import pod_spec
+from kubectl_tas.load.schema import INVALID_VALUE
+from kubectl_tas.model import labels
+from kubectl_tas.model.backdoors import LABELS
+from kubectl_tas.model.base import KeyPath, LabelValue
+from kubectl_tas.model.podtemplate import PodSpec
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.platforms import (
+    NODE_TOKENS,
+    Merged,
+    NotFilledError,
+    Template,
+    Validation,
+    filled,
+    tokens_in,
+)
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.workflows import FleetTask, FleetWorkflow, sample_task
+
+PLATFORM_UNNAMED = Rule(
+    "platform-unnamed",
+    Severity.ERROR,
+    "A resource names no platform, and its pool has several and no default.",
+    "OSMO refuses such a workflow: nothing says which nodes its tasks are for. Name a platform in the resource, or "
+    "give the pool a default_platform.",
+)
+PLATFORM_FORBIDS = Rule(
+    "platform-forbids",
+    Severity.ERROR,
+    "A task reaches its node in a way that its platform does not allow.",
+    "A privileged container, one in the network of its node, or one that mounts its paths can see the work of others "
+    "and take GPUs that it was not given. Whoever runs the pool says on each platform what tasks may do: "
+    "privileged_allowed, host_network_allowed and allowed_mounts. Remove the field, or choose another platform.",
+)
+POD_TEMPLATE_RESERVED = Rule(
+    "pod-template-reserved",
+    Severity.ERROR,
+    "A pod template sets what kubectl-tas sets.",
+    "The queue, the priority, the scheduler and the gang of a pod follow from its workflow and its pool, so that what "
+    "is charged is what was judged. Remove the label, the annotation or the field.",
+)
+POD_TEMPLATE_TOKEN = Rule(
+    "pod-template-token",
+    Severity.ERROR,
+    "A text of a pod template or of a resource validation cannot be filled in or compared.",
+    "Tokens are {{USER_CPU}}, {{USER_GPU}}, {{USER_MEMORY}}, {{USER_STORAGE}} and the others that docs/osmo.md lists, "
+    "and the variables of the pool and its platforms. What only OSMO's service knows, such as who submitted a "
+    "workflow, has no value here. Correct the name, or give the variable a value.",
+)
+RESOURCE_VALIDATION = Rule(
+    "resource-validation",
+    Severity.ERROR,
+    "A task asks for what a resource validation of its pool or platform refuses.",
+    "The message is the validation's own, and OSMO refuses the workflow with it. Ask for another amount, or choose "
+    "another platform.",
+)
+VALIDATION_OF_NODES = Rule(
+    "validation-of-nodes",
+    Severity.INFO,
+    "Resource validations compare what a task asks for with what nodes have.",
+    "What nodes have is not in the repository, so such validations ({{K8_CPU}}, {{K8_MEMORY}}, {{K8_STORAGE}}, "
+    "{{K8_GPU}}) are not judged here. A task that is larger than every node stays Pending.",
+)
+_COMPARED = {"GT": operator.gt, "GE": operator.ge, "LT": operator.lt, "LE": operator.le, "EQ": operator.eq}
+_RESERVED_PREFIXES = ("kai.scheduler/", labels.OWN_PREFIX)
+_RESERVED = {
+    "labels": {labels.MANAGED_BY, *LABELS},
+    "annotations": {labels.POD_GROUP, labels.SYNC_WAVE},
+}
+_RESERVED_FIELDS = ("schedulerName", "priorityClassName", "restartPolicy", "hostname", "subdomain")
+_LABEL_VALUE: TypeAdapter[str] = TypeAdapter(LabelValue)
+_FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
+"""The field of a resource that a token is filled in from."""
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+_UNITS = {
+    "": Fraction(1),
+    "m": Fraction(1, 1000),
+    "B": Fraction(1, 1024),
+    "K": Fraction(1),
+    **{f"{letter}i": Fraction(1024) ** power for power, letter in enumerate("KMGTPE")},
+    **{f"{letter}iB": Fraction(1024) ** power for power, letter in enumerate("KMGTPE")},
+    **{letter: Fraction(1000) ** power / 1024 for power, letter in enumerate("kMGTPE", start=1)},
+}
+"""What a number is multiplied by: bytes are counted in KiB, as in OSMO, and a bare number beside them is such."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The pod of a task as a document, of which each part stands where a pod template says it, else at the task."""
+
+    pod: Merged
+    declared: Declared[Any]
+    otherwise: KeyPath
+
+    path = property(lambda self: self.declared.origin.path)
+    index = property(lambda self: self.declared.origin.index)
+    within = property(lambda self: self.declared.origin.within)
+    text = property(lambda self: "")
+
+    @property
+    def data(self) -> Any:
+        """The pod."""
+        return self.pod.data
+
+    def locate(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of what is at ``path``."""
+        return self.pod.locate(path, key=key) or self.declared.at(*self.otherwise)
+
+    def value(self, path: KeyPath) -> object:
+        """What is at ``path``; None where there is nothing."""
+        found: Any = self.pod.data
+        for step in path:
+            if isinstance(found, dict):
+                found = found.get(step)
+            else:
+                found = found[step] if isinstance(found, list) and isinstance(step, int) and step < len(found) else None
+        return found
+
+    def source_text(self, path: KeyPath) -> str | None:
+        """Nothing of it is written as it is."""
+        return None
+
+    def obstacle(self, path: KeyPath) -> KeyPath | None:
+        """Nothing is added to it."""
+        return None
+
+
+def check_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every pool with platforms or pod templates, and the workflows that are sent to it. What several tasks show is one
+    finding.
+    """
+    seen: set[tuple[Rule, str, Location | None]] = set()
+    for found in _all(fleet):
+        if (key := (found.rule, found.message, found.location)) not in seen:
+            seen.add(key)
+            yield found
+
+
+def _all(fleet: Fleet) -> Iterator[Diagnostic]:
+    used: set[tuple[str, str]] = set()
+    judged: set[str] = set()
+    for workflow in fleet.workflows:
+        for task in (task for group in workflow.groups for task in group.tasks):
+            platform = task.platform
+            used.add((workflow.pool.name, platform.name))
+            if workflow.pool.platforms.by_name:
+                yield from _named(workflow, task)
+                yield from _allowed(workflow, task)
+            yield from _validated(workflow, task)
+            if not platform.is_plain:
+                where = (*task.path, "name")
+                yield from _pod(fleet, workflow.pool, task, workflow.declared, where, judged)
+    for pool in fleet.pools:
+        every = [*pool.platforms.by_name.values()] or [pool.platforms.base]
+        yield from _reserved(template for platform in every for template in platform.templates)
+        for platform in every:
+            if (pool.name, platform.name) not in used and not platform.is_plain:
+                task = sample_task(pool, platform)
+                yield from _pod(fleet, pool, task, pool.declared, platform.path, judged)
+    yield from _of_nodes(fleet)
+
+
+def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
+    resource, pool = task.resource, workflow.pool
+    if resource.spec.platform is None and pool.declared.spec.spec.default_platform is None:
+        names = ", ".join(pool.platforms.by_name)
+        message = f'the task "{task.name}" has no platform: pool {pool.name} has {names}, and no default_platform'
+        place = workflow.declared.origin.locate(resource.path, key=True)
+        hint = "Name one in its resource: platform."
+        yield Diagnostic(PLATFORM_UNNAMED, message, place, hint=hint)
+
+
+def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
+    """Follows ``validate_privilege_host_mount`` of OSMO (src/utils/job/task.py)."""
+    platform, spec = task.platform, task.platform.spec
+    if not platform.name:
+        return
+    called = f'platform "{platform.name}" of pool {workflow.pool.name}'
+    related = (Related(called, platform.pool.origin.locate(platform.path, key=True)),)
+    for field, allowed in (("privileged", spec.privileged_allowed), ("hostNetwork", spec.host_network_allowed)):
+        if getattr(task.spec, field) and not allowed:
+            place = workflow.declared.origin.locate((*task.path, field), key=True)
+            message = f'{called} does not allow {field}, which the task "{task.name}" asks for'
+            yield Diagnostic(PLATFORM_FORBIDS, message, place, related, hint="Remove it, or choose another platform.")
+    for index, mount in enumerate(task.spec.volumeMounts):
+        path = mount.partition(":")[0]
+        if path in spec.allowed_mounts:
+            continue
+        place = workflow.declared.at(*task.path, "volumeMounts", index)
+        if path in spec.default_mounts:
+            message = f'{called} mounts {path} into every task by itself, and the task "{task.name}" mounts it too'
+            yield Diagnostic(PLATFORM_FORBIDS, message, place, related, hint="Remove it.")
+            continue
+        message = f'{called} does not allow the task "{task.name}" to mount {path}'
+        allowed_mounts = f"It allows {', '.join(spec.allowed_mounts)}." if spec.allowed_mounts else "It allows none."
+        yield Diagnostic(PLATFORM_FORBIDS, message, place, related, hint=allowed_mounts)
+
+
+def _reserved(templates: Iterable[Template]) -> Iterator[Diagnostic]:
+    for template in templates:
+        for kind, reserved in _RESERVED.items():
+            for key in getattr(template.body.metadata, kind):
+                if key.startswith(_RESERVED_PREFIXES) or key in reserved:
+                    message = f'the {kind.removesuffix("s")} "{key}" is set by kubectl-tas'
+                    place = template.at(("metadata", kind, key), key=True)
+                    yield Diagnostic(POD_TEMPLATE_RESERVED, message, place, hint="Remove it.")
+        for key in _RESERVED_FIELDS:
+            if key in template.body.spec and (key, template.body.spec[key]) != ("restartPolicy", "Never"):
+                message = f"the field {key} of a workflow's pods is set by kubectl-tas"
+                place = template.at(("spec", key), key=True)
+                yield Diagnostic(POD_TEMPLATE_RESERVED, message, place, hint="Remove it.")
+
+
+def _pod(
+    fleet: Fleet, pool: FleetPool, task: FleetTask, declared: Declared[Any], where: KeyPath, judged: set[str]
+) -> Iterator[Diagnostic]:
+    """The pod of a task, or of one that stands for all that may come; each kind of pod once."""
+    for problem in task.template.problems:
+        yield Diagnostic(POD_TEMPLATE_TOKEN, problem.message, problem.place, hint=problem.hint)
+    priority = fleet.config.priorityClasses.NORMAL
+    own = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
+    pod = on_platform(task, own)
+    told = {problem.place for problem in task.template.problems}
+    text = json.dumps([pool.name, task.platform.name, _without(pod.data, task)], sort_keys=True, default=str)
+    if text in judged:
+        return
+    judged.add(text)
+    origin = _Made(pod, declared, where)
+    for found in _faults(origin, pool):
+        if found.location not in told:
+            yield found
+
+
+def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
+    """A pod without what tasks differ in, and what has been checked of them."""
+    containers = pod["spec"].get("containers")
+    if not is_pod(pod["spec"]):
+        return pod
+    left = {key: part for key, part in containers[0].items() if key not in ("name", "image", "command", "args")}
+    return {**pod, "spec": {**pod["spec"], "containers": [left, *containers[1:]]}}
+
+
+def _faults(origin: _Made, pool: FleetPool) -> Iterator[Diagnostic]:
+    notes = origin.data.get("metadata", {})
+    for key, value in notes.get("labels", {}).items():
+        try:
+            _LABEL_VALUE.validate_python(value)
+        except ValidationError:
+            place = origin.locate(("metadata", "labels", key))
+            message = f'the label {key} would have the value "{value}", which is none of a label'
+            hint = "A value has at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends."
+            yield Diagnostic(INVALID_VALUE, message, place, hint=hint)
+    yield from check_pod(origin, pool.backend.spec.kubernetes)
+    for part in parts(origin):
+        what, path, written = part
+        if path[0] == "metadata":
+            kept = {key: value for key, value in written.items() if not key.startswith(_RESERVED_PREFIXES)}
+            yield from keys_of(origin, (what, path, kept))
+        if what != "labels":
+            yield from backdoors_of(origin, part, {})
+        yield from resources_of(origin, part)
+    if is_pod(origin.data["spec"]):
+        yield from check_spec(origin, ("spec",))
+        try:
+            spec = PodSpec.model_validate(origin.data["spec"])
+        except ValidationError as error:
+            yield _unsound(origin, error)
+        else:
+            yield from check_pod_gpus(origin, spec, notes.get("annotations", {}))
+
+
+def _unsound(origin: _Made, error: ValidationError) -> Diagnostic:
+    """What cannot be counted: GPUs that are no whole number, and the like."""
+    first = error.errors()[0]
+    path = ("spec", *(step for step in first["loc"]))
+    message = f'"{first["input"]}" cannot be what a pod asks for'
+    return Diagnostic(INVALID_VALUE, message, origin.locate(path), hint="Write a whole number of GPUs, or a quantity.")
+
+
+def _validated(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
+    """Follows ``ResourceAssertion.evaluate`` of OSMO (src/utils/connectors/postgres.py). A validation of which a token
+    has no value holds.
+    """
+    for validation in task.platform.validations:
+        rule, texts = validation.rule, dict[str, str | None]()
+        for name in ("left_operand", "right_operand") if not _node_tokens(validation) else ():
+            try:
+                texts[name] = filled(str(getattr(rule, name)), task.values)
+            except NotFilledError as error:
+                yield Diagnostic(POD_TEMPLATE_TOKEN, error.message, validation.at((name,)), hint=error.hint)
+        operands = texts.get("left_operand"), texts.get("right_operand")
+        if operands[0] is None or operands[1] is None:
+            continue
+        left, right = (_measured(text) for text in operands if text is not None)
+        if type(left) is not type(right) and rule.operator != "EQ":
+            message = f'"{operands[0]}" cannot be compared with "{operands[1]}" by {rule.operator}'
+            yield Diagnostic(POD_TEMPLATE_TOKEN, message, validation.at(), hint="Compare two amounts, or two texts.")
+        elif not _COMPARED[rule.operator](left, right):
+            asked = f'for the task "{task.name}" {operands[0]} {rule.operator} {operands[1]} is not true'
+            message = f"{_told(validation, task)}: {asked}"
+            related = (Related("the resource validation", validation.at()),)
+            hint = "Change what its resource asks for, or choose another platform."
+            yield Diagnostic(RESOURCE_VALIDATION, message, _place(workflow, task, validation), related, hint=hint)
+
+
+def _told(validation: Validation, task: FleetTask) -> str:
+    """The message of a validation; with its tokens in it where one of them has no value."""
+    written = validation.rule.assert_message
+    try:
+        return filled(written, task.values) or written
+    except NotFilledError:
+        return written
+
+
+def _measured(text: str) -> Fraction | str:
+    """A number, bytes in KiB, or a text."""
+    found = _AMOUNT.fullmatch(text.strip())
+    return Fraction(found[1]) * _UNITS[found[2]] if found is not None and found[2] in _UNITS else text
+
+
+def _place(workflow: FleetWorkflow, task: FleetTask, validation: Validation) -> Location:
+    """Where a resource says what a validation is about; the resource where it does not."""
+    used, resource = _used(validation), task.resource
+    for token, name in _FIELDS.items():
+        if token in used and name in resource.spec.model_fields_set:
+            return workflow.declared.at(*resource.path, name)
+    return workflow.declared.origin.locate(resource.path, key=True)
+
+
+def _used(validation: Validation) -> frozenset[str]:
+    """The tokens of its operands."""
+    return tokens_in(str(validation.rule.left_operand)) | tokens_in(str(validation.rule.right_operand))
+
+
+def _node_tokens(validation: Validation) -> list[str]:
+    """Those that say what a node has."""
+    return [name for name in NODE_TOKENS if name in _used(validation)]
+
+
+def _of_nodes(fleet: Fleet) -> Iterator[Diagnostic]:
+    """One finding for all such validations, at the first."""
+    found: dict[Location, list[str]] = {}
+    for pool in fleet.pools:
+        for platform in (pool.platforms.base, *pool.platforms.by_name.values()):
+            for validation in platform.validations:
+                if used := _node_tokens(validation):
+                    found.setdefault(validation.at(), used)
+    if found:
+        first = next(iter(found))
+        others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        tokens = ", ".join(
+            f"{{{{{name}}}}}" for name in dict.fromkeys(name for used in found.values() for name in used)
+        )
+        message = f"this resource validation{others} compares with what nodes have ({tokens}), which is not known here"
+        yield Diagnostic(VALIDATION_OF_NODES, message, first, hint="It is not judged; OSMO judges it.")

@@ -1,0 +1,455 @@
+"""Platforms of a pool, and what its pod templates come to for one task.
+
+Follows OSMO (September 2026: src/utils/connectors/postgres.py, ``calculate_pod_template`` and
+``get_allocatable_tokens``; src/utils/job/task.py, ``substitute_pod_template_tokens``; src/lib/utils/common.py,
+``recursive_dict_update``): the templates of the pool, then those of the platform, are put over each other, tokens are
+filled in, and the result is put over the pod of the task.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from kubectl_tas import quantities
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.jinja.bounds import TEMPLATE_UNDEFINED, Budget, Refusal
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.platform import (
+    Nodes,
+    Platform,
+    PodTemplate,
+    PodTemplateBody,
+    ResourceAssertion,
+    ResourceValidation,
+)
+from kubectl_tas.model.podtemplate import PodSpec
+from kubectl_tas.model.pool import Pool
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.workflow import Resource, Task
+from kubectl_tas.quantities import Amounts
+from kubectl_tas.resolve.clusters import Dangling
+from kubectl_tas.words import did_you_mean
+
+OSMO_CONTAINERS = {"containers": "osmo-ctrl", "initContainers": "osmo-init"}
+"""Containers of OSMO's own, which no pod has here: what pod templates say of them is left out."""
+UNKNOWABLE = ("WF_UUID", "WF_GROUP_UUID", "WF_TASK_UUID", "WF_RETRY_ID", "WF_SUBMITTED_BY")
+"""Tokens of which only OSMO's service knows the value."""
+NODE_TOKENS = ("K8_CPU", "K8_MEMORY", "K8_STORAGE", "K8_GPU")
+"""Tokens of resource validations: what a node has."""
+_SIZES = ("Ti", "Gi", "Mi", "Ki")
+_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+_ARRAY = re.compile(r"ARRAY:\[(.*)\]", re.DOTALL)
+"""How a token of OSMO's says that its value is a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A part of a document, and where it stands."""
+
+    declared: Declared[Any]
+    path: KeyPath
+
+    def at(self, path: KeyPath = (), *, key: bool = False) -> Location:
+        """The place of what is below it."""
+        return self.declared.origin.locate((*self.path, *path), key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Template(Placed):
+    """A pod template of a pool or a platform."""
+
+    body: PodTemplateBody
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Its labels, annotations and fields, without OSMO's own containers."""
+        spec: dict[str, Any] = dict(self.body.spec)
+        meta = {name: part for name in ("labels", "annotations") if (part := getattr(self.body.metadata, name))}
+        return ({"metadata": meta} if meta else {}) | ({"spec": spec} if spec else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Validation(Placed):
+    """One resource validation."""
+
+    rule: ResourceAssertion
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A text of a template that cannot be filled in."""
+
+    place: Location
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class FleetPlatform:
+    """What a pool and one of its platforms say of the pods of a task; without a name the pool alone."""
+
+    name: str
+    spec: Platform
+    pool: Declared[Pool]
+    templates: tuple[Template, ...]
+    """The pool's, then its own."""
+    validations: tuple[Validation, ...]
+    """Likewise."""
+
+    @property
+    def nodes(self) -> Nodes:
+        """What its pods need of a node: what the pool says, and what it says itself."""
+        shared, own = self.pool.spec.spec.nodes, self.spec.nodes
+        if own == Nodes():
+            return shared
+        return Nodes(selector=shared.selector | own.selector, tolerations=(*shared.tolerations, *own.tolerations))
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """Values of tokens that a resource does not set."""
+        return {**self.pool.spec.spec.common_default_variables, **self.spec.default_variables}
+
+    @property
+    def path(self) -> KeyPath:
+        """Where it stands in the file of its pool."""
+        return ("spec", "platforms", self.name) if self.name else ("spec",)
+
+    @cached_property
+    def merged(self) -> Merged:
+        """Its templates, put over each other."""
+        found = Merged()
+        for template in self.templates:
+            found.put(template.data, template.at)
+        for kind, name in OSMO_CONTAINERS.items():
+            found.without(("spec", kind), name)
+        return found
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it leaves pods as they are, but for nodes."""
+        return not self.templates and not self.spec.default_mounts
+
+
+@dataclass(frozen=True)
+class Platforms:
+    """The platforms of a pool."""
+
+    base: FleetPlatform
+    """What holds without a platform."""
+    by_name: Mapping[str, FleetPlatform]
+    default: FleetPlatform | None
+    """That of resources which name none."""
+
+    def of(self, name: str | None) -> FleetPlatform:
+        """That of a resource, however wrong its name is."""
+        named = self.default if name is None else self.by_name.get(name)
+        return named or self.base
+
+
+class Place(Protocol):
+    """Where the parts of what is put over a pod stand."""
+
+    def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of what is at ``path`` in it."""
+
+
+class Merged:
+    """Data that mappings are put over, one after the other; each part of those knows where it was written. What it is
+    made of stays as it is.
+    """
+
+    def __init__(self, data: dict[str, Any] | None = None) -> None:
+        self.data: dict[str, Any] = dict(data or {})
+        self.places: dict[KeyPath, tuple[Place, KeyPath]] = {}
+
+    def put(self, over: Mapping[str, Any], place: Place) -> None:
+        """Puts ``over`` over the data: mappings over mappings, items of lists by their names, all else replaced; what
+        is empty there is taken away.
+        """
+        self._mapping(self.data, over, (), (), place)
+
+    def locate(self, path: KeyPath, *, key: bool = False) -> Location | None:
+        """The place of what was put at ``path``; None where nothing was."""
+        for length in range(len(path), 0, -1):
+            found = self.places.get(path[:length])
+            if found is not None:
+                place, own = found
+                return place((*own, *path[length:]), key=key)
+        return None
+
+    def without(self, path: KeyPath, name: str) -> None:
+        """Takes the items called ``name`` out of the list at ``path``; the others keep their places."""
+        holder: Any = self.data
+        for step in path[:-1]:
+            holder = holder.get(step) if isinstance(holder, dict) else None
+        items = holder.get(path[-1]) if isinstance(holder, dict) else None
+        if not isinstance(items, list):
+            return
+        kept = [index for index, item in enumerate(items) if not (isinstance(item, dict) and item.get("name") == name)]
+        if len(kept) == len(items):
+            return
+        depth = len(path)
+        moved = {old: new for new, old in enumerate(kept)}
+        places = {where: found for where, found in self.places.items() if where[:depth] != path or len(where) == depth}
+        for where, found in self.places.items():
+            if where[:depth] == path and len(where) > depth and where[depth] in moved:
+                places[(*path, moved[int(where[depth])], *where[depth + 1 :])] = found
+        self.places = places
+        holder[path[-1]] = [items[index] for index in kept]
+        if not kept:
+            del holder[path[-1]]
+
+    def _mapping(
+        self, under: dict[str, Any], over: Mapping[str, Any], path: KeyPath, own: KeyPath, place: Place
+    ) -> None:
+        for key, value in over.items():
+            here, there = (*path, key), (*own, key)
+            if value is None:
+                under.pop(key, None)
+            elif isinstance(value, dict):
+                present = under.get(key)
+                under[key] = dict(present) if isinstance(present, dict) else {}
+                if not isinstance(present, dict):
+                    self.places[here] = place, there
+                self._mapping(under[key], value, here, there, place)
+            elif isinstance(value, list):
+                present = under.get(key)
+                under[key] = list(present) if isinstance(present, list) else []
+                if not isinstance(present, list):
+                    self.places[here] = place, there
+                self._list(under[key], value, here, there, place)
+            else:
+                under[key] = value
+                self.places[here] = place, there
+
+    def _list(self, under: list[Any], over: Sequence[Any], path: KeyPath, own: KeyPath, place: Place) -> None:
+        named = {_name(item): index for index, item in enumerate(under)}
+        for index, item in enumerate(over):
+            is_mapping, name = isinstance(item, dict), _name(item)
+            known = None if name is None else named.get(name)
+            if known is None:
+                known = len(under)
+                under.append({} if is_mapping else item)
+                self.places[*path, known] = place, (*own, index)
+            if is_mapping:
+                under[known] = dict(under[known])
+                self._mapping(under[known], item, (*path, known), (*own, index), place)
+
+
+def _name(item: Any) -> str | None:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Pod templates of a platform with the tokens of one task filled in."""
+
+    data: dict[str, Any]
+    problems: tuple[Problem, ...]
+    source: Merged
+    """What it was made of, by the same paths."""
+
+    def amounts_of(self, container: str) -> frozenset[str]:
+        """The resources of which it says how much a container asks for, in limits or in requests."""
+        spec = self.data.get("spec", {})
+        containers = spec.get("containers") if isinstance(spec, dict) else None
+        items = containers if isinstance(containers, list) else []
+        own = [item for item in items if isinstance(item, dict) and item.get("name") == container]
+        resources = [item["resources"] for item in own if isinstance(item.get("resources"), dict)]
+        amounts = [part.get(kind) for part in resources for kind in ("limits", "requests")]
+        return frozenset(name for part in amounts if isinstance(part, dict) for name in part)
+
+    def at(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of what is at ``path``."""
+        found = self.source.locate(path, key=key)
+        assert found is not None, path
+        return found
+
+
+class NotFilledError(Exception):
+    """A text with tokens that cannot be filled in: why, and how to mend it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) -> str | None:
+    """``text`` with the values of its tokens; None where it is one token alone that has no value. ``spent`` counts the
+    steps of several texts. Raises NotFilledError.
+    """
+    if "{" not in text:
+        return text
+    from kubectl_tas.jinja.tokens import filled as expanded  # most repositories do not wait for Jinja
+
+    try:
+        return expanded(text, values, spent or Budget())
+    except Refusal as refusal:
+        if refusal.rule is not TEMPLATE_UNDEFINED:
+            message = f"the expression cannot be computed: {refusal.message}"
+            raise NotFilledError(message, refusal.hint) from refusal
+        name = refusal.message.partition(" ")[0]
+        if name in UNKNOWABLE:
+            raise NotFilledError(f"only OSMO's service knows {{{{{name}}}}}", "Remove it.") from refusal
+        hint = did_you_mean(name, list(values), f"Known are {', '.join(sorted(values))}.")
+        hint += f" Or give {name} a value in common_default_variables."
+        raise NotFilledError(f"nothing gives {{{{{name}}}}} a value", hint) from refusal
+
+
+def tokens_in(text: str) -> frozenset[str]:
+    """The names that ``text`` uses; none where it cannot be read."""
+    if "{" not in text:
+        return frozenset()
+    from kubectl_tas.jinja.tokens import tokens_in as names_in
+
+    try:
+        return names_in(text)
+    except Refusal:
+        return frozenset()
+
+
+def fill(platform: FleetPlatform, values: Mapping[str, Any]) -> Filled:
+    """The pod templates of ``platform`` with ``values``. A text that cannot be filled in stays as it is."""
+    merged, problems, spent = platform.merged, list[Problem](), Budget()
+
+    def walk(value: Any, path: KeyPath) -> Any:
+        if isinstance(value, dict):
+            parts = {key: walk(item, (*path, key)) for key, item in value.items()}
+            return {key: part for key, part in parts.items() if part is not None}
+        if isinstance(value, list):
+            return [part for index, item in enumerate(value) if (part := walk(item, (*path, index))) is not None]
+        if not isinstance(value, str):
+            return value
+        try:
+            text = filled(value, values, spent)
+        except NotFilledError as error:
+            place = merged.locate(path)
+            assert place is not None, path
+            problems.append(Problem(place, error.message, error.hint))
+            return value
+        array = _ARRAY.fullmatch(text) if text is not None else None
+        return array[1].split(",") if array is not None else text
+
+    return Filled(walk(merged.data, ()), tuple(problems), merged)
+
+
+def values_of(platform: FleetPlatform, resource: Resource, task: Task, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the tokens for one task; None for one that OSMO knows and that has none. ``about`` are those that
+    say where it belongs.
+    """
+    own = {
+        "USER_CPU": resource.cpu or None,
+        "USER_GPU": resource.gpu or None,
+        "USER_MEMORY": resource.memory,
+        "USER_STORAGE": resource.storage,
+    }
+    values = {**platform.variables}
+    values |= {name: value for name, value in own.items() if value is not None or name not in values}
+    values["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(resource.nodesExcluded)}]"
+    for name in ("USER_STORAGE", "USER_MEMORY"):
+        values |= _parts(name, values[name])
+    values["USER_CACHE"] = _cache(task.cacheSize or values.get("USER_CACHE"), values["USER_STORAGE"])
+    return {**values, **about}
+
+
+def _parts(name: str, written: Any) -> dict[str, Any]:
+    """An amount of bytes as its number, its unit, and in each unit."""
+    found = _AMOUNT.fullmatch(str(written)) if written is not None else None
+    parts: dict[str, Any] = {f"{name}_VAL": found[1] if found else None, f"{name}_UNIT": None}
+    if found:
+        parts[f"{name}_UNIT"] = found[2] or "B"
+    amount = quantities.parse(str(written)) if found else None
+    for unit, size in (("B", quantities.SUFFIXES[""]), *((unit, quantities.SUFFIXES[unit]) for unit in _SIZES)):
+        number = None if amount is None else float(amount / size)
+        parts[f"{name}_{unit}"] = int(number) if number is not None and number.is_integer() else number
+    return parts
+
+
+def _cache(wanted: Any, storage: Any) -> str:
+    """Room for cached inputs: as it is asked for, or a part of the storage, 90% where nothing is said."""
+    if wanted is not None and not str(wanted).endswith("%"):
+        return str(wanted)
+    share = _AMOUNT.fullmatch(str(wanted or "90%").removesuffix("%"))
+    found = _AMOUNT.fullmatch(str(storage)) if storage is not None else None
+    if found is None or share is None:
+        return "0"
+    return f"{math.floor(float(found[1]) * math.floor(float(share[1])) / 100)}{found[2]}"
+
+
+def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
+    """What the pod of a task asks for once templates are put over it; what its resource says where these make no pod,
+    which check.platforms refuses.
+    """
+    if not template.data:
+        return resource.asks
+    own = {name: amount for name, amount in resource.amounts.items() if name not in template.amounts_of(container)}
+    pod = Merged({"spec": {"containers": [{"name": container, "resources": {"limits": own, "requests": own}}]}})
+    pod.put(template.data, template.at)
+    notes = pod.data.get("metadata", {}).get("annotations", {})
+    try:
+        return PodSpec.model_validate(pod.data["spec"]).asks_with(notes)
+    except ValidationError:
+        return resource.asks
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The pod templates and resource validations of a repository by name; of two with one name the first."""
+
+    templates: Mapping[str, Declared[PodTemplate]]
+    validations: Mapping[str, Declared[ResourceValidation]]
+    dangling: list[Dangling] = field(default_factory=list)
+
+    def platforms(self, pool: Declared[Pool]) -> Platforms:
+        """The platforms of ``pool``."""
+        spec = pool.spec.spec
+        templates = tuple(self._templates(pool, spec.common_pod_template, ("spec", "common_pod_template")))
+        path: KeyPath = ("spec", "common_resource_validations")
+        rules = tuple(self._validations(pool, spec.common_resource_validations, path))
+        base = FleetPlatform("", Platform(), pool, templates, rules)
+        found = {}
+        for name, own in spec.platforms.items():
+            where: KeyPath = ("spec", "platforms", name)
+            further = self._templates(pool, own.override_pod_template, (*where, "override_pod_template"))
+            judged = self._validations(pool, own.resource_validations, (*where, "resource_validations"))
+            found[name] = FleetPlatform(name, own, pool, (*templates, *further), (*rules, *judged))
+        wanted = spec.default_platform
+        if wanted is not None and wanted not in found:
+            known = (pool, ("spec", "default_platform"), f"pool {pool.spec.metadata.name}")
+            self.dangling.append(Dangling("platform", wanted, tuple(found), *known))
+        return Platforms(base, found, found.get(wanted or ""))
+
+    def _templates(
+        self, pool: Declared[Pool], written: Iterable[str | PodTemplateBody], path: KeyPath
+    ) -> Iterator[Template]:
+        for index, item in enumerate(written):
+            if isinstance(item, PodTemplateBody):
+                yield Template(pool, (*path, index), item)
+            elif item in self.templates:
+                declared = self.templates[item]
+                yield Template(declared, ("template",), declared.spec.template)
+            else:
+                self.dangling.append(Dangling("pod template", item, tuple(self.templates), pool, (*path, index)))
+
+    def _validations(
+        self, pool: Declared[Pool], written: Iterable[str | ResourceAssertion], path: KeyPath
+    ) -> Iterator[Validation]:
+        for index, item in enumerate(written):
+            if isinstance(item, ResourceAssertion):
+                yield Validation(pool, (*path, index), item)
+            elif item in self.validations:
+                declared = self.validations[item]
+                yield from (
+                    Validation(declared, ("rules", place), rule) for place, rule in enumerate(declared.spec.rules)
+                )
+            else:
+                known = tuple(self.validations)
+                self.dangling.append(Dangling("resource validation", item, known, pool, (*path, index)))
