@@ -1,4 +1,4 @@
-"""``init`` writes a repository that works, or nothing."""
+"""``init`` writes a repository that works, and keeps what is there."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import yaml
 
 from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write
-from tests.support.history import commit
 
 FILES = {
     ".github/workflows/manifests.yaml",
     ".pre-commit-config.yaml",
     "pools/team.yaml",
+    "requirements-tas.txt",
     "subpools/team--research.yaml",
     "tas.yaml",
     "workflows/train.yaml",
@@ -55,17 +55,6 @@ def test_the_hooks_are_those_of_the_project(repository: Path) -> None:
     ]
 
 
-def test_its_job_runs_commands_that_exist(repository: Path) -> None:
-    kubectl_tas("init", cwd=repository)
-    kubectl_tas("render", cwd=repository)
-    job = yaml.safe_load((repository / ".github/workflows/manifests.yaml").read_text())["jobs"]["manifests"]
-    commit(repository)
-    runs = [step["run"].replace('"$BASE"', "HEAD") for step in job["steps"] if "run" in step]
-    commands = [run.split() for run in runs if run.startswith("kubectl-tas ")]
-    assert [command[1:3] for command in commands] == [["validate", "--strict"], ["check"], ["validate", "--strict"]]
-    assert all(kubectl_tas(*command[1:], cwd=repository).code == 0 for command in commands)
-
-
 class TestWhere:
     def test_folder_that_is_made(self, tmp_path: Path) -> None:
         result = kubectl_tas("init", "new/place", cwd=tmp_path)
@@ -81,6 +70,33 @@ class TestWhere:
         assert "validate -C 'my repository' &&" in kubectl_tas("init", "my repository", cwd=tmp_path).err
 
 
+class TestFilesThatAreThere:
+    def test_all_are_kept(self, repository: Path) -> None:
+        assert kubectl_tas("init", repository).code == 0
+        before = files(repository)
+        result = kubectl_tas("init", cwd=repository)
+        own = {name for name in FILES if not name.startswith(("pools/", "subpools/", "workflows/"))}
+        assert (result.code, result.out) == (0, "".join(f"kept {n}, which is there already\n" for n in sorted(own)))
+        assert files(repository) == before
+
+    def test_repository_of_others_gets_no_example(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": "mine\n"})
+        result = kubectl_tas("init", cwd=repository)
+        assert "kept tas.yaml, which is there already\n" in result.out
+        assert files(repository).keys() == {name for name in FILES if "/" not in name or name.startswith(".github")}
+        assert (repository / "tas.yaml").read_text() == "mine\n"
+
+    def test_settings_that_are_kept(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": "mine\n"})
+        result = kubectl_tas("init", "--gitops", "flux", cwd=repository)
+        assert result.err.startswith("Set spec.gitops: flux in tas.yaml, if it is not there.\n")
+
+    def test_link_that_leads_nowhere(self, repository: Path, tmp_path: Path) -> None:
+        (repository / ".pre-commit-config.yaml").symlink_to(tmp_path / "elsewhere")
+        assert "kept .pre-commit-config.yaml" in kubectl_tas("init", cwd=repository).out
+        assert not (tmp_path / "elsewhere").exists()
+
+
 class TestRefusals:
     def refused(self, root: Path, message: str) -> None:
         before = files(root)
@@ -89,19 +105,6 @@ class TestRefusals:
         assert result.err.startswith(f"error: {message}")
         assert files(root) == before
         assert not (root / "workflows/train.yaml").exists()
-
-    def test_file_that_is_there(self, repository: Path) -> None:
-        write(repository, {"tas.yaml": "mine\n"})
-        self.refused(repository, "tas.yaml already exists; nothing was written\n")
-
-    def test_files_that_are_there(self, repository: Path) -> None:
-        write(repository, {"tas.yaml": "mine\n", "pools/team.yaml": "mine\n"})
-        self.refused(repository, "pools/team.yaml, tas.yaml already exist; nothing was written\n")
-
-    def test_link_that_leads_nowhere(self, repository: Path, tmp_path: Path) -> None:
-        (repository / "tas.yaml").symlink_to(tmp_path / "elsewhere")
-        self.refused(repository, "tas.yaml already exists")
-        assert not (tmp_path / "elsewhere").exists()
 
     def test_file_where_a_folder_must_be(self, repository: Path) -> None:
         write(repository, {"pools": "mine\n"})

@@ -28,6 +28,8 @@ RANKS = {
     "PriorityClass": 0,
     "ValidatingAdmissionPolicy": 1,
     "ValidatingAdmissionPolicyBinding": 1,
+    "Role": 1,
+    "RoleBinding": 1,
     "ClusterTopologyBinding": 2,
     "Topology": 2,
     "Queue": 3,
@@ -248,7 +250,8 @@ def test_nothing_differs_from_what_a_server_keeps(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
         assert not any("globalDefault" in item for item in cluster.of("PriorityClass"))
         for policy in cluster.of("ValidatingAdmissionPolicy"):
-            assert [rule["scope"] for rule in policy["spec"]["matchConstraints"]["resourceRules"]] == ["*"]
+            rules = policy["spec"]["matchConstraints"]["resourceRules"]
+            assert {rule["scope"] for rule in rules} <= {"*", "Namespaced"}
 
 
 def test_sync_waves_follow_the_order_of_application(rendered: Rendered) -> None:

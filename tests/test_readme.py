@@ -15,7 +15,7 @@ from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-TUTORIALS = [ROOT / "docs/draining.md", ROOT / "docs/tutorial-import.md"]
+TUTORIALS = [ROOT / f"docs/{name}.md" for name in ("draining", "ml-engineer", "tutorial-import")]
 TOURS = [ROOT / "README.md", *TUTORIALS, *sorted((ROOT / "examples").glob("*/README.md"))]
 LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 

@@ -21,6 +21,7 @@ SUBJECTS = {
     "The Config, and rules that are made milder": ("check.config", "check.waivers"),
     "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),
     "Pools, quotas and admission": (
+        "check.access",
         "check.nodes",
         "check.departments",
         "check.quota",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kubectl_tas.check.access import check_access
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.companions import check_companions
@@ -47,6 +48,7 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_kubernetes,
     check_names,
     check_namespaces,
+    check_access,
     check_nodes,
     check_unique,
     check_references,

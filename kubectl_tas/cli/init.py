@@ -9,28 +9,50 @@ import click
 
 from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import say
-from kubectl_tas.emit.fresh import write_new
-from kubectl_tas.resources import resource_root
+from kubectl_tas.edit import scaffold
+from kubectl_tas.emit.fresh import write_missing
+from kubectl_tas.load.source import CONFIG_FILE
 
 
-@click.command(epilog="Example: kubectl tas init gpu-pools")
+@click.command(epilog="Example: kubectl tas init gpu-pools --ci gitlab --gitops flux")
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
-def init(target: str) -> None:
+@click.option("--ci", type=click.Choice(scaffold.CI), default=scaffold.CI[0], show_default=True, help="Whose CI job.")
+@click.option(
+    "--gitops",
+    type=click.Choice(scaffold.GITOPS),
+    default=scaffold.GITOPS[0],
+    show_default=True,
+    help="Who applies the manifests.",
+)
+@click.option(
+    "--source",
+    metavar="REQUIREMENT",
+    help="What CI and the hooks install, as pip reads it: kubectl-tas==1.0.0, or kubectl-tas @ and the address of a "
+    "wheel or git repository. By default this very version.",
+)
+def init(target: str, ci: str, gitops: str, source: str | None) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    It has a pool, a subpool, a workflow, a pre-commit file and a CI job. Files that are there already are
-    never overwritten: where one would be, nothing is written.
+    It has a pool, a subpool, a workflow, pre-commit's hooks, a CI job, and with --gitops what Argo CD or Flux need to
+    know of it. Files that are there already are kept; where tas.yaml is one of them, no example is written.
     """
-    scaffold, root = resource_root() / "templates" / "init", Path(group_directory() or ".") / target
-    names = sorted(path.relative_to(scaffold).as_posix() for path in scaffold.rglob("*") if path.is_file())
-    files = {_visible(name): scaffold / name for name in names}
-    write_new(root, {name: source.read_bytes() for name, source in files.items()})
+    root = Path(group_directory() or ".") / target
+    if source is not None and (not source.strip() or not source.isprintable()):
+        raise click.BadParameter(f"{source!r} is not a requirement of pip", param_hint="--source")
+    remote = scaffold.remote_of(root)
+    chosen = scaffold.Scaffold(
+        ci, gitops, source or scaffold.own_source(), remote or scaffold.Remote(scaffold.NO_REMOTE, "main")
+    )
+    files = chosen.files(root)
+    kept = write_missing(root, files)
     for name in files:
-        say(f"wrote {(root / name).as_posix()}")
-    where = "" if root == Path() else f" -C {shlex.quote(str(root))}"
-    say(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
-
-
-def _visible(name: str) -> str:
-    """Hidden files are packed without their dot, so that no packaging tool leaves them out."""
-    return f".{name.removeprefix('dot-')}" if name.startswith("dot-") else name
+        where = (root / name).as_posix()
+        say(f"kept {where}, which is there already" if name in kept else f"wrote {where}")
+    if gitops != "none" and CONFIG_FILE in kept:
+        say(f"Set spec.gitops: {gitops} in {(root / CONFIG_FILE).as_posix()}, if it is not there.", err=True)
+    for name in sorted(files.keys() - kept):
+        if scaffold.NO_REMOTE.encode() in files[name]:
+            where = (root / name).as_posix()
+            say(f"Replace {scaffold.NO_REMOTE} in {where}: git knows no remote origin here.", err=True)
+    at = "" if root == Path() else f" -C {shlex.quote(str(root))}"
+    say(f"Next: kubectl tas validate{at} && kubectl tas render{at}", err=True)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from kubectl_tas.compile.access import compile_access
 from kubectl_tas.compile.cliquesets import compile_sets
 from kubectl_tas.compile.companions import compile_companions
 from kubectl_tas.compile.guard import compile_guards
@@ -29,6 +30,7 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_namespaces,
     compile_priority_classes,
     compile_guards,
+    compile_access,
     compile_topologies,
     compile_bindings,
     compile_queues,

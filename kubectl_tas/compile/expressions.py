@@ -23,6 +23,7 @@ _UNITS = {"cpu": 1000, "memory": 1}
 _MOST = "9.0e18"
 """More than anybody has of a resource, and still an int in CEL."""
 _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
+_NAMED = "variables.queue"
 
 
 def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
@@ -43,15 +44,15 @@ def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ..
     )
 
 
-def looked_up(tables: Iterable[Expression], otherwise: str, part: str = "") -> str:
-    """What tables have for the queue that is named, or a part of that."""
-    found = (f"{holds(table)} ? variables.{table.name}[variables.queue]{part}" for table in tables)
+def looked_up(tables: Iterable[Expression], otherwise: str, part: str = "", *, key: str = _NAMED) -> str:
+    """What tables have for the queue that is named, or for another ``key``, or a part of that."""
+    found = (f"{holds(table, key)} ? variables.{table.name}[{key}]{part}" for table in tables)
     return " : ".join((*found, otherwise))
 
 
-def holds(table: Expression) -> str:
-    """Whether a table has the queue that is named."""
-    return f"variables.queue in variables.{table.name}"
+def holds(table: Expression, key: str = _NAMED) -> str:
+    """Whether a table has the queue that is named, or another ``key``."""
+    return f"{key} in variables.{table.name}"
 
 
 def group_field(group: str, name: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas import gpus
+from kubectl_tas.compile.access import access_policy
 from kubectl_tas.compile.expressions import (
     RESIZED,
     amount_variables,
@@ -94,6 +95,9 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
             yield from _guard(guarded, "pods", _pods(guarded))
             yield from _guard(guarded, "podgroups", _pod_groups(guarded))
             yield from _guard(guarded, "members", _members(guarded), ParamRef())
+            access = access_policy(fleet, backend, guarded.namespaces, _name(guarded, "access"))
+            if access is not None:
+                yield from _guard(guarded, "access", access)
 
 
 def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
@@ -123,7 +127,7 @@ def _guard(
     param: ParamRef | None = None,
 ) -> Iterator[Artifact]:
     fleet, backend = guarded.fleet, guarded.backend
-    name = f"{fleet.config.queuePrefix}-guard-{backend.namespace}-{what}"
+    name = _name(guarded, what)
     policy = ValidatingAdmissionPolicy(metadata=metadata(fleet, name, Phase.GUARD), spec=spec)
     binding = ValidatingAdmissionPolicyBinding(
         metadata=metadata(fleet, name, Phase.GUARD),
@@ -135,6 +139,10 @@ def _guard(
     )
     yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"policy-{name}.yaml", policy, fleet.settings)
     yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"binding-{name}.yaml", binding, fleet.settings)
+
+
+def _name(guarded: _Guarded, what: str) -> str:
+    return f"{guarded.fleet.config.queuePrefix}-guard-{guarded.backend.namespace}-{what}"
 
 
 def _pods(guarded: _Guarded) -> PolicySpec:

@@ -13,6 +13,7 @@ from kubectl_tas.model.pool import QuotaAmounts
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable, width
+from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
@@ -243,7 +244,7 @@ def _file(item: FleetSubpool) -> str:
 
 def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
     """All about a pool, or about one of its subpools."""
-    parts = [table.pairs(_subpool_facts(subpool) if subpool else _pool_facts(pool))]
+    parts = [table.pairs(_subpool_facts(pool, subpool) if subpool else _pool_facts(pool))]
     if subpool is None:
         parts.append(table.section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
         parts.append(table.section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), _queues(pool)))
@@ -272,6 +273,7 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         *(("Runs before reclaimed", text) for text in (spec.reclaimMinRuntime,) if text is not None),
         ("Topology", pool.topology.name if pool.topology else "none"),
         *_places(pool),
+        *_access(access_to(pool)),
     ]
 
 
@@ -297,7 +299,7 @@ def _toleration(item: Toleration) -> str:
     return f"{item.key or ''}{value}{effect}{exists}{seconds}"
 
 
-def _subpool_facts(subpool: FleetSubpool) -> list[tuple[str, str]]:
+def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str]]:
     written = subpool.declared.spec.spec.namespaces
     return [
         ("Name", subpool.canonical),
@@ -309,7 +311,16 @@ def _subpool_facts(subpool: FleetSubpool) -> list[tuple[str, str]]:
         *_order(subpool.declared.spec.spec.priority),
         ("Queue", subpool.queue if subpool.state != "ARCHIVED" else "none"),
         *([("Namespaces", ", ".join(written))] if written else []),
+        *_access(access_to(pool, subpool)),
     ]
+
+
+def _access(allowed: Allowed) -> Iterator[tuple[str, str]]:
+    """Who may use it, where groups are named."""
+    if allowed.submit or allowed.view:
+        yield "May submit", ", ".join(allowed.submit) or "all who may create work"
+    if allowed.view:
+        yield "May view", ", ".join(allowed.view)
 
 
 def _order(priority: int | None) -> list[tuple[str, str]]:

@@ -87,7 +87,10 @@ class Git:
         return _line(found) if _is_name(found) else None
 
     def commit(self, revision: str) -> str:
-        """The full name of a commit. Raises TasError where ``revision`` does not name exactly one."""
+        """The full name of a commit; of the empty tree where ``HEAD`` has none yet, before the first commit.
+
+        Raises TasError where ``revision`` does not name exactly one.
+        """
         if not revision.isprintable():
             raise TasError(
                 "git is asked for a revision with characters that cannot be printed",
@@ -96,6 +99,8 @@ class Git:
         found = self._named(revision)
         if _is_name(found):
             return _line(found)
+        if revision == "HEAD" and self._is_unborn():
+            return _line(self._ask("hash-object", "-t", "tree", "--stdin"))
         err = found.err.splitlines()
         reason = f": {err[-1].removeprefix('fatal: ')}" if err and err[-1] != _UNKNOWN else ""
         shallow = self.tree.common / "shallow"
@@ -116,6 +121,12 @@ class Git:
             )
             raise TasError(f'the revision "{revision}" means more than one thing in {self.tree.top}', hint=hint)
         return found
+
+    def _is_unborn(self) -> bool:
+        """Whether ``HEAD`` is a branch without a commit."""
+        head = self._run("symbolic-ref", "--quiet", "HEAD")
+        branch = os.fsdecode(head.out).rstrip("\n")
+        return head.code == 0 and self._run("show-ref", "--verify", "--quiet", branch).code == 1
 
     def descends(self, commit: str, ancestor: str) -> bool:
         """Whether a commit is another one or comes after it; both are there."""

@@ -21,6 +21,7 @@ from kubectl_tas.model.manifest import (
     Topology,
 )
 from kubectl_tas.model.pod import Pod
+from kubectl_tas.model.rbac import Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
 
 
@@ -47,6 +48,8 @@ Manifest = (
     | ValidatingAdmissionPolicyBinding
     | ConfigMap
     | Service
+    | Role
+    | RoleBinding
     | PodGroup
     | Pod
     | Job
@@ -62,7 +65,8 @@ class Phase(IntEnum):
     KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. The container of
     a pool with child pools is applied before POOL_QUEUE, one step for each level of pools below it, and the root before
     all of them: what has none keeps its place, and pools that change places form no circle meanwhile. A changed
-    admission policy takes about a second to count, so policies stand as far before the work as they can.
+    admission policy takes about a second to count, so policies stand as far before the work as they can; Roles follow
+    them in the same phase.
     """
 
     NAMESPACE = -1

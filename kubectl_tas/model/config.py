@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
+from kubectl_tas.model.access import Group
 from kubectl_tas.model.base import Many, Model, Named, Text, said
 from kubectl_tas.model.companion import CompanionKind
 from kubectl_tas.model.queuename import QueueName
@@ -117,6 +118,10 @@ class ConfigSpec(Model):
     guard: bool | Literal["warn", "enforce"] = False
     """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
     warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.
+    """
+    trusted: Many[Group] = ()
+    """Where the guard keeps the queues of pools for the groups of their ``access``: users and groups that may name any
+    queue nevertheless, besides Kubernetes' own controllers, KAI, the operators, and whoever may change the policy.
     """
     createNamespaces: bool = False
     """Whether to emit the namespaces of the pools too, before all else."""

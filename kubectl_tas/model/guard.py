@@ -21,9 +21,9 @@ class ResourceRule(Model):
     """What is done."""
     resources: Many[Text]
     """Resources, in the plural."""
-    scope: Literal["*"] = "*"
-    """Objects with a namespace and without. An API server fills it in, and with it kubectl would find a change in
-    every apply of a list that lacks it.
+    scope: Literal["*", "Namespaced"] = "*"
+    """Objects with a namespace and without, or with one alone. An API server fills it in, and with it kubectl would
+    find a change in every apply of a list that lacks it.
     """
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from kubectl_tas import quantities
+from kubectl_tas.model.access import Access
 from kubectl_tas.model.base import (
     MAX_COUNT,
     NAME_PART,
@@ -202,6 +203,8 @@ class PoolSpec(Model):
     """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
     topology: Text | None = None
     """Instead of topology_keys: the name of a cluster topology."""
+    access: Access = Access()
+    """Who may send work to it, and to what is below it."""
     platforms: dict[PlatformName, Platform] = {}
     """Kinds of its nodes, of which a resource of a workflow picks one."""
     default_platform: Text | None = None
@@ -325,6 +328,8 @@ class SubpoolSpec(Model):
     """Of its queue among the pool's; the pool's where it is left out."""
     namespaces: Namespaces = ()
     """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
+    access: Access = Access()
+    """Who may send work to it, besides those of its pool."""
     queue: QueueName = QueueName()
     """How its queue is called, where its name does not follow the scheme."""
     state: SubpoolState = "ACTIVE"

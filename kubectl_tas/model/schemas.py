@@ -29,6 +29,7 @@ from kubectl_tas.model.manifest import (
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.pool import Pool, Subpool
+from kubectl_tas.model.rbac import Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
@@ -49,6 +50,8 @@ MODELS: tuple[type[BaseModel], ...] = (
     Pool,
     PriorityClass,
     Queue,
+    Role,
+    RoleBinding,
     Service,
     ResourceValidation,
     Subpool,

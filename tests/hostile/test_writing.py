@@ -280,7 +280,17 @@ class TestEdits:
 
 @pytest.mark.usefixtures("ways", "outside")
 class TestInit:
-    @pytest.mark.parametrize("name", ["pools", ".github", "tas.yaml", "workflows/train.yaml"])
+    @pytest.mark.parametrize("name", ["tas.yaml", "workflows/train.yaml"])
+    @pytest.mark.parametrize("target", ["outside", "outside/nothing", "outside/secret.yaml"])
+    def test_links_are_kept(self, repository: Path, outside: Path, name: str, target: str) -> None:
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).symlink_to(repository.parent / target)
+        before = content(outside)
+        assert f"kept {repository}/{name}, which is there already\n" in kubectl_tas("init", repository).out
+        assert content(repository)[name] == str(repository.parent / target)
+        assert content(outside) == before
+
+    @pytest.mark.parametrize("name", ["pools", ".github"])
     @pytest.mark.parametrize("target", ["outside", "outside/nothing", "outside/secret.yaml"])
     def test_links_are_in_the_way(self, repository: Path, name: str, target: str) -> None:
         (repository / name).parent.mkdir(exist_ok=True)

@@ -239,13 +239,6 @@ class TestFailures:
         with pytest.raises(TasError, match="it is a part of one"):
             paths_at(committed / ".git/refs")
 
-    def test_no_commit_yet(self, repository: Path) -> None:
-        write(repository, {"pools/team.yaml": pool()})
-        git(repository, "init", "--quiet")
-        result = kubectl_tas("validate", "-C", repository, "--base", "HEAD")
-        assert result.code == 3
-        assert 'git knows no revision "HEAD"' in result.err
-
     def test_no_git(self, committed: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         result = kubectl_tas("validate", "-C", committed, "--base", "HEAD")

@@ -249,6 +249,27 @@ def test_earlier_revisions(committed: Path) -> None:
         assert paths_at(committed, name) == both[:1], name
 
 
+class TestBeforeTheFirstCommit:
+    @pytest.mark.parametrize("branch", ["main", "größer"])
+    def test_head_has_nothing(self, repository: Path, branch: str) -> None:
+        write(repository, {"pools/team.yaml": pool()})
+        git(repository, "init", "--quiet", f"--initial-branch={branch}")
+        with checked_out(repository, "HEAD") as source:
+            assert files_of(source) == ()
+            assert source.config() is None
+
+    def test_other_names_are_unknown(self, repository: Path) -> None:
+        git(repository, "init", "--quiet", "--initial-branch=main")
+        with pytest.raises(TasError, match='git knows no revision "main"'), checked_out(repository, "main"):
+            pass
+
+    def test_commit_that_is_lost(self, committed: Path) -> None:
+        branch = git(committed, "symbolic-ref", "HEAD").strip()
+        (committed / ".git" / branch).write_text("0" * 39 + "1\n")
+        with pytest.raises(TasError), checked_out(committed, "HEAD"):
+            pass
+
+
 class TestNothingIsLeft:
     def test_files_and_index_stay(self, committed: Path) -> None:
         write(committed, {"subpools/b.yaml": subpool("b", 1), "subpools/a.yaml": subpool("a", 20)})

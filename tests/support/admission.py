@@ -5,6 +5,7 @@ Follows admissionregistration.k8s.io/v1: fields as in its API, CEL evaluated wit
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ _RULE = _closed(
     apiVersions=_WORDS,
     operations=_list({"enum": ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]}, minItems=1),
     resources=_WORDS,
-    scope={"const": "*"},
+    scope={"enum": ["*", "Namespaced"]},
 )
 SPECS = {
     "ValidatingAdmissionPolicy": _closed(
@@ -97,6 +98,9 @@ class Request:
     new: Object
     old: Object | None = None
     namespace: str = "ml"
+    user: str = "alice"
+    groups: tuple[str, ...] = ()
+    may_change_policies: bool = False
 
     @property
     def operation(self) -> str:
@@ -105,9 +109,14 @@ class Request:
     @property
     def variables(self) -> dict[str, Any]:
         _, *sub = self.resource.split("/")
-        request = {"operation": self.operation, "namespace": self.namespace, **({"subResource": sub[0]} if sub else {})}
-        return {name: json_to_cel(value) for name, value in
-                (("object", self.new), ("oldObject", self.old), ("request", request))}  # fmt: skip
+        request = {
+            "operation": self.operation,
+            "namespace": self.namespace,
+            "userInfo": {"username": self.user, "groups": [*self.groups, "system:authenticated"]},
+            **({"subResource": sub[0]} if sub else {}),
+        }
+        known = {"object": self.new, "oldObject": self.old, "request": request, "authorizer": self.may_change_policies}
+        return {name: json_to_cel(value) for name, value in known.items()}
 
 
 def violations(item: Object) -> list[str]:
@@ -174,9 +183,9 @@ def _reaches(rule: Object, request: Request) -> bool:
     group, _, version = request.new["apiVersion"].rpartition("/")
     return (
         group in rule["apiGroups"]
-        and version in rule["apiVersions"]
+        and (version in rule["apiVersions"] or "*" in rule["apiVersions"])
         and request.operation in rule["operations"]
-        and request.resource in rule["resources"]
+        and (request.resource in rule["resources"] or ("*" in rule["resources"] and "/" not in request.resource))
     )
 
 
@@ -254,6 +263,10 @@ FUNCTIONS: dict[str, Any] = {
     "split": lambda text, separator: celtypes.ListType(celtypes.StringType(part) for part in text.split(separator)),
     "join": lambda texts, separator: celtypes.StringType(separator.join(texts)),
     "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
+    "format": lambda _, parts: celtypes.StringType(json.dumps(parts)),
+    "findAll": lambda text, pattern: celtypes.ListType(map(celtypes.StringType, re.findall(pattern, text))),
+    **dict.fromkeys(("group", "resource", "name", "check"), lambda may, _: may),
+    "allowed": lambda may: may,
 }
 """Of Kubernetes' CEL libraries, what the policies use."""
 

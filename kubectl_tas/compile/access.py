@@ -1,0 +1,251 @@
+"""Who may send work to pools and look at it: Roles of the namespaces where it runs, bound to the groups of each pool;
+and the policy of the guard that lets those alone use its queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from kubectl_tas.compile.expressions import any_label_changed, holds, label, listed, looked_up, tables, text, value
+from kubectl_tas.compile.metadata import folder, metadata
+from kubectl_tas.model import labels
+from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.base import Model
+from kubectl_tas.model.companion import group_of
+from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.guard import (
+    Expression,
+    LabelRequirement,
+    LabelSelector,
+    MatchConstraints,
+    PolicySpec,
+    ResourceRule,
+    Validation,
+)
+from kubectl_tas.model.manifest import PodGang, PodGroup
+from kubectl_tas.model.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject, Verb
+from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.access import Allowed, access_to
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
+
+CONTROLLERS = (
+    "system:kube-controller-manager",
+    "system:serviceaccounts:kube-system",
+    "system:serviceaccounts:kai-scheduler",
+    "system:serviceaccounts:grove-system",
+    "system:serviceaccounts:jobset-system",
+    "system:serviceaccounts:kubeflow-system",
+    "system:serviceaccounts:lws-system",
+    "system:serviceaccounts:mpi-operator",
+    "system:serviceaccounts:ray-system",
+    "system:serviceaccount:kubeflow:notebook-controller-service-account",
+    "system:serviceaccount:kubeflow:training-operator",
+)
+"""Users and groups that make pods of what others have sent: Kubernetes' controllers, KAI, and the operators of the
+kinds that are read, where their own manifests install them. What they make pods of is judged when it is sent.
+"""
+_FOLDER = "access"
+_WORD = r"[-.\w]+"
+"""A regular expression of what could be the value of a label."""
+_RoleName = Literal["submit", "view"]
+_READ: tuple[Verb, ...] = ("get", "list", "watch")
+_WRITE: tuple[Verb, ...] = ("create", "delete", "get", "list", "patch", "update", "watch")
+_WITH_WORK = ("configmaps", "persistentvolumeclaims", "services")
+"""What work cannot run without, of what stands beside it."""
+_PODS = ("pods", "pods/ephemeralcontainers", "pods/resize", "replicationcontrollers")
+"""What of the core group is pods, or becomes some."""
+_OF_PODS = ("events", "pods/log")
+"""What tells of pods, and nobody writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    """Groups that get a Role in some namespaces."""
+
+    name: str
+    """Of the RoleBindings."""
+    role: _RoleName
+    groups: tuple[str, ...]
+    namespaces: tuple[str, ...]
+    source: str
+
+
+def compile_access(fleet: Fleet) -> Iterator[Artifact]:
+    """In each namespace the Roles that any pool gives there, and for each pool and subpool who gets them."""
+    for backend in fleet.backends:
+        grants = tuple(_grants(fleet, backend))
+        given = {(namespace, grant.role) for grant in grants for namespace in grant.namespaces}
+        for namespace, role in sorted(given):
+            where = folder(_FOLDER, backend, namespace)
+            name = _role(fleet, backend, role)
+            about = metadata(fleet, name, Phase.GUARD, namespace=namespace)
+            manifest = Role(metadata=about, rules=tuple(_rules(backend, role)))
+            file = names.file(f"role-{name}")
+            yield Artifact(backend.name, Phase.GUARD, where, file, manifest, fleet.settings)
+        for grant in grants:
+            for namespace in grant.namespaces:
+                where = folder(_FOLDER, backend, namespace)
+                binding = RoleBinding(
+                    metadata=metadata(fleet, grant.name, Phase.GUARD, namespace=namespace),
+                    roleRef=RoleRef(name=_role(fleet, backend, grant.role)),
+                    subjects=tuple(Subject(name=group) for group in grant.groups),
+                )
+                file = names.file(f"rolebinding-{grant.name}")
+                yield Artifact(backend.name, Phase.GUARD, where, file, binding, grant.source)
+
+
+def _role(fleet: Fleet, backend: FleetBackend, role: _RoleName) -> str:
+    return names.shorten(f"{fleet.config.queuePrefix}-access-{backend.namespace}-{role}", names.MAX_NAME)
+
+
+def _grants(fleet: Fleet, backend: FleetBackend) -> Iterator[_Grant]:
+    """What pools and subpools give. A subpool gives only what its pool does not: its namespaces are the pool's, too."""
+    prefix = fleet.config.queuePrefix
+    for pool in (pool for pool in fleet.pools if pool.backend == backend):
+        yield from _given(names.pool_queue(prefix, backend.namespace, pool.name), access_to(pool), Allowed(), pool)
+        for subpool in (item for item in pool.subpools if item.state != "ARCHIVED"):
+            name = names.leaf_queue(prefix, backend.namespace, pool.name, subpool.name)
+            yield from _given(name, access_to(pool, subpool), access_to(pool), subpool)
+
+
+def _given(name: str, access: Allowed, above: Allowed, item: FleetPool | FleetSubpool) -> Iterator[_Grant]:
+    """What ``access`` has that ``above`` does not."""
+    submit = tuple(group for group in access.submit if group not in above.submit)
+    view = tuple(group for group in access.view if group not in above.view)
+    parts: tuple[tuple[_RoleName, tuple[str, ...]], ...] = (("submit", submit), ("view", view))
+    for role, groups in parts:
+        if groups:
+            full = names.shorten(f"{name}-{role}", names.MAX_NAME)
+            yield _Grant(full, role, groups, item.namespaces, item.declared.origin.path)
+
+
+def _rules(backend: FleetBackend, role: _RoleName) -> Iterator[PolicyRule]:
+    """The kinds that are read, by group, with what they need; Secrets and what decides about others' work never."""
+    resources: dict[str, set[str]] = {"": {*_WITH_WORK}}
+    for model in (*WORKLOADS, *((PodCliqueSet, PodGroup) if backend.is_kai else ())):
+        for group in _groups_of(model):
+            resources.setdefault(group, set()).add(_resource(model))
+    verbs = _WRITE if role == "submit" else _READ
+    for group in sorted(resources):
+        yield PolicyRule(apiGroups=(group,), resources=tuple(sorted(resources[group])), verbs=verbs)
+    yield PolicyRule(apiGroups=("",), resources=_OF_PODS, verbs=_READ)
+
+
+def _groups_of(model: type[Model]) -> list[str]:
+    return [group_of(version) for version in get_args(model.model_fields["apiVersion"].annotation)]
+
+
+def _resource(model: type[Model]) -> str:
+    """The plural of a kind, as all that are read have it."""
+    kind, *_ = get_args(model.model_fields["kind"].annotation)
+    return f"{kind.lower()}s"
+
+
+def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ...], name: str) -> PolicySpec | None:
+    """Whoever names a queue for which groups are listed, in ``namespaces``, is in one of them, may change the policy of
+    this ``name`` itself, or is a controller. None where no queue has any.
+
+    A queue counts as named wherever it stands in the labels or the spec of an object: operators read the labels of pods
+    in many places. All kinds are looked at of which a controller that is let through makes pods.
+    """
+    submitters = _submitters(fleet, backend)
+    if not submitters:
+        return None
+    access = tables("access", [f"{text(queue)}: {listed(groups)}" for queue, groups in submitters.items()], "{}")
+    known = " || ".join(holds(table, "w") for table in access)
+    may_change = (
+        "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicies')"
+        f".name({text(name)}).check('update').allowed()"
+    )
+    return PolicySpec(
+        failurePolicy="Ignore" if fleet.config.guard == "warn" else "Fail",
+        matchConstraints=_all_work(namespaces),
+        matchConditions=(
+            Expression(name="is-no-controller", expression=_is_no_controller(fleet)),
+            Expression(name="is-new-or-changed", expression=_is_new_or_changed()),
+        ),
+        variables=(
+            Expression(name="words", expression=_words()),
+            *access,
+            Expression(
+                name="refused",
+                expression=f"variables.words.filter(w, ({known}) && "
+                f"!({looked_up(access, '[]', key='w')}).exists(g, g in request.userInfo.groups))",
+            ),
+            Expression(name="queue", expression="variables.refused.size() == 0 ? '' : variables.refused[0]"),
+        ),
+        validations=(
+            Validation(
+                expression=f"variables.queue == '' || {may_change}",
+                messageExpression=f"'queue ' + variables.queue + ' is for ' + ({looked_up(access, '[]')}).join(', ') + "
+                "'; ' + request.userInfo.username + ' is in no such group'",
+                reason="Forbidden",
+            ),
+            Validation(
+                expression=f"object.kind != 'TrainJob' || ({label('object', labels.QUEUE)}) != '' || {may_change}",
+                messageExpression="'a TrainJob must name its queue in its own labels: its pods have the labels of its "
+                "runtime, which may be of another group'",
+                reason="Forbidden",
+            ),
+        ),
+    )
+
+
+def _submitters(fleet: Fleet, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
+    """The leaf queues that are for some groups alone, sorted, with these."""
+    found: dict[str, tuple[str, ...]] = {}
+    for pool in (pool for pool in fleet.pools if pool.backend == backend):
+        found[pool.shared_queue] = access_to(pool).submit
+        live = (subpool for subpool in pool.subpools if subpool.state != "ARCHIVED")
+        found.update((subpool.queue, access_to(pool, subpool).submit) for subpool in live)
+    return {queue: found[queue] for queue in sorted(found) if found[queue]}
+
+
+def _all_work(namespaces: tuple[str, ...]) -> MatchConstraints:
+    """All kinds of the groups that are read, and what Kubernetes' own controllers make pods of."""
+
+    def rule(groups: tuple[str, ...], versions: tuple[str, ...], resources: tuple[str, ...]) -> ResourceRule:
+        return ResourceRule(
+            apiGroups=groups,
+            apiVersions=versions,
+            operations=("CREATE", "UPDATE"),
+            resources=resources,
+            scope="Namespaced",
+        )
+
+    groups = {group for model in (*WORKLOADS, PodCliqueSet, PodGang, PodGroup) for group in _groups_of(model)}
+    of_operators = tuple(sorted(groups - {""}))
+    within = LabelRequirement(key="kubernetes.io/metadata.name", values=namespaces)
+    return MatchConstraints(
+        namespaceSelector=LabelSelector(matchExpressions=(within,)),
+        resourceRules=(rule(("",), ("v1",), _PODS), rule(of_operators, ("*",), ("*",))),
+    )
+
+
+def _is_no_controller(fleet: Fleet) -> str:
+    trusted = dict.fromkeys((*CONTROLLERS, *fleet.config.trusted))
+    return f"!([request.userInfo.username] + request.userInfo.groups).exists(who, who in {listed(trusted)})"
+
+
+def _is_new_or_changed() -> str:
+    """Who changes the spec of what runs in a queue uses that queue, too."""
+    note = (f"({value(item, 'annotations', labels.QUEUE)})" for item in ("object", "oldObject"))
+    specs = (_spec(item) for item in ("object", "oldObject"))
+    parts = (any_label_changed(), " != ".join(note), " != ".join(specs))
+    return f"request.operation == 'CREATE' || {' || '.join(parts)}"
+
+
+def _words() -> str:
+    """What could be the name of a queue, of all that is in labels and spec, and in the annotation that Grove reads."""
+    found = "has(object.metadata.labels) ? object.metadata.labels : {}"
+    note = value("object", "annotations", labels.QUEUE)
+    return f"'%s %s %s'.format([dyn({found}), dyn({note}), dyn({_spec('object')})]).findAll({text(_WORD)})"
+
+
+def _spec(item: str) -> str:
+    return f"(has({item}.spec) ? {item}.spec : {{}})"

@@ -1,0 +1,80 @@
+"""``python -m tools.freeze [DIR]``: kubectl-tas as one file that needs no Python, in an archive as krew takes it.
+
+It is for the system and the architecture that it is made on, and for a C library as new as theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import platform
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_LEFT_OUT = ("tkinter", "unittest", "pydoc", "sqlite3", "test")
+
+
+def freeze(folder: Path) -> Path:
+    """Builds the program and its archive in ``folder``, and returns the archive."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        venv.create(work / "venv", with_pip=True)
+        run = [str(work / "venv/bin/python"), "-m"]
+        subprocess.run([*run, "pip", "install", "--quiet", str(ROOT), "pyinstaller>=6.10,<7"], check=True)
+        subprocess.run(
+            [
+                *(*run, "PyInstaller", "--onefile", "--name", "kubectl-tas", "--log-level", "ERROR"),
+                *("--distpath", str(folder), "--workpath", str(work / "build"), "--specpath", str(work)),
+                *("--collect-submodules", "kubectl_tas", "--collect-data", "kubectl_tas"),
+                *("--hidden-import", "kubernetes_validate", "--copy-metadata", "kubectl-tas"),
+                *(word for path in schemas(work / "venv") for word in ("--add-data", path)),
+                *(word for module in _LEFT_OUT for word in ("--exclude-module", module)),
+                str(ROOT / "tools/frozen.py"),
+            ],
+            check=True,
+            cwd=work,  # not the checkout, whose package would be taken in place of the installed one
+        )
+    archive = folder / f"kubectl-tas-{platform.system().lower()}-{ARCHITECTURES[platform.machine().lower()]}.tar.gz"
+    archive.write_bytes(packed([folder / "kubectl-tas", ROOT / "LICENSE"]))
+    return archive
+
+
+def schemas(environment: Path) -> list[str]:
+    """What is read of kubernetes-validate's data, as ``--add-data`` takes it: a file of each release, of thousands that
+    would be unpacked at each start.
+    """
+    (packages,) = environment.glob("lib/python*/site-packages")
+    found = sorted(packages.glob("kubernetes_validate/kubernetes-json-schema/v1.*-local/_definitions.json"))
+    return [f"{path}:{path.parent.relative_to(packages)}" for path in found]
+
+
+def packed(files: list[Path]) -> bytes:
+    """A ``tar.gz`` of ``files``: the same bytes for the same contents."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path in files:
+            about, content = tarfile.TarInfo(path.name), path.read_bytes()
+            about.size, about.mode = len(content), 0o755 if path.suffix == "" and path.name != "LICENSE" else 0o644
+            archive.addfile(about, io.BytesIO(content))
+    return gzip.compress(out.getvalue(), mtime=0)
+
+
+def main() -> int:
+    """Prints where the archive is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", default="dist", type=Path, metavar="DIR", help="where it is written")
+    folder: Path = parser.parse_args().folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    print(freeze(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
