@@ -15,6 +15,7 @@ from kubectl_tas.report import table
 from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.platforms import FleetPlatform
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
@@ -273,8 +274,24 @@ def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         *(("Runs before reclaimed", text) for text in (spec.reclaimMinRuntime,) if text is not None),
         ("Topology", pool.topology.name if pool.topology else "none"),
         *_places(pool),
+        *(("Platform", _platform(pool, item)) for item in pool.platforms.by_name.values()),
         *_access(access_to(pool)),
     ]
+
+
+def _platform(pool: FleetPool, platform: FleetPlatform) -> str:
+    """Its name, its nodes, and what it lets tasks do."""
+    spec, told = platform.spec, []
+    nodes = platform.merged.data.get("spec", {}).get("nodeSelector", {})
+    selector = {**platform.spec.nodes.selector, **(nodes if isinstance(nodes, dict) else {})}
+    if selector:
+        told.append(", ".join(f"{key}={value}" for key, value in selector.items()))
+    allowed = [("privileged", spec.privileged_allowed), ("hostNetwork", spec.host_network_allowed)]
+    names = [name for name, is_allowed in allowed if is_allowed] + [f"mounts of {path}" for path in spec.allowed_mounts]
+    if names:
+        told.append(f"allows {', '.join(names)}")
+    called = f"{platform.name} (default)" if platform is pool.platforms.default else platform.name
+    return f"{called}: {'; '.join(told)}" if told else called
 
 
 def _places(pool: FleetPool) -> Iterator[tuple[str, str]]:

@@ -263,3 +263,15 @@ def test_the_value_of_a_label_is_one(tmp_path: Path) -> None:
 def test_a_platform_allows_nothing_by_default() -> None:
     allowed = Platform()
     assert (allowed.privileged_allowed, allowed.host_network_allowed, allowed.allowed_mounts) == (False, False, ())
+
+
+def test_describe_names_platforms(tmp_path: Path) -> None:
+    text = """\
+  default_platform: l40s
+  platforms:
+    l40s: {nodes: {selector: {gpu: l40s}}}
+    h100: {privileged_allowed: true, allowed_mounts: [/x], override_pod_template: [{spec: {nodeSelector: {gpu: h100}}}]}
+"""
+    out = kubectl_tas("pool", "describe", "team", "-C", repository(tmp_path, text)).out
+    assert "Platform:     l40s (default): gpu=l40s\n" in out
+    assert "Platform:     h100: gpu=h100; allows privileged, mounts of /x\n" in out
