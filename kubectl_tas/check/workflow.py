@@ -59,9 +59,9 @@ PRIVILEGED_TASK = Rule(
     "privileged-task",
     Severity.WARNING,
     "A task of a workflow reaches its node: it is privileged, shares its network, or mounts its paths.",
-    "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. Remove "
-    "the field, or give the pool platforms, of which each says what tasks may do; where a repository is to have such "
-    "tasks, spec.rules of the Config allows them for all: privileged-task: off.",
+    "Such a container can do on the node what it likes: see the work of others, take GPUs that it was not given. "
+    "Remove the field, or give the pool platforms, of which each says what tasks may do; where a repository is to have "
+    "such tasks, spec.rules of the Config allows them for all: privileged-task: off.",
     protects=Waiving.CONFIG,
 )
 _RESERVED_PREFIXES = ("kai.scheduler/", "kubectl-tas/")
