@@ -16,7 +16,7 @@ _LISTS = ("containers", "initContainers", "volumes", "tolerations")
 _LISTS_OF_CONTAINERS = ("env", "volumeMounts", "command", "args")
 
 
-def member(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
+def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
     """The pod of a task. Where its pod templates make none, which check.platforms refuses, it is as without them."""
     if task.platform.is_plain:
         return Member(task.name, task.asks.gpu, spec=own_spec(fleet, workflow, task))

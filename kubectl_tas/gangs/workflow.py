@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from kubectl_tas.gangs import lifetime, platform
+from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
+from kubectl_tas.gangs.platform import member_of
 from kubectl_tas.gangs.podspec import with_output
 from kubectl_tas.gangs.tokens import (
     HOST,
@@ -100,7 +101,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
     deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
-    made = [platform.member(fleet, workflow, task) for task in group.tasks]
+    made = [member_of(fleet, workflow, task) for task in group.tasks]
     members = tuple(
         replace(
             item,
