@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +11,13 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_settings_of_the_machine() -> None:
+    """What a shell or a CI job sets that commands read."""
+    for name in [name for name in os.environ if name.startswith(("KUBECTL_TAS_", "GITHUB_STEP_"))]:
+        del os.environ[name]
 
 
 @pytest.fixture

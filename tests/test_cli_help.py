@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import click
 import pytest
 
 from tests.support.cli import kubectl_tas
+from tests.support.golden import ROOT
 from tools.generate import commands
 
 COMMANDS = {context.command_path: context for context in commands()}
@@ -33,13 +36,26 @@ def test_everything_is_explained(name: str) -> None:
             assert parameter.help.endswith("."), parameter.name
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, context in COMMANDS.items() if not isinstance(context.command, click.Group)]
-)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_an_example_that_it_takes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a group is one of its commands."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.yaml").touch()
     (line,) = (line for line in kubectl_tas(*name.split()[2:], "--help").out.splitlines() if "Example: " in line)
-    example = line.strip().removeprefix("Example: ").partition(" | ")[0]
-    assert f"{example} ".startswith(f"{name} ")
-    COMMANDS[name].command.make_context(name, example.split()[len(name.split()) :])
+    words = line.strip().removeprefix("Example: ").partition(" | ")[0].replace(" -C gpu-pools", "").split()
+    assert f"{parsed(words)} ".startswith(f"{name} ")
+
+
+def parsed(words: list[str]) -> str:
+    """The command of a command line that is taken, which is no group."""
+    taken = max((known for known in COMMANDS if words[: len(known.split())] == known.split()), key=len)
+    assert not isinstance(COMMANDS[taken].command, click.Group)
+    COMMANDS[taken].command.make_context(taken, words[len(taken.split()) :])
+    return taken
+
+
+def test_command_lines_of_the_docs_are_taken() -> None:
+    lines = re.findall(r"kubectl-tas [^`\n<>|]*", (ROOT / "docs/shell.md").read_text())
+    assert len(lines) > 2
+    for line in lines:
+        parsed(["kubectl", "tas", *shlex.split(line)[1:]])

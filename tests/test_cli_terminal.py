@@ -70,6 +70,16 @@ class TestColour:
     def test_not_in_a_pipe(self, broken: Path) -> None:
         assert ESCAPE not in call(COMMAND, "validate", "-C", broken).out
 
+    def test_where_it_is_asked_for(self, broken: Path) -> None:
+        assert ESCAPE in call(COMMAND, "--color", "always", "validate", "-C", broken).out
+        assert ESCAPE not in on_terminal("--color", "never", "validate", "-C", broken)[1]
+        assert ESCAPE not in call(COMMAND, "--color", "auto", "validate", "-C", broken).out
+
+    def test_where_the_environment_asks_for_it(self, broken: Path) -> None:
+        assert ESCAPE in call(COMMAND, "validate", "-C", broken, KUBECTL_TAS_COLOR="always").out
+        assert ESCAPE not in call(COMMAND, "--color", "never", "validate", "-C", broken, KUBECTL_TAS_COLOR="always").out
+        assert call(COMMAND, "validate", "-C", broken, KUBECTL_TAS_COLOR="green").code == 2
+
     def test_not_in_json(self, broken: Path) -> None:
         assert ESCAPE not in on_terminal("validate", "-C", broken, "-o", "json")[1]
 

@@ -11,15 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.cli.main import COMMANDS
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.process import SCRIPTS, call
 
 KUBECTL = shutil.which("kubectl")
 pytestmark = pytest.mark.skipif(KUBECTL is None and not os.environ.get("CI"), reason="kubectl is not installed")
-
-NO_FILES = ":4"
-"""The last line of every completion: kubectl's shells then offer no file names."""
 
 
 @pytest.fixture
@@ -124,78 +120,15 @@ class TestManifests:
         assert set(kinds) == set(order)
 
 
-class TestCompletion:
-    """``kubectl_complete-tas`` is what kubectl runs, with the words after ``kubectl tas``."""
-
-    @pytest.mark.parametrize(
-        ("words", "choices"),
-        [
-            (["va"], ["validate"]),
-            (["pool", ""], ["describe", "list", "remove", "rename", "topology-keys"]),
-            (["pool", "rename", ""], ["team"]),
-            (["pool", "remove", ""], ["team"]),
-            (["pool", "list", "team", "team--"], ["team--research"]),
-            (["subpool", "delete", ""], ["team", "team--research"]),
-            (["subpool", "delete", "team", ""], ["research"]),
-            (["workflow", "list", "-o", "n"], ["name"]),
-            (["pool", "describe", ""], ["team", "team--research"]),
-            (["pool", "describe", "team--"], ["team--research"]),
-            (["pool", "topology-keys", "t"], ["team", "team--research"]),
-            (["pool", "describe", "nobody"], []),
-            (["workflow", "explain", ""], ["train"]),
-            (["workflow", "explain", "x"], []),
-            (["schema", "po"], ["pod", "podcliqueset", "podgang", "podgroup", "pool"]),
-            (["schema", "Pri"], ["priorityclass"]),
-            (["rule", "yaml-t"], ["yaml-tag"]),
-            (["render", "--fail"], ["--fail-on-change"]),
-            (["render", "--backend", ""], ["prod"]),
-            (["validate", "-o", "js"], ["json"]),
-            (["validate", "--output", "te"], ["text"]),
-            (["--ver"], ["--version"]),
-            (["nonsense", "--x"], []),
-        ],
-        ids=" ".join,
-    )
-    def test_choices(self, small: Path, words: list[str], choices: list[str]) -> None:
-        result = self.complete(*words, cwd=small)
-        assert result.out.splitlines() == [*choices, NO_FILES]
-
-    @pytest.mark.parametrize("words", [[], [""]])
-    def test_commands(self, words: list[str]) -> None:
-        result = self.complete(*words)
-        assert result.out.splitlines() == [*COMMANDS, NO_FILES]
-
-    def test_schemas(self) -> None:
-        assert self.complete("schema", "").out == f"{kubectl_tas('schema').out}{NO_FILES}\n"
-
-    @pytest.mark.parametrize("words", [["-C", "{}", "pool", "describe"], ["pool", "describe", "-C", "{}"]])
-    def test_names_of_another_repository(self, small: Path, tmp_path: Path, words: list[str]) -> None:
-        result = self.complete(*(word.format(small) for word in words), "", cwd=tmp_path)
-        assert result.out.splitlines() == ["team", "team--research", NO_FILES]
-
-    @pytest.mark.parametrize("text", ["a: [", "\t", "kind: Pool", "- 1"])
-    def test_names_beside_errors(self, small: Path, text: str) -> None:
-        write(small, {"pools/broken.yaml": text})
-        result = self.complete("pool", "describe", "", cwd=small)
-        assert result.out.splitlines() == ["team", "team--research", NO_FILES]
-
-    @pytest.mark.parametrize("words", [["-C", "/nonexistent", "pool", "describe", ""], ["pool", "describe", ""]])
-    def test_no_repository(self, tmp_path: Path, words: list[str]) -> None:
-        assert self.complete(*words, cwd=tmp_path).out == f"{NO_FILES}\n"
-
-    def test_through_kubectl(self, small: Path) -> None:
-        if version() < (1, 26):
-            assert kubectl("__complete", "tas", "pool", "").code == 0  # an older kubectl does not ask plugins
-            return
-        choices = kubectl("__complete", "tas", "pool", "describe", "t", cwd=small).out
-        assert choices == f"team\nteam--research\n{NO_FILES}\n"
-        choices = kubectl("__complete", "tas", "rend", cwd=small).out
-        assert choices == f"render\n{NO_FILES}\n"
-
-    def complete(self, *words: str, cwd: Path | None = None) -> Result:
-        result = call("kubectl_complete-tas", *words, cwd=cwd)
-        assert (result.code, result.err) == (0, "")
-        return result
+def test_completion(small: Path) -> None:
+    """kubectl runs ``kubectl_complete-tas`` with the words after ``kubectl tas``, and hands on what it prints."""
+    if version() < (1, 26):
+        assert kubectl("__complete", "tas", "pool", "").code == 0  # an older kubectl does not ask plugins
+        return
+    for words in (["pool", "describe", "t"], ["rend"], ["validate", "w"], ["init", ""]):
+        own = call("kubectl_complete-tas", *words, cwd=small).out
+        assert kubectl("__complete", "tas", *words, cwd=small).out == own
+    assert kubectl("__completeNoDesc", "tas", "pool", "describe", "t", cwd=small).out == "team\nteam--research\n:4\n"
 
 
 def version() -> tuple[int, int]:

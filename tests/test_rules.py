@@ -21,6 +21,7 @@ GENERATED = {
 }
 """Rules whose input is not committed, and why."""
 COMMANDS = {
+    "manifests-stale": "about what is committed below the output folder; tests/test_formats.py has it",
     "pool-in-use": "about what a command asks for, not about a file",
     "subpool-transition": "about what a command asks for, not about a file",
     "subpool-unknown": "about what a command asks for, not about a file",

@@ -50,7 +50,9 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
     return repository
 
 
-@pytest.mark.parametrize("arguments", ["--version", "--help", "init --help", "schema --help", "rule --help"])
+@pytest.mark.parametrize(
+    "arguments", ["--version", "--help", "version", "help", "help rule", "init --help", "schema --help"]
+)
 def test_asking_for_help_imports_nothing(arguments: str) -> None:
     assert imported(*arguments.split()) == set()
 
@@ -60,11 +62,16 @@ def test_the_help_of_a_command_imports_what_the_command_needs(arguments: str) ->
     assert imported(*arguments.split()) == MODELS | YAML
 
 
-def test_completing_commands_imports_nothing() -> None:
-    program = "import sys; from kubectl_tas.cli.complete import choices; print(choices(['']), *sys.modules)"
-    result = call(sys.executable, "-c", program)
-    assert result.out.startswith(str(list(COMMANDS)))
-    assert not ALL & set(result.out.split())
+@pytest.mark.parametrize(
+    "words", [[""], ["pool", "describe", ""], ["validate", "--base", ""], ["rule", "y"]], ids=" ".join
+)
+def test_completing_imports_neither_libraries_nor_commands(clean: Path, words: list[str]) -> None:
+    program = "import sys; from kubectl_tas.cli.complete import text; print(repr(text(sys.argv[1:])), *sys.modules)"
+    result = call(sys.executable, "-c", program, *words, cwd=clean)
+    modules = set(result.out.split())
+    assert not (ALL | {"click", "subprocess", "dataclasses", "pathlib"}) & modules
+    own = {name for name in modules if name.startswith("kubectl_tas.cli.")}
+    assert own == {"kubectl_tas.cli.complete", "kubectl_tas.cli.offered"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

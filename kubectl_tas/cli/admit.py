@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,18 +11,19 @@ import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import check_source, find_root, from_fleet, show_findings, tell_errors
+from kubectl_tas.cli.session import check_source, find_root, read_stdin, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.wordtypes import OPEN_TARGET
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
-from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MEBIBYTE, read_plain
+from kubectl_tas.folders import read_plain
 from kubectl_tas.gangs.admission import VERDICTS, answers, sent_by, split_findings
 from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.report import json
-from kubectl_tas.resolve.fleet import Fleet, replaced
+from kubectl_tas.report.findings import STDIN
+from kubectl_tas.resolve.fleet import replaced
 
 
 @click.command(epilog="Example: kubectl tas admit train.yaml --pool team--research --used 8")
@@ -31,7 +31,7 @@ from kubectl_tas.resolve.fleet import Fleet, replaced
 @click.option(
     "--pool",
     metavar="POOL",
-    shell_complete=from_fleet(Fleet.target_names),
+    type=OPEN_TARGET,
     help="Pool, or pool--subpool, instead of the file's.",
 )
 @click.option("--priority", type=click.Choice(get_args(Priority)), help="Priority instead of the file's.")
@@ -92,16 +92,13 @@ def _read(file: str) -> bytes:
     """Its bytes. Raises TasError where they cannot be read, or are too many."""
     if file != "-":
         return read_plain(file, MAX_BYTES, hint="Name a workflow file.")
-    content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise TasError(f"standard input has more than {MAX_BYTES // MEBIBYTE} MiB", hint="Split it.")
-    return content
+    return read_stdin()
 
 
 def _path(root: Path, file: str) -> tuple[str, bool]:
     """What the file is called among those of the repository, and whether it lies elsewhere."""
     if file == "-":
-        return "<stdin>", True
+        return STDIN, True
     full = Path(file).resolve()
     is_inside = full.is_relative_to(root)
     return (full.relative_to(root) if is_inside else full).as_posix(), not is_inside

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubectl_tas.cli.options import F
-from kubectl_tas.cli.session import from_fleet
+from kubectl_tas.cli.wordtypes import BACKEND, CONTEXT, FILE
 from kubectl_tas.words import nothing_called
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def backend_option(help_: str) -> Callable[[F], F]:
     """Adds ``--backend``, which names one of several clusters."""
-    return click.option("--backend", metavar="NAME", shell_complete=from_fleet(backend_names), help=help_)
+    return click.option("--backend", metavar="NAME", type=BACKEND, help=help_)
 
 
 def backend_names(fleet: Fleet) -> list[str]:
@@ -50,12 +50,18 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--cluster-state",
             metavar="[BACKEND=]FILE",
+            type=FILE,
             multiple=True,
             help="What `kubectl tas cluster state` wrote, instead of a cluster; may be given for each backend.",
         ),
         click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them."),
-        click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use."),
-        click.option("--context", metavar="NAME", help="The context that kubectl is to use, instead of the backend's."),
+        click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use."),
+        click.option(
+            "--context",
+            metavar="NAME",
+            type=CONTEXT,
+            help="The context that kubectl is to use, instead of the backend's.",
+        ),
         backend_option("The backend whose cluster is asked, where there are several."),
     ):
         command = option(command)

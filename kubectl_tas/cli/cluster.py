@@ -11,22 +11,25 @@ from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import repository_option
 from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, say
+from kubectl_tas.cli.wordtypes import CONTEXT, FILE
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.record import record
 from kubectl_tas.load.source import CONFIG_FILE
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas cluster state -o prod.json")
 def cluster() -> None:
     """Record what a cluster has."""
 
 
 @cluster.command(epilog="Example: kubectl tas cluster state --backend prod -o prod.json")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The file to write; - prints it.")
+@click.option("-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write; - prints it.")
 @backend_option("The backend whose cluster is read, where there are several.")
-@click.option("--context", metavar="NAME", help="The context that kubectl is to use, instead of the backend's.")
-@click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use.")
+@click.option(
+    "--context", metavar="NAME", type=CONTEXT, help="The context that kubectl is to use, instead of the backend's."
+)
+@click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use.")
 @click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them.")
 @repository_option
 def state(

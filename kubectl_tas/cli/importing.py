@@ -12,6 +12,7 @@ from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.session import check_source, show_findings
 from kubectl_tas.cli.terminal import say
+from kubectl_tas.cli.wordtypes import CONTEXT, FILE, FOLDER
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.emit.fresh import write_new
@@ -25,16 +26,25 @@ MAX_LISTED = 8
 """Names that one line lists."""
 
 
-@click.group("import", cls=Group)
+@click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
 def import_group() -> None:
     """Make files of what is elsewhere already."""
 
 
 @import_group.command(epilog="Example: kubectl tas import cluster --context prod -o gpu-pools")
-@click.option("-o", "--output", metavar="DIR", default=".", help="The folder to write; by default the working folder.")
-@click.option("--context", metavar="NAME", help="The context that kubectl is to use.")
-@click.option("--kubeconfig", metavar="FILE", help="The kubeconfig that kubectl is to use.")
-@click.option("--cluster-state", metavar="FILE", help="What `kubectl tas cluster state` wrote, instead of a cluster.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    type=FOLDER,
+    default=".",
+    help="The folder to write; by default the working folder.",
+)
+@click.option("--context", metavar="NAME", type=CONTEXT, help="The context that kubectl is to use.")
+@click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use.")
+@click.option(
+    "--cluster-state", metavar="FILE", type=FILE, help="What `kubectl tas cluster state` wrote, instead of a cluster."
+)
 @click.option("--sums", is_flag=True, help="Guarantee a pool at least what its subpools come to.")
 def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_state: str | None, sums: bool) -> int:
     """Write a repository that renders the queues and topologies that a cluster has.

@@ -16,7 +16,8 @@ import click
 
 from kubectl_tas import __version__
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.terminal import say, show
+from kubectl_tas.cli.terminal import COLOURS, say, show
+from kubectl_tas.cli.wordtypes import FOLDER
 from kubectl_tas.errors import TasError
 
 COMMANDS = {
@@ -42,6 +43,11 @@ COMMANDS = {
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
     ),
     "rule": ("kubectl_tas.cli.rule:rule", "Explain the rule CODE; without CODE, list all rules."),
+    "version": (
+        "kubectl_tas.cli.version:version",
+        "Show the version of the tool, and the releases of KAI Scheduler and Grove that it knows.",
+    ),
+    "help": ("kubectl_tas.cli.help:help_command", "Show the help of COMMAND; without COMMAND, list all commands."),
 }
 """Where each command lives, and the first sentence of its help."""
 INTERRUPTED = 130
@@ -78,11 +84,33 @@ def load(name: str) -> click.Command:
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 could not work.",
+    epilog="""
+    Example: kubectl tas -C gpu-pools validate
+
+    Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 could not work.
+
+    Environment: options that name a variable take their value from it where they are not given. NO_COLOR turns
+    colours off. KUBECTL_PATH is the kubectl that reads clusters. With KUBECTL_TAS_DEBUG a bug shows its traceback.
+    """,
 )
-@click.option("-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml.")
+@click.option(
+    "-C",
+    "directory",
+    metavar="DIR",
+    type=FOLDER,
+    envvar="KUBECTL_TAS_DIRECTORY",
+    show_envvar=True,
+    help="The repository; by default the nearest parent with tas.yaml.",
+)
+@click.option(
+    "--color",
+    type=click.Choice(COLOURS),
+    envvar="KUBECTL_TAS_COLOR",
+    show_envvar=True,
+    help="Colours in what is printed for people; by default on a terminal.",
+)
 @click.version_option(__version__, message="kubectl-tas %(version)s")
-def cli(directory: str | None) -> None:
+def cli(directory: str | None, color: str | None) -> None:
     """Compile pools, subpools, topologies and workflows into KAI Scheduler manifests."""
 
 

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kubectl_tas.cli.wordtypes import FOLDER, REVISION
+
 if TYPE_CHECKING:
     from kubectl_tas.model.values import Setting
 
 F = TypeVar("F", bound=Callable[..., Any])
+TEXT = "text"
+FINDINGS = ("json", "sarif", "github", "gitlab", "junit")
+"""The formats in which findings are printed for programs, besides TEXT for people."""
 
 
 def output_option(*formats: str) -> Callable[[F], F]:
@@ -22,8 +27,25 @@ def output_option(*formats: str) -> Callable[[F], F]:
 def repository_option(command: F) -> F:
     """Adds ``-C`` to a command, with the group's own as its default."""
     return click.option(
-        "-C", "directory", metavar="DIR", help="The repository; by default the nearest parent with tas.yaml."
+        "-C",
+        "directory",
+        metavar="DIR",
+        type=FOLDER,
+        help="The repository; by default the nearest parent with tas.yaml.",
     )(command)
+
+
+def base_option(help_: str, *, required: bool = False) -> Callable[[F], F]:
+    """Adds ``--base``, the git revision that the repository is compared with."""
+    return click.option(
+        "--base",
+        metavar="REF",
+        type=REVISION,
+        envvar="KUBECTL_TAS_BASE",
+        show_envvar=True,
+        required=required,
+        help=help_,
+    )
 
 
 def group_directory() -> str | None:

@@ -12,8 +12,9 @@ from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clu
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
-from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
+from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import pools
 from kubectl_tas.gangs.accounts import Account, accounts
@@ -32,17 +33,13 @@ SOURCES = {
 """Where usage comes from."""
 
 
-def _pools(fleet: Fleet) -> list[str]:
-    return [pool.name for pool in fleet.pools]
-
-
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
 
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
-@click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=from_fleet(Fleet.target_names))
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
 @output_option(*FORMATS)
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
 @click.option("--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares.")
@@ -93,7 +90,7 @@ def list_pools(
 
 
 @pool.command(epilog="Example: kubectl tas pool describe team--research")
-@click.argument("name", shell_complete=from_fleet(Fleet.target_names))
+@click.argument("name", type=TARGET)
 @repository_option
 def describe(name: str, directory: str | None) -> int:
     """Show all about the pool, or pool--subpool, NAME."""
@@ -103,7 +100,7 @@ def describe(name: str, directory: str | None) -> int:
 
 
 @pool.command("topology-keys", epilog="Example: kubectl tas pool topology-keys team")
-@click.argument("name", shell_complete=from_fleet(Fleet.target_names))
+@click.argument("name", type=TARGET)
 @output_option("table", "json")
 @repository_option
 def topology_keys(name: str, output: str, directory: str | None) -> int:
@@ -120,7 +117,7 @@ def topology_keys(name: str, output: str, directory: str | None) -> int:
 
 
 @pool.command(epilog="Example: kubectl tas pool rename team research --dry-run")
-@click.argument("old", metavar="OLD", shell_complete=from_fleet(_pools))
+@click.argument("old", metavar="OLD", type=POOL)
 @click.argument("new", metavar="NEW")
 @edit_options
 def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
@@ -138,7 +135,7 @@ def rename(old: str, new: str, dry_run: bool, render_after: bool, directory: str
 
 
 @pool.command(epilog="Example: kubectl tas pool remove team --dry-run")
-@click.argument("name", shell_complete=from_fleet(_pools))
+@click.argument("name", type=POOL)
 @edit_options
 def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) -> int:
     """Remove the pool NAME with its subpools, as one change.

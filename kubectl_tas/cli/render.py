@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
-from kubectl_tas.cli.options import repository_option, template_options
+from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
+from kubectl_tas.emit.stale import stale
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.report.diff import unified
+from kubectl_tas.report.findings import Findings
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
@@ -85,16 +90,21 @@ def render(
 
 
 @click.command(epilog="Example: kubectl tas check")
+@output_option(TEXT, *FINDINGS)
 @backend_option("Compare what is for this backend alone, where there are several.")
 @guard_option
 @template_options
 @repository_option
-def check(backend: str | None, guard: bool, directory: str | None) -> int:
+def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
-    Prints a unified diff and exits 1 where they differ. Writes nothing.
+    Prints a unified diff and exits 1 where they differ. Writes nothing. In the other formats each manifest that
+    differs is a finding, and the diff goes to standard error.
     """
     session = open_session(directory)
+    if output != TEXT and session.failed():
+        _print(session.findings("check"), output, session)
+        return 1
     if refuse_errors(session):
         return 1
     session = session.with_guard(guard=guard)
@@ -102,15 +112,31 @@ def check(backend: str | None, guard: bool, directory: str | None) -> int:
     artifacts = compile_fleet(session.fleet)
     plan = _within(session, artifacts, _plan(session, artifacts), backend)
     diff = unified(plan.differences)
+    command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
+    if output != TEXT:
+        _print_stale(session, plan, command, output)
     if diff:
-        show(diff)
-        command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
+        show(diff, stream=None if output == TEXT else sys.stderr)
         say(f"The manifests are not up to date. Run: {command}", err=True)
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
     tell_warnings(session)
     return 1 if diff else 0
+
+
+def _print_stale(session: Session, plan: Plan, command: str, output: str) -> None:
+    """Prints a finding for each manifest that differs."""
+    found = in_order(stale(plan, command))
+    paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
+    findings = session.findings("check")
+    _print(replace(findings, diagnostics=found, files=paths, read=len(paths), waived=()), output, session)
+
+
+def _print(findings: Findings, output: str, session: Session) -> None:
+    from kubectl_tas.cli.findings import print_findings  # people need none of these formats
+
+    print_findings(findings, output, session.root)
 
 
 def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:

@@ -6,17 +6,14 @@ import click
 
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.cli.terminal import show
+from kubectl_tas.cli.wordtypes import RULE
 from kubectl_tas.report import table
 from kubectl_tas.report.rules import page
 from kubectl_tas.words import did_you_mean
 
 
-def _codes(start: str) -> list[str]:
-    return [code for code in all_rules() if code.startswith(start)]
-
-
 @click.command(epilog="Example: kubectl tas rule over-quota")
-@click.argument("code", required=False, shell_complete=lambda _c, _p, start: _codes(start))
+@click.argument("code", required=False, type=RULE)
 def rule(code: str | None) -> None:
     """Explain the rule CODE; without CODE, list all rules."""
     rules = all_rules()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import click
 
 from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.wordtypes import SCHEMA
 from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.words import nothing_called
 
 
-def _names(start: str = "") -> list[str]:
+def _names() -> list[str]:
     """The kinds that have a JSON Schema."""
-    names = sorted(path.stem for path in (resource_root() / "schemas").glob("*.json"))
-    return [name for name in names if name.startswith(start.lower())]
+    return sorted(path.stem for path in (resource_root() / "schemas").glob("*.json"))
 
 
 @click.command(epilog="Example: kubectl tas schema pool")
-@click.argument("kind", required=False, shell_complete=lambda _c, _p, start: _names(start))
+@click.argument("kind", required=False, type=SCHEMA)
 def schema(kind: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds."""
     names = _names()

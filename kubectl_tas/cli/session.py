@@ -24,12 +24,14 @@ from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.load.repository import load_repository
-from kubectl_tas.load.source import CONFIG_FILE, FolderSource, Source
+from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
 from kubectl_tas.load.unread import unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
+from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
 
 if TYPE_CHECKING:
@@ -58,10 +60,15 @@ class Session:
         """Those that count, one for each cause."""
         return gathered(self.diagnostics)
 
+    def findings(self, command: str, *, strict: bool = False) -> Findings:
+        """What a command found, for the formats that programs read."""
+        files = self.fleet.repository.files
+        return Findings(command, self.shown, files, len(files), CONFIG_FILE, self.waived, strict)
+
     @property
     def files(self) -> int:
         """How many files were read."""
-        return self.fleet.repository.files
+        return len(self.fleet.repository.files)
 
     def failed(self, *, strict: bool = False) -> bool:
         """Whether anything was found that fails a run."""
@@ -157,6 +164,14 @@ def _leave(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
+def read_stdin() -> bytes:
+    """What is given on standard input. Raises TasError where that is more than a file may have."""
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise TasError(f"standard input has more than {MAX_BYTES // MEBIBYTE} MiB", hint="Split it.")
+    return content
+
+
 def find_root(directory: str | None) -> Path:
     """The repository: ``directory``, else the group's ``-C``, else the nearest parent with ``tas.yaml``."""
     chosen = directory or group_directory()
@@ -177,22 +192,6 @@ def _as_named(root: Path, directory: str | None) -> Path:
     """The repository by the way that leads to it, links included: what ``-C`` says, or where the shell is."""
     named = os.path.abspath(directory or group_directory() or os.environ.get("PWD") or root)  # noqa: PTH100 - resolves no links
     return next((path for path in (Path(named), *Path(named).parents) if path.resolve() == root), root)
-
-
-def from_fleet(
-    names: Callable[[Fleet], list[str]],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Completion by names that the repository declares; none where it cannot be read."""
-
-    def complete(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
-        try:
-            with context.scope(cleanup=False):
-                fleet = open_session(context.params.get("directory")).fleet
-        except TasError:  # completion has nobody to tell; the command itself will say what is wrong
-            return []
-        return [name for name in names(fleet) if name.startswith(start)]
-
-    return complete
 
 
 def report(session: Session, *, stream: TextIO | None = None) -> None:

@@ -14,8 +14,9 @@ from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
-from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
+from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.wordtypes import ACTIVE, ACTIVE_PARENT, ARCHIVED, ARCHIVED_PARENT, POOL, Word
 from kubectl_tas.draw import pool as pages
 from kubectl_tas.edit import subpools
 from kubectl_tas.edit.subpools import Quota, Usage
@@ -45,10 +46,6 @@ def _parents(fleet: Fleet) -> list[str]:
     return [pool.name for pool in fleet.pools]
 
 
-def _subpools(fleet: Fleet) -> list[str]:
-    return [subpool.name for pool in fleet.pools for subpool in pool.subpools]
-
-
 def _addressed(parent: str, name: str | None) -> tuple[str, str]:
     """Pool and subpool, however the pool is spelled, by ``PARENT NAME`` or ``PARENT--NAME``; else a usage error."""
     if name is None:
@@ -59,8 +56,16 @@ def _addressed(parent: str, name: str | None) -> tuple[str, str]:
     return names.fold(parent), name
 
 
-_parent = click.argument("parent", metavar="PARENT", shell_complete=from_fleet(Fleet.target_names))
-_name = click.argument("name", metavar="[NAME]", required=False, shell_complete=from_fleet(_subpools))
+def _address(pool: Word, subpool: Word) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Adds PARENT and NAME of a subpool."""
+
+    def add(command: Callable[..., int]) -> Callable[..., int]:
+        command = click.argument("name", metavar="[NAME]", required=False, type=subpool)(command)
+        return click.argument("parent", metavar="PARENT", type=pool)(command)
+
+    return add
+
+
 _GPUS = _Quota("gpus", r"[0-9]{1,9}", "whole GPUs such as 30")
 _CPU = _Quota("cores", CPU, "cores such as 600")
 _MEMORY = _Quota("memory", MEMORY, "a quantity with a unit such as 2Ti")
@@ -83,7 +88,7 @@ def _asked(quota: int | str | None, cpu: int | str | None, memory: int | str | N
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas subpool create team research --quota 30 --dry-run")
 def subpool() -> None:
     """Create, change, delete and list subpools.
 
@@ -93,7 +98,7 @@ def subpool() -> None:
 
 
 @subpool.command(epilog="Example: kubectl tas subpool create team research --quota 30 --cpu 600")
-@_parent
+@click.argument("parent", metavar="PARENT", type=POOL)
 @click.argument("name", metavar="[NAME]", required=False)
 @_quota_options(required=True, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
@@ -107,8 +112,7 @@ def create(
 
 
 @subpool.command(epilog="Example: kubectl tas subpool update team--research --quota 33%")
-@_parent
-@_name
+@_address(ACTIVE_PARENT, ACTIVE)
 @_quota_options(required=False, text='Whole GPUs, or a share of all that the parent is guaranteed, such as "33%".')
 @edit_options
 def update(
@@ -128,8 +132,7 @@ def update(
 
 
 @subpool.command(epilog="Example: kubectl tas subpool recreate team--research --quota 20")
-@_parent
-@_name
+@_address(ARCHIVED_PARENT, ARCHIVED)
 @_quota_options(required=False, text="Another quota than it had.")
 @edit_options
 def recreate(
@@ -142,8 +145,7 @@ def recreate(
 
 
 @subpool.command(epilog="Example: kubectl tas subpool delete team--research --context prod")
-@_parent
-@_name
+@_address(ACTIVE_PARENT, ACTIVE)
 @click.option("--used", type=click.IntRange(min=0), metavar="N", help="GPUs in use there; the cluster is not asked.")
 @cluster_options
 @edit_options
@@ -209,7 +211,7 @@ def drain(
 
 
 @subpool.command("list", epilog="Example: kubectl tas subpool list team -o json")
-@click.argument("parent", required=False, shell_complete=from_fleet(_parents))
+@click.argument("parent", required=False, type=POOL)
 @output_option("table", "json", "name")
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:

@@ -13,6 +13,8 @@ import click
 
 from kubectl_tas.report.style import printable, printable_lines
 
+COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
+"""When to use colours."""
 DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100
@@ -38,19 +40,24 @@ def show(text: str, *, stream: TextIO | None = None, colour: bool = False) -> No
     click.echo(printable_lines(text, colour=colour), nl=False, file=stream or sys.stdout, color=True)
 
 
-def hand_over(text: str) -> None:
+def hand_over(text: str, *, is_safe: bool = False) -> None:
     """Prints a text for programs byte by byte: JSON, YAML and the like, which escape what they hold.
 
-    Where it is a person who reads it, comments of workloads are shown like any other text.
+    Where it is a person who reads it, comments of workloads are shown like any other text, unless all of it
+    ``is_safe``.
     """
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not is_safe:
         show(text)
     else:
         click.echo(text, nl=False, color=True)
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal whose user has not said NO_COLOR."""
+    """Whether ``--color`` says so, or else a stream is a terminal whose user has not said NO_COLOR."""
+    context = click.get_current_context(silent=True)
+    chosen = context.find_root().params.get("color") if context else None
+    if chosen in (ALWAYS, NEVER):
+        return bool(chosen == ALWAYS)
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -11,8 +11,9 @@ import click
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option
-from kubectl_tas.cli.session import from_fleet, open_session, tell_errors, tell_unread
+from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.wordtypes import TOPOLOGY
 from kubectl_tas.compare.cluster import Drift, Use, declared_uses, drifts, live_uses
 from kubectl_tas.compare.nodes import Coverage, coverage
 from kubectl_tas.draw import topology as pages
@@ -29,7 +30,7 @@ def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.topologies]
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas topology list")
 def topology() -> None:
     """Show topologies, and who uses them."""
 
@@ -52,7 +53,7 @@ def list_topologies(output: str, directory: str | None) -> int:
 
 
 @topology.command(epilog="Example: kubectl tas topology describe racks")
-@click.argument("name", shell_complete=from_fleet(_names))
+@click.argument("name", type=TOPOLOGY)
 @repository_option
 def describe(name: str, directory: str | None) -> int:
     """Show all about the topology NAME: its levels, the Topology objects it becomes, and who uses it."""

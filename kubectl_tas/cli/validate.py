@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,27 @@ import click
 
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import open_session, read_revision, report
-from kubectl_tas.cli.terminal import hand_over
+from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, repository_option, template_options
+from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
+from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.report import json
+from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
+from kubectl_tas.model.values import FOLDER as VALUES
+from kubectl_tas.report.findings import STDIN
+from kubectl_tas.resolve.fleet import replaced
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
 @click.argument("paths", nargs=-1, type=click.Path())
-@output_option("text", "json")
+@output_option(TEXT, *FINDINGS)
+@click.option(
+    "--stdin-filename",
+    metavar="PATH",
+    type=MANIFEST,
+    help="With -: the file of the repository whose place standard input takes.",
+)
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
-@click.option("--base", metavar="REF", help="Also check what has changed since this git revision.")
+@base_option("Also check what has changed since this git revision.")
 @click.option("--live", is_flag=True, help="Also compare with the clusters.")
 @cluster_options
 @template_options
@@ -30,6 +40,7 @@ from kubectl_tas.report import json
 def validate(
     paths: tuple[str, ...],
     output: str,
+    stdin_filename: str | None,
     strict: bool,
     base: str | None,
     live: bool,
@@ -39,7 +50,9 @@ def validate(
     """Check every document of the repository, and all of them against each other.
 
     The whole repository is read in any case. With PATHS, only what is found in those files and folders is
-    reported.
+    reported. With - it is standard input that is judged, as if it were a file of the repository: the one that
+    --stdin-filename names, else one more, of which a workload takes the place of the repository's of that kind and
+    name.
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, and steps that a subpool may not take. With --live, --context,
@@ -47,7 +60,7 @@ def validate(
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
-    session = open_session(directory)
+    session, wanted = _opened(directory, paths, stdin_filename)
     asked = named_clusters(session.fleet, cluster, live=live)
     if base is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
@@ -56,31 +69,61 @@ def validate(
         found = compare(session.fleet, before, asked, complete=session.complete)
         session = session.since(before.fleet) if before else session
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
-    if paths:
-        wanted = [_relative(session.root, path) for path in paths]
+    if wanted:
         shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)
         session = replace(session, diagnostics=shown, waived=waived)
-    if output == "json":
-        hand_over(json.render(session.shown, session.files, session.waived))
-    else:
+    if output == TEXT:
         report(session)
+    else:
+        from kubectl_tas.cli.findings import print_findings  # people need none of these formats
+
+        findings = session.findings("validate", strict=strict)
+        files = tuple(path for path in findings.files if _is_wanted(path, wanted)) if wanted else findings.files
+        print_findings(replace(findings, files=files), output, session.root)
     return 1 if session.failed(strict=strict) else 0
+
+
+def _opened(directory: str | None, paths: Sequence[str], stdin_filename: str | None) -> tuple[Session, list[Path]]:
+    """The repository, with what is on standard input where that is asked for, and what is to be reported of it."""
+    if "-" not in paths:
+        if stdin_filename is not None:
+            raise click.UsageError("--stdin-filename is for standard input; pass - too")
+        session = open_session(directory)
+        return session, [_relative(session.root, path) for path in paths]
+    if len(paths) > 1:
+        raise click.UsageError("- does not go with other paths")
+    root = find_root(directory)
+    path = _below_root(root, stdin_filename).as_posix() if stdin_filename is not None else STDIN
+    source = OverlaySource(FolderSource(root), {path: read_stdin()})
+    session = check_source(root, source, partial(replaced, path) if path == STDIN else None)
+    config = session.fleet.config
+    if path != STDIN and not is_read(path, (*config.sources, VALUES), exclude=config.output):
+        folders = ", ".join(config.sources)
+        raise click.UsageError(f"{path} is not read: read are {', '.join(SUFFIXES)} below {folders}")
+    return session, [Path(path)]
 
 
 def _below(diagnostics: Sequence[Diagnostic], paths: Sequence[Path]) -> tuple[Diagnostic, ...]:
     """The findings that have a place in these files and folders."""
     return tuple(
-        diagnostic
-        for diagnostic in diagnostics
-        if any(Path(place.path).is_relative_to(path) for place in diagnostic.places for path in paths)
+        diagnostic for diagnostic in diagnostics if any(_is_wanted(place.path, paths) for place in diagnostic.places)
     )
+
+
+def _is_wanted(path: str, wanted: Sequence[Path]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in wanted)
 
 
 def _relative(root: Path, path: str) -> Path:
     """A path relative to the repository; a usage error where it lies outside or does not exist."""
-    full = Path(path).absolute() if Path(path).exists() else root / path
-    if not full.exists():
+    if not (Path(path).exists() or (root / path).exists()):
         raise click.UsageError(f"{path} does not exist")
+    return _below_root(root, path)
+
+
+def _below_root(root: Path, path: str) -> Path:
+    """The same of a file that need not exist."""
+    full = root / path if (root / path).exists() and not Path(path).exists() else Path(path).absolute()
     resolved = full.resolve() if full.name == ".." else full.parent.resolve() / full.name  # a link stays one
     if not resolved.is_relative_to(root):
         raise click.UsageError(f"{path} is not in the repository {root}")

@@ -12,8 +12,9 @@ import click
 from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import Session, from_fleet, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
+from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw import workflows as pages
@@ -35,7 +36,7 @@ def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.submissions]
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, epilog="Example: kubectl tas workflow list")
 def workflow() -> None:
     """List and explain workflows, workloads and PodCliqueSets."""
 
@@ -61,7 +62,7 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 
 
 @workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
-@click.argument("workflow", metavar="FILE|NAME", shell_complete=from_fleet(_names))
+@click.argument("workflow", metavar="FILE|NAME", type=SUBMISSION)
 @output_option("tree", "json")
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
 @template_options

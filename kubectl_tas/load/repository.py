@@ -84,7 +84,7 @@ class _Loader:
         self.complete = True
         self.waivers: list[Waiver] = []
         self.refused_config: Document | None = None
-        self.files = 0
+        self.files: list[str] = []
         self.absent: list[str] = []
         self._companions: tuple[CompanionKind, ...] = ()
 
@@ -105,7 +105,7 @@ class _Loader:
         found = self.source.files(self.folders, exclude=spec.output)
         files = [raw for raw in found if not raw.path.startswith(f"{FOLDER}/")]
         values = self.source.files([FOLDER], exclude=spec.output) if self.source.has_folder(FOLDER) else ()
-        self.files += len(values)
+        self.files += [raw.path for raw in values]
         if values or spec.values or self.settings:
             self._refuse(*self.templates.read_values(values, declared))
             self.waivers += self.templates.waivers
@@ -148,13 +148,13 @@ class _Loader:
             workloads=tuple(item for model in WORKLOADS for item in found[kind_of(model)]),
             local_files=local_files,
             waivers=tuple(self.waivers),
-            files=self.files,
+            files=tuple(self.files),
             absent=tuple(self.absent),
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
 
     def _file(self, raw: RawFile) -> None:
-        self.files += 1
+        self.files.append(raw.path)
         if raw.problem is not None:
             return self._refuse(raw.problem)
         text, problem = decode(raw.path, raw.content)

@@ -10,7 +10,7 @@ import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
@@ -273,6 +273,16 @@ class FolderSource:
 def _missing(path: str) -> RawFile:
     hint = "Correct the path, which begins at the folder of the workflow's file."
     return RawFile(path, b"", Diagnostic(FILE_NOT_REGULAR, "there is no such file", Location(path), hint=hint))
+
+
+def is_read(path: str, folders: Sequence[str], *, exclude: str) -> bool:
+    """Whether a file of that path is one of those that ``Source.files`` has, or the Config."""
+    if path == CONFIG_FILE:
+        return True
+    parts = PurePosixPath(path).parts
+    is_hidden = any(part.startswith(".") for part in parts)
+    is_below = any(PurePosixPath(path).is_relative_to(folder) for folder in folders)
+    return is_below and not is_hidden and path.endswith(SUFFIXES) and not PurePosixPath(path).is_relative_to(exclude)
 
 
 def _is_refused_as_written(output: str, folders: Sequence[str]) -> bool:

@@ -124,8 +124,8 @@ class Repository:
     local_files: Mapping[str, LocalFile] = field(default_factory=dict)
     """What the tasks of workflows have as localpath, by the path from the root of the repository."""
     waivers: tuple[Waiver, ...] = ()
-    files: int = 0
-    """How many files were read."""
+    files: tuple[str, ...] = ()
+    """The paths of all files that were read."""
     absent: tuple[str, ...] = ()
     """Folders that were to be read but are not there."""
 

@@ -26,11 +26,11 @@ def commit(root: Path, message: str = "state") -> None:
     git(root, "commit", "--quiet", "--allow-empty", "--message", message)
 
 
-def validate_case(case: Path, folder: Path) -> Result:
-    """``validate`` on a case. Where it has a ``base``, that is the state before, which lies in git; where it has a
-    ``cluster.json``, that is the state of the cluster.
+def validate_case(case: Path, folder: Path, *more: str) -> Result:
+    """``validate`` on a case, with ``more`` arguments. Where it has a ``base``, that is the state before, which lies
+    in git; where it has a ``cluster.json``, that is the state of the cluster.
     """
-    arguments: list[str | Path] = []
+    arguments: list[str | Path] = [*more]
     case = laid_out(case)
     root = case / "input"
     if (case / "base").is_dir():

@@ -18,7 +18,7 @@ SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 def environment(**extra: str) -> dict[str, str]:
     """The environment of a shell that finds our scripts, with this checkout's code behind them."""
-    unwanted = ("NO_COLOR", "KUBECTL_TAS_DEBUG", "GIT_")
+    unwanted = ("NO_COLOR", "KUBECTL_TAS_", "GIT_", "GITHUB_")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(unwanted)}
     path = f"{SCRIPTS}{os.pathsep}{inherited.get('PATH', os.defpath)}"
     return {**inherited, "PATH": path, "PYTHONPATH": str(ROOT), **extra}

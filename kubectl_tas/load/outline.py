@@ -1,0 +1,164 @@
+"""What the files of a repository seem to declare, by their text alone: for completion, which has no time to parse.
+
+Nothing but the standard library is imported, and of that little. What is laid out in an unusual way is missed; no
+finding and no manifest depends on that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+WORKFLOW = "Workflow"
+"""The kind of OSMO's documents, which name none."""
+_CONFIG = "tas.yaml"
+_SUFFIXES = (".yaml", ".yml", ".json")
+_SOURCES = ("pools", "subpools", "topologies", "workflows")
+_OUTPUT = "manifests"
+_MAX_BYTES = 4 * 1024 * 1024
+_MAX_FILES = 20_000
+"""Files that are looked into."""
+_KEY = r"""{0}(?<![\w./-]{0})["']?[ \t]*:[ \t\n]*"""
+_WORD = r"""["']?([\w./-]+)"""
+_DOCUMENT = re.compile(r"^---[ \t]*(?:#.*)?$", re.MULTILINE)
+_COMMENT = re.compile(r"(?:^|[ \t])#.*$", re.MULTILINE)
+_KIND = re.compile(_KEY.format("kind") + _WORD)
+_WORKFLOW = re.compile(r"""^[{ \t]*["']?workflow["']?[ \t]*:""", re.MULTILINE)
+_METADATA = re.compile(_KEY.format("metadata"))
+_NAME = re.compile(_KEY.format("name") + _WORD)
+_MAPPING = re.compile(r":[ \t\n]*\{[^{}]*\}")
+_FIELDS = {key: re.compile(_KEY.format(key) + _WORD) for key in ("parent", "state")}
+_FIELDS |= {
+    key: re.compile(_KEY.format(key) + r"""(?:[{ \t\n]*["']?gpu["']?[ \t]*:[ \t]*)?["']?(\d+%?)""")
+    for key in ("quota", "guarantee")
+}
+_FIELDS["description"] = re.compile(_KEY.format("description") + r"""["']?([^"'\n{}\[\]]+)""")
+_DESCRIBED = ("Pool", "Subpool")
+
+
+class Declared(NamedTuple):
+    """A document."""
+
+    kind: str
+    name: str
+    path: str
+    """Relative to the root, with forward slashes."""
+    fields: dict[str, str]
+    """Of pools and subpools: the first ``parent``, ``state``, ``quota``, ``guarantee`` and ``description``."""
+
+
+def outline(root: str, kinds: Collection[str]) -> Iterator[Declared]:
+    """The documents of these kinds that the repository at ``root`` has, in the order of their files."""
+    words = [kind.lower() if kind == WORKFLOW else kind for kind in kinds]
+    for path in _files(root, _read(root, _CONFIG)):
+        text = _read(root, path)
+        if any(word in text for word in words):
+            yield from (item for item in _documents(path, text) if item.kind in kinds)
+
+
+def backends(root: str) -> list[str]:
+    """The clusters that the Config names."""
+    listed = _section(_COMMENT.sub("", _read(root, _CONFIG)), "backends")
+    while (inner := _MAPPING.sub(":", listed)) != listed:  # what a backend has inside has names of its own
+        listed = inner
+    found = list(_NAME.finditer(listed))
+    if listed.lstrip().startswith("["):
+        return [name[1] for name in found]
+    columns = [name.start() - listed.rfind("\n", 0, name.start()) for name in found]
+    return [name[1] for name, column in zip(found, columns, strict=True) if column == min(columns)]
+
+
+def _files(root: str, config: str) -> list[str]:
+    """The paths of all files that are read."""
+    config = _COMMENT.sub("", config)
+    folders = re.findall(r"[\w./-]+", _section(config, "sources").replace("- ", " ")) or _SOURCES
+    found = re.search(_KEY.format("output") + _WORD, config)
+    output = os.path.normpath(found[1] if found else _OUTPUT)
+    paths: dict[str, None] = dict.fromkeys([_CONFIG])
+    for folder in folders:
+        paths.update(dict.fromkeys(sorted(_below(root, os.path.normpath(folder), output))))
+    return list(paths)
+
+
+def _below(root: str, folder: str, output: str) -> Iterator[str]:
+    count = 0
+    for above, folders, files in os.walk(os.path.join(root, folder)):
+        inner = os.path.relpath(above, root).replace(os.sep, "/")
+        prefix = "" if inner == "." else f"{inner}/"
+        folders[:] = [name for name in folders if not name.startswith(".") and f"{prefix}{name}" != output]
+        for name in files:
+            if name.endswith(_SUFFIXES) and not name.startswith(".") and count < _MAX_FILES:
+                count += 1
+                yield prefix + name
+
+
+def _read(root: str, path: str) -> str:
+    """The text of a plain file that is not too large; '' where it cannot be read."""
+    try:
+        number = os.open(os.path.join(root, path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe must not block
+        with open(number, "rb") as file:
+            return file.read(_MAX_BYTES).decode("utf-8", "replace").replace("\r", "")
+    except OSError:  # the command itself will say what is wrong
+        return ""
+
+
+def _section(text: str, key: str) -> str:
+    """The list behind a key, in whichever style it is written."""
+    found = re.search(rf"""^([ \t]*)(.*[{{, ])?["']?{key}["']?[ \t]*:""", text, re.MULTILINE)
+    if found is None:
+        return ""
+    rest = text[found.end() :]
+    if rest.lstrip().startswith("["):
+        return rest[: _closing(rest)]
+    indent = len(found[1])
+    lines = rest.split("\n")[1:]
+    inner = []
+    for line in lines:
+        depth = len(line) - len(line.lstrip(" "))
+        if line.strip() and (depth < indent or (depth == indent and not line.lstrip().startswith("-"))):
+            break
+        inner.append(line)
+    return "\n".join(inner)
+
+
+def _closing(text: str) -> int:
+    """Where the first bracket of a text is closed."""
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character in "[{") - (character in "]}")
+        if character in "]}" and depth == 0:
+            return place
+    return len(text)
+
+
+def _documents(path: str, text: str) -> Iterator[Declared]:
+    for document in _DOCUMENT.split(_COMMENT.sub("", text) if "#" in text else text):
+        kind, workflow = _KIND.search(document), _WORKFLOW.search(document)
+        if workflow and (kind is None or workflow.start() < kind.start()):  # else it stands in a file of the workflow
+            yield from _named(path, WORKFLOW, document[workflow.end() :])
+        elif kind and kind[1].endswith("List"):
+            inner = [*_KIND.finditer(document, kind.end())]
+            ends = [*(item.start() for item in inner[1:]), len(document)]
+            for item, end in zip(inner, ends, strict=False):
+                yield from _named(path, item[1], _metadata(document[item.end() : end]))
+        elif kind:
+            yield from _named(path, kind[1], _metadata(document))
+
+
+def _metadata(document: str) -> str:
+    """What follows the key ``metadata``; '' where there is none."""
+    found = _METADATA.search(document)
+    return document[found.end() :] if found else ""
+
+
+def _named(path: str, kind: str, text: str) -> Iterator[Declared]:
+    name = _NAME.search(text)
+    if name is not None:
+        yield Declared(kind, name[1], path, _fields(text) if kind in _DESCRIBED else {})
+
+
+def _fields(document: str) -> dict[str, str]:
+    found = ((key, pattern.search(document)) for key, pattern in _FIELDS.items())
+    return {key: match[1].strip(" ,") for key, match in found if match}

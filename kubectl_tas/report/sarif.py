@@ -1,0 +1,84 @@
+"""Findings as SARIF 2.1.0, for GitHub's code scanning and other viewers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubectl_tas import __version__
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.report.findings import Findings, fingerprints
+from kubectl_tas.report.json import dump
+from kubectl_tas.report.rules import page
+from kubectl_tas.report.style import printable
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+ROOT = "%SRCROOT%"
+"""What paths are relative to: the top of the checkout."""
+FINGERPRINT = "kubectlTas/v1"
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def render(findings: Findings, rules: Sequence[Rule]) -> str:
+    """One log with one run; ``rules`` are all that there are, and results are there even where there are none."""
+    numbers = {rule.code: number for number, rule in enumerate(rules)}
+    prints = fingerprints(findings.diagnostics)
+    driver = {"name": "kubectl-tas", "semanticVersion": __version__, "rules": [_rule(rule) for rule in rules]}
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"kubectl-tas-{findings.command}/"},
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The top of the checkout."}}},
+        "columnKind": "unicodeCodePoints",
+        "results": [
+            {
+                "ruleId": item.rule.code,
+                "ruleIndex": numbers[item.rule.code],
+                "level": LEVELS[item.severity],
+                "message": {"text": _message(item)},
+                "locations": [{"physicalLocation": _physical(item.location or Location(findings.config))}],
+                "relatedLocations": _related(item.related),
+                "partialFingerprints": {FINGERPRINT: fingerprint},
+            }
+            for item, fingerprint in zip(findings.diagnostics, prints, strict=True)
+        ],
+    }
+    return dump({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    text = page(rule)
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.rationale},
+        "help": {"text": text, "markdown": text},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+    }
+
+
+def _message(item: Diagnostic) -> str:
+    """What is wrong, what belongs to it and has no place, and how to mend it: a line each."""
+    nowhere = [related.message for related in item.related if related.location is None]
+    return "\n".join(printable(text) for text in (item.message, *nowhere, item.hint) if text)
+
+
+def _related(found: Sequence[Related]) -> list[dict[str, Any]]:
+    placed = [(item.message, item.location) for item in found if item.location is not None]
+    return [
+        {"id": number, "message": {"text": printable(message)}, "physicalLocation": _physical(place)}
+        for number, (message, place) in enumerate(placed, 1)
+    ]
+
+
+def _physical(place: Location) -> dict[str, Any]:
+    """A place; line 1 where the file as a whole is meant, since code scanning takes nothing without a line."""
+    region = {"startLine": place.line or 1}
+    if place.line:
+        region |= {"startColumn": place.column, "endColumn": place.column + place.length}
+    return {"artifactLocation": {"uri": _uri(place.path), "uriBaseId": ROOT}, "region": region}
+
+
+def _uri(path: str) -> str:
+    """A path as a relative reference of RFC 3986."""
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in path.encode("utf-8", "surrogateescape"))

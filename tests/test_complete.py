@@ -1,0 +1,196 @@
+"""``kubectl_complete-tas``: what kubectl's shells offer for the last word, in the protocol of cobra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.cli import wordtypes
+from kubectl_tas.cli.main import COMMANDS
+from kubectl_tas.cli.offered import DIRECTIVES, OFFERS
+from kubectl_tas.cli.wordtypes import Word
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.history import commit, git
+from tests.support.process import call
+
+NO_FILES, FILES, SUFFIXES, FOLDERS, IN_ORDER = ":4", ":0", ":8", ":16", ":36"
+"""The last line: what else the shell offers."""
+
+
+def complete(*words: str, cwd: Path | None = None, **extra: str) -> list[str]:
+    """The lines that are printed."""
+    result = call("kubectl_complete-tas", *words, cwd=cwd, **extra)
+    assert (result.code, result.err) == (0, "")
+    return result.out.splitlines()
+
+
+def choices(*words: str, cwd: Path | None = None, **extra: str) -> list[str]:
+    """The same without what the choices are."""
+    return [line.partition("\t")[0] for line in complete(*words, cwd=cwd, **extra)]
+
+
+@pytest.fixture
+def small(repository: Path) -> Path:
+    """The repository that ``init`` writes, with a subpool of each state."""
+    assert kubectl_tas("init", repository).code == 0
+    states = {"old": "ARCHIVED", "leaving": "DELETING"}
+    write(repository, {f"subpools/{name}.yaml": subpool(name, 4, state=state) for name, state in states.items()})
+    return write(repository, {"pools/plain.yaml": pool("plain")})
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["va"], ["validate", IN_ORDER]),
+        (["pool", ""], ["describe", "list", "remove", "rename", "topology-keys", IN_ORDER]),
+        (["pool", "rename", ""], ["plain", "team", NO_FILES]),
+        (["pool", "rename", "team", ""], [NO_FILES]),
+        (["pool", "list", "team", "team--r"], ["team--research", NO_FILES]),
+        (["pool", "list", "team", "t"], ["team--leaving", "team--old", "team--research", NO_FILES]),
+        (["pool", "describe", "nobody"], [NO_FILES]),
+        (["subpool", "create", ""], ["plain", "team", NO_FILES]),
+        (["subpool", "create", "team", ""], [NO_FILES]),
+        (["subpool", "update", ""], ["team", "team--research", NO_FILES]),
+        (["subpool", "delete", ""], ["team", "team--research", NO_FILES]),
+        (["subpool", "delete", "team", ""], ["research", NO_FILES]),
+        (["subpool", "delete", "plain", ""], [NO_FILES]),
+        (["subpool", "recreate", ""], ["team", "team--old", NO_FILES]),
+        (["subpool", "recreate", "Team", ""], ["old", NO_FILES]),
+        (["admit", "x.yaml", "--pool", "team"], ["team", "team--research", NO_FILES]),
+        (["admit", "--priority", ""], ["HIGH", "NORMAL", "LOW", IN_ORDER]),
+        (["workflow", "explain", ""], ["train", FILES]),
+        (["workflow", "explain", "./w"], [FILES]),
+        (["workflow", "list", "-o", "n"], ["name", IN_ORDER]),
+        (["render", "--backend", ""], ["prod", NO_FILES]),
+        (["render", "--backend=p"], ["prod", NO_FILES]),
+        (["render", "--fail"], ["--fail-on-change", NO_FILES]),
+        (["render", "--strict", "--str"], [NO_FILES]),
+        (["render", "--set", "a=b", "--set"], ["--set", "--set-string", NO_FILES]),
+        (["validate", ""], ["yaml", "yml", "json", SUFFIXES]),
+        (["validate", "pools", "--", "-"], ["yaml", "yml", "json", SUFFIXES]),
+        (["validate", "-o", "js"], ["json", IN_ORDER]),
+        (["validate", "--output=g"], ["github", "gitlab", IN_ORDER]),
+        (["validate", "--kubeconfig", ""], [FILES]),
+        (["validate", "-C", ""], [FOLDERS]),
+        (["init", ""], [FOLDERS]),
+        (["schema", "po"], ["pod", "podcliqueset", "podgang", "podgroup", "pool", NO_FILES]),
+        (["rule", "yaml-t"], ["yaml-tag", NO_FILES]),
+        (["help", "subpool", "d"], ["delete", "drain", NO_FILES]),
+        (["--ver"], ["--version", NO_FILES]),
+        (["--color", ""], ["auto", "always", "never", IN_ORDER]),
+        (["nonsense", "--x"], [NO_FILES]),
+        (["nonsense", "more", ""], [NO_FILES]),
+        (["version", ""], [NO_FILES]),
+    ],
+    ids=str,
+)
+def test_choices(small: Path, words: list[str], expected: list[str]) -> None:
+    assert choices(*words, cwd=small) == expected
+
+
+@pytest.mark.parametrize("words", [[], [""]])
+def test_commands(words: list[str]) -> None:
+    assert choices(*words) == [*COMMANDS, IN_ORDER]
+
+
+def test_schemas() -> None:
+    assert choices("schema", "") == [*kubectl_tas("schema").out.splitlines(), NO_FILES]
+
+
+def test_all_types_of_words_are_known() -> None:
+    names = {word.name for word in vars(wordtypes).values() if isinstance(word, Word)}
+    assert names == OFFERS.keys() | DIRECTIVES.keys()
+
+
+class TestDescriptions:
+    def test_of_names(self, small: Path) -> None:
+        found = complete("pool", "describe", "", cwd=small)
+        assert found[:2] == [
+            "plain\tpool: 100 GPUs",
+            "team\tpool: Shared training pool",
+        ]
+        assert complete("subpool", "recreate", "team--", cwd=small)[0] == "team--old\tsubpool: ARCHIVED, quota 4"
+        assert complete("workflow", "explain", "", cwd=small)[0] == "train\tWorkflow in workflows/train.yaml"
+
+    def test_of_options_and_commands(self) -> None:
+        assert complete("render", "--strict") == ["--strict\tWarnings fail the run too.", NO_FILES]
+        assert complete("check") == ["check\tCompare the committed manifests with what would be rendered.", IN_ORDER]
+
+    def test_hold_nothing_that_a_shell_may_take_for_more(self, small: Path) -> None:
+        write(small, {"pools/plain.yaml": pool("plain", spec="  description: a\x1b(31m `id` $(id) \\ \t | é\n")})
+        assert complete("pool", "describe", "pl", cwd=small)[0] == "plain\tpool: a(31m id (id)    é"
+
+    @pytest.mark.parametrize("name", ["a$(id)", "a b", "a;b", "-`id`"])
+    def test_odd_names_are_not_offered(self, small: Path, name: str) -> None:
+        write(small, {"pools/odd.yaml": pool(f"'{name}'")})
+        assert name not in choices("pool", "describe", "", cwd=small)
+
+
+class TestRepository:
+    @pytest.mark.parametrize(
+        "words", [["-C", "{}", "pool", "rename"], ["pool", "rename", "-C", "{}"], ["-C{}", "pool", "rename"]]
+    )
+    def test_of_another_folder(self, small: Path, tmp_path: Path, words: list[str]) -> None:
+        found = choices(*(word.format(small) for word in words), "", cwd=tmp_path)
+        assert found == ["plain", "team", NO_FILES]
+
+    def test_of_the_environment(self, small: Path, tmp_path: Path) -> None:
+        assert "team" in choices("pool", "rename", "", cwd=tmp_path, KUBECTL_TAS_DIRECTORY=str(small))
+
+    def test_from_a_folder_of_it(self, small: Path) -> None:
+        assert "team" in choices("pool", "rename", "", cwd=small / "workflows")
+
+    @pytest.mark.parametrize("text", ["a: [", "\t", "kind: Pool", "- 1"])
+    def test_with_errors(self, small: Path, text: str) -> None:
+        write(small, {"pools/broken.yaml": text})
+        assert choices("pool", "rename", "", cwd=small) == ["plain", "team", NO_FILES]
+
+    @pytest.mark.parametrize("words", [["-C", "/nonexistent", "pool", "describe", ""], ["pool", "describe", ""]])
+    def test_none(self, tmp_path: Path, words: list[str]) -> None:
+        assert complete(*words, cwd=tmp_path) == [NO_FILES]
+
+    def test_names_that_two_kinds_share(self, small: Path) -> None:
+        job = "kind: {}\nmetadata: {{name: both}}\n"
+        write(small, {"workflows/b.yaml": f"{job.format('Job')}---\n{job.format('JobSet')}"})
+        assert choices("workflow", "explain", "", cwd=small) == ["both", "Job/both", "JobSet/both", "train", FILES]
+
+
+def test_revisions(small: Path) -> None:
+    commit(small)
+    git(small, "tag", "v1.0")
+    expected = ["HEAD\twhat is checked out", "main\tbranch", "v1.0\ttag", NO_FILES]
+    assert complete("validate", "--base", "", cwd=small) == expected
+    assert complete("validate", "--base=v", cwd=small) == ["v1.0\ttag", NO_FILES]
+
+
+class TestContexts:
+    CONFIG = """\
+apiVersion: v1
+clusters:
+- cluster: {server: https://example.com}
+  name: cluster
+contexts:
+- context:
+    cluster: cluster
+    user: user
+  name: prod
+- context: {cluster: cluster, user: user}
+  name: "gpu@eu"
+current-context: prod
+users:
+- name: user
+  user: {}
+"""
+
+    def test_of_the_environment(self, tmp_path: Path) -> None:
+        one, two = tmp_path / "one", tmp_path / "two"
+        one.write_text(self.CONFIG)
+        two.write_text(self.CONFIG.replace("prod", "test"))
+        found = choices("subpool", "drain", "--context", "", KUBECONFIG=f"{one}:/nonexistent:{two}")
+        assert found == ["prod", "gpu@eu", "test", NO_FILES]
+
+    def test_of_the_option(self, tmp_path: Path) -> None:
+        (tmp_path / "config").write_text(self.CONFIG)
+        words = ["validate", "--kubeconfig", str(tmp_path / "config"), "--context", "p"]
+        assert choices(*words, KUBECONFIG="/nonexistent") == ["prod", NO_FILES]

@@ -1,0 +1,62 @@
+"""kubectl_tas/cli/commands.json: all commands as completion reads them, without importing any."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from kubectl_tas.catalogue import all_rules
+from kubectl_tas.cli.wordtypes import FOLDER, MANIFEST, Word
+from kubectl_tas.model.schemas import schema_texts
+from kubectl_tas.model.workload import WORKLOADS, kind_of
+
+
+def text(contexts: Iterable[click.Context]) -> str:
+    """The table, from the contexts of all commands."""
+    table = {
+        "commands": {_path(context): _command(context) for context in contexts},
+        "rules": {code: rule.summary for code, rule in all_rules().items()},
+        "schemas": sorted(name.removesuffix(".json") for name in schema_texts()),
+        "submissions": ["Workflow", "PodCliqueSet", "PodGroup", *map(kind_of, WORKLOADS)],
+    }
+    return json.dumps(table, indent=1, ensure_ascii=False) + "\n"
+
+
+def _path(context: click.Context) -> str:
+    """The words of a command, without the program's."""
+    return " ".join(context.command_path.split()[2:])
+
+
+def _command(context: click.Context) -> dict[str, Any]:
+    command = context.command
+    params = [item for item in command.get_params(context) if not getattr(item, "hidden", False)]
+    found: dict[str, Any] = {
+        "options": [_option(item) for item in params if isinstance(item, click.Option)],
+        "arguments": [{"takes": _takes(item), "many": item.nargs == -1} for item in params if _is_argument(item)],
+    }
+    if isinstance(command, click.Group):
+        named = [(name, command.get_command(context, name)) for name in command.list_commands(context)]
+        found["commands"] = {name: item.get_short_help_str(100) for name, item in named if item is not None}
+    return found
+
+
+def _is_argument(item: click.Parameter) -> bool:
+    return isinstance(item, click.Argument)
+
+
+def _option(item: click.Option) -> dict[str, Any]:
+    names = sorted(item.opts, key=len)
+    takes = False if item.is_flag else _takes(item)
+    return {"names": names, "takes": takes, "many": item.multiple, "help": item.help or ""}
+
+
+def _takes(item: click.Parameter) -> str | list[str]:
+    """The values that there are, or what a value names; '' where that is free text."""
+    if isinstance(item.type, click.Choice):
+        return [str(choice) for choice in item.type.choices]
+    if isinstance(item.type, click.Path):
+        return MANIFEST.name if item.type.file_okay else FOLDER.name
+    return item.type.name if isinstance(item.type, Word) else ""
