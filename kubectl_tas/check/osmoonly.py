@@ -47,7 +47,7 @@ _LOST = {
     "checkpoint": ("nothing is saved while the task runs", "let the command save it, or write to a mounted volume"),
     "downloadType": ("nothing is fetched", "see inputs"),
     "cacheSize": ("nothing is fetched", "see inputs"),
-    "platform": ("it chooses no nodes", "declare platforms of the pool, or say with its nodes where its pods run"),
+    "platform": ("it chooses no nodes", "list platforms in the pool, or say with nodes of the pool where its pods run"),
     "default_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
     "max_queue_timeout": ("work waits for as long as it takes", "delete what has waited too long"),
 }
@@ -67,8 +67,9 @@ def check_osmo_only(fleet: Fleet) -> Iterator[Diagnostic]:
     as_jobs = fleet.config.workflowsAs == "jobs"
     on_platforms = {id(item.declared) for item in fleet.workflows if item.pool.platforms.by_name}
     for declared in fleet.repository.workflows:
-        platforms = () if id(declared) in on_platforms else _platforms(declared.spec)
-        lost = chain(_of_workflow(declared.spec, as_jobs=as_jobs), platforms)
+        lost = _of_workflow(declared.spec, as_jobs=as_jobs)
+        if id(declared) not in on_platforms:
+            lost = chain(lost, *(_used(item, ("platform",)) for _, item, _ in resource_paths(declared.spec)))
         yield from _finding(declared, ("workflow", "name"), lost)
     for pool in fleet.repository.pools:
         spec = pool.spec.spec
@@ -99,12 +100,6 @@ def _of_workflow(workflow: Workflow, *, as_jobs: bool) -> Iterator[Lost]:
                 yield from _used(task, ("lead",))
             yield from _used(task, _TASK_FIELDS)
             yield from _of_codes("exitActions", task.exitActions, as_jobs=as_jobs, several=several)
-
-
-def _platforms(workflow: Workflow) -> Iterator[Lost]:
-    """For a pool that has none."""
-    for _, resource, _ in resource_paths(workflow):
-        yield from _used(resource, ("platform",))
 
 
 def _used(model: BaseModel, fields: tuple[str, ...]) -> Iterator[Lost]:

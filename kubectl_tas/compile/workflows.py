@@ -84,37 +84,36 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
                 Phase.POD,
                 namespace=workflow.namespace,
                 labels={**member.labels, **labels, **own},
-                annotations={**member.annotations, **annotations},
+                annotations=member.annotations | annotations,
             )
-            if member.is_open:
-                yield _open(about, member, {**member.annotations, **annotations})
-                continue
-            pod = Pod(metadata=about, spec=PodSpec.model_validate(member.spec))
-            yield pod if member.job is None else _job(pod, member.job, annotations)
+            if member.job is None:
+                yield _open(Pod, about, member.spec) if member.is_open else _pod(about, member.spec)
+            else:
+                notes = dict(sorted((member.annotations | annotations).items()))
+                yield _job(about, TemplateMetadata(labels=about.labels, annotations=notes), member)
 
 
-def _open(about: Metadata, member: Member, annotations: dict[str, str]) -> PassThrough:
-    """A pod of which pod templates say a part, or the Job that makes it: any field of Kubernetes' may be in it."""
+def _pod(about: Metadata, spec: dict[str, Any]) -> Pod:
+    return Pod(metadata=about, spec=PodSpec.model_validate(spec))
+
+
+def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:
+    """The Job of a pod with the metadata of ``template``; what the GitOps tool is told stands on the Job alone."""
+    notes = {name: value for name, value in about.annotations.items() if name not in template.annotations}
+    about = about.model_copy(update={"annotations": notes})
+    if member.is_open:
+        pods = {"metadata": template.model_dump(exclude_defaults=True), "spec": member.spec}
+        return _open(Job, about, {"parallelism": 1, "completions": 1, **(member.job or {}), "template": pods})
+    pod = Template(metadata=template, spec=PodSpec.model_validate(member.spec))
+    return Job(metadata=about, spec=JobSpec.model_validate({**(member.job or {}), "template": pod}))
+
+
+def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassThrough:
+    """A pod, or its Job, of which pod templates say a part: any field of Kubernetes' may be in it."""
+    version, name = kind.model_fields["apiVersion"].default, kind.model_fields["kind"].default
+    data = {"apiVersion": version, "kind": name, "metadata": about.model_dump(exclude_defaults=True), "spec": spec}
     where = Metadata(name=about.name, namespace=about.namespace)
-    if member.job is None:
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": about.model_dump(exclude_defaults=True)}
-        return PassThrough(apiVersion="v1", kind="Pod", metadata=where, text=block({**pod, "spec": member.spec}))
-    notes = {name: value for name, value in about.annotations.items() if name not in annotations}
-    own = about.model_copy(update={"annotations": notes}).model_dump(exclude_defaults=True)
-    template = {"metadata": {"labels": about.labels, "annotations": annotations}, "spec": member.spec}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": own, "spec": {**member.job, "template": template}}
-    return PassThrough(apiVersion="batch/v1", kind="Job", metadata=where, text=block(job))
-
-
-def _job(pod: Pod, spec: dict[str, Any], annotations: dict[str, str]) -> Job:
-    """The Job that makes ``pod``; what the GitOps tool is told stands on the Job alone."""
-    about = pod.metadata
-    notes = {name: value for name, value in about.annotations.items() if name not in annotations}
-    marks = TemplateMetadata(labels=about.labels, annotations=dict(sorted(annotations.items())))
-    return Job(
-        metadata=about.model_copy(update={"annotations": notes}),
-        spec=JobSpec.model_validate({**spec, "template": Template(metadata=marks, spec=pod.spec)}),
-    )
+    return PassThrough(apiVersion=version, kind=name, metadata=where, text=block(data))
 
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:

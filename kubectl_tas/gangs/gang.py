@@ -19,14 +19,14 @@ class Member:
     gpus: Gpus
     spec: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The data of its ``PodSpec``."""
-    job: dict[str, Any] | None = field(default=None, compare=False, repr=False)
-    """Where a Job makes it: the data of the ``JobSpec``, without the template."""
     labels: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     """What pod templates of its platform add."""
     annotations: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Likewise."""
     is_open: bool = False
     """Whether the spec may have any field of Kubernetes', since pod templates say some of it."""
+    job: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    """Where a Job makes it: the data of the ``JobSpec``, without the template."""
 
     @property
     def metadata(self) -> dict[str, dict[str, str]]:

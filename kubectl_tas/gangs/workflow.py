@@ -99,17 +99,23 @@ def gangs_of_workflow(
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
     as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
-    jobs = (lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None for task in group.tasks)
-    made = (member_of(fleet, workflow, task) for task in group.tasks)
-    members = tuple(replace(member, job=job) for member, job in zip(made, jobs, strict=True))
+    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
+    made = [member_of(fleet, workflow, task) for task in group.tasks]
+    members = tuple(
+        replace(
+            item,
+            spec={**deadline, **item.spec},
+            job=lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
+        )
+        for task, item in zip(group.tasks, made, strict=True)
+    )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
     pods = [
         {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
     ]
-    tokens = tuple(_tokens(item.spec, own) for item, own in zip(members, files, strict=True))
     content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,

@@ -54,7 +54,6 @@ MODELS: tuple[type[BaseModel], ...] = (
     Role,
     RoleBinding,
     Service,
-    ResourceValidation,
     Subpool,
     Topology,
     ValidatingAdmissionPolicy,
