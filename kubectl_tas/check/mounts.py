@@ -12,7 +12,7 @@ from kubectl_tas.check.workflow import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.files import MAX_BYTES, normal, task_file
 from kubectl_tas.gangs.podspec import mounted_secrets
-from kubectl_tas.gangs.tokens import OUTPUT, data_paths, filled, tokens_in
+from kubectl_tas.gangs.tokens import OUTPUT, data_paths, filled
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.model.workflow import Task, Workflow
@@ -146,7 +146,9 @@ def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyP
                 message = f'files[{index}] of the task "{task.name}" is no base64'
                 yield Diagnostic(TASK_DATA, message, place, hint="Write it in base64, or remove base64: true.")
             continue
-        size = len(file.content) + _LONGEST_VALUE * sum(1 for _ in tokens_in(file.text))
+        size = len(file.content)
+        if size <= MAX_BYTES and file.tokens:
+            size += _LONGEST_VALUE * file.content.count(b"{{")
         if size > MAX_BYTES:
             message = f'the file "{file.path}" of the task "{task.name}" has {size / MAX_BYTES:.2f} MiB'
             hint = "At most 1 MiB fits; put it into the image, or let the task fetch it."

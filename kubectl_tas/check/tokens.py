@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.gangs.files import TaskFile, task_file
+from kubectl_tas.gangs.files import task_file
 from kubectl_tas.gangs.tokens import HOST, INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, tokens_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
@@ -36,9 +36,9 @@ _UUID = "uuid"
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """A text of a task that tokens are filled in."""
+    """What stands in a text of a task."""
 
-    text: str
+    tokens: Iterable[str]
     place: KeyPath
     within: str = ""
     """The file that it is read from."""
@@ -56,7 +56,7 @@ def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
                 known = data_paths(task)
                 seen: set[str] = set()
                 for words in _words(fleet, declared, task, path):
-                    for token in tokens_in(words.text):
+                    for token in words.tokens:
                         if token in seen or (token == _UUID and words.is_file):
                             continue
                         seen.add(token)
@@ -120,20 +120,20 @@ def _more(task: Task, every: Iterable[Task]) -> str:
 
 def _words(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[_Words]:
     """Every text of a task that becomes a part of its pod."""
-    yield _Words(task.image, (*path, "image"))
+    yield _Words(tokens_in(task.image), (*path, "image"))
     for field in ("command", "args", "volumeMounts"):
         for index, word in enumerate(getattr(task, field)):
-            yield _Words(str(word), (*path, field, index))
+            yield _Words(tokens_in(str(word)), (*path, field, index))
     for name, value in task.environment.items():
-        yield _Words(str(value), (*path, "environment", name))
+        yield _Words(tokens_in(str(value)), (*path, "environment", name))
     for name, folder in task.credentials.items():
         if isinstance(folder, str):
-            yield _Words(folder, (*path, "credentials", name))
+            yield _Words(tokens_in(folder), (*path, "credentials", name))
     for index, file in enumerate(task.files):
         place = (*path, "files", index)
-        yield _Words(file.path, (*place, "path"))
-        found: TaskFile | None = task_file(file, declared.origin.path, fleet.repository.local_files)
+        yield _Words(tokens_in(file.path), (*place, "path"))
+        found = task_file(file, declared.origin.path, fleet.repository.local_files)
         if found is not None:
             field = "contents" if file.localpath is None else "localpath"
             within = "" if file.localpath is None else local_path(declared.origin.path, file.localpath)
-            yield _Words(found.text, (*place, field), within, is_file=True)
+            yield _Words(sorted(found.tokens), (*place, field), within, is_file=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
-from kubectl_tas.gangs.files import is_utf8
+from kubectl_tas.gangs.files import fits_annotation, is_utf8
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.kai import Feature
@@ -18,6 +18,9 @@ from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import FleetWorkflow
+
+_SERVER_SIDE = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
+"""What makes Argo CD apply an object that is too large for the annotation in which it would keep all of it."""
 
 
 def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
@@ -48,7 +51,9 @@ def _beside(fleet: Fleet, workflow: FleetWorkflow, gang: Gang) -> Iterator[Confi
     """What the pods of a gang find when they start: their files, and each other."""
     labels, space = _labels(workflow), workflow.namespace
     for files in gang.files:
-        about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels)
+        is_large = fleet.config.gitops == "argocd" and not all(map(fits_annotation, files.files.values()))
+        notes = _SERVER_SIDE if is_large else {}
+        about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels, annotations=notes)
         text = {key: content.decode("utf-8") for key, content in files.files.items() if is_utf8(content)}
         binary = {key: b64encode(content).decode() for key, content in files.files.items() if key not in text}
         yield ConfigMap(metadata=about, data=text, binaryData=binary)

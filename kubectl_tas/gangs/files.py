@@ -9,11 +9,12 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from kubectl_tas.gangs.gang import FileMap
-from kubectl_tas.gangs.tokens import filled
+from kubectl_tas.gangs.tokens import filled, tokens_in
 from kubectl_tas.model.repository import LocalFile, local_path
 from kubectl_tas.model.workflow import File
 from kubectl_tas.resolve.names import distinct
@@ -45,17 +46,27 @@ class TaskFile:
     @property
     def identity(self) -> list[str]:
         """What tells it from other files."""
-        return [self.path, sha256(self.content).hexdigest(), f"{self.mode:o}"]
+        return [self.path, _digest(self.content), f"{self.mode:o}"]
 
     @property
-    def text(self) -> str:
-        """The text in which tokens stand; empty where there is none."""
-        return self.content.decode("utf-8") if self.is_text else ""
+    def tokens(self) -> frozenset[str]:
+        """The tokens in what is in it."""
+        return _tokens(self.content) if self.is_text else frozenset()
 
     def with_values(self, values: Mapping[str, str]) -> TaskFile:
         """The file with the values of tokens in it."""
-        content = filled(self.text, values).encode("utf-8") if self.is_text else self.content
+        content = filled(self.content.decode("utf-8"), values).encode("utf-8") if self.tokens else self.content
         return TaskFile(normal(filled(self.path, values)), content, self.mode, self.is_text)
+
+
+@lru_cache(maxsize=64)
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _tokens(content: bytes) -> frozenset[str]:
+    return frozenset(tokens_in(content.decode("utf-8")))
 
 
 def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -> TaskFile | None:
@@ -81,6 +92,7 @@ def _decoded(written: bytes) -> bytes | None:
         return None
 
 
+@lru_cache(maxsize=64)
 def is_utf8(content: bytes) -> bool:
     """Whether bytes are text."""
     try:
@@ -93,6 +105,11 @@ def is_utf8(content: bytes) -> bool:
 def normal(path: str) -> str:
     """The one spelling of an absolute path."""
     return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def fits_annotation(content: bytes) -> bool:
+    """Whether client-side ``kubectl apply`` takes a ConfigMap with this file alone."""
+    return _written(content) <= _MAX_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +137,7 @@ class FileMaps:
 def file_maps(gang: str, files: Iterable[TaskFile]) -> FileMaps:
     """ConfigMaps for the files of a gang, in their order; a file that several tasks have is in them once."""
     different = list(dict.fromkeys((_base(file), file.content) for file in files))
-    keys = distinct([(f"{sha256(content).hexdigest()}/{base}", base) for base, content in different])
+    keys = distinct([(f"{_digest(content)}/{base}", base) for base, content in different])
     maps: list[FileMap] = []
     places: dict[tuple[str, bytes], tuple[int, str]] = {}
     room = 0

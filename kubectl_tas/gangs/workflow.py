@@ -124,8 +124,8 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
 
 
 def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
-    words = (*texts(spec), *(text for file in files for text in (file.path, file.text)))
-    return frozenset(token for text in words for token in tokens_in(text))
+    words = (*texts(spec), *(file.path for file in files))
+    return frozenset(token for text in words for token in tokens_in(text)).union(*(file.tokens for file in files))
 
 
 def _files(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> tuple[TaskFile, ...]:

@@ -105,6 +105,15 @@ def test_files_are_split_so_that_kubectl_can_keep_them_in_an_annotation(tmp_path
         assert mount["subPath"] in holder["data"]
 
 
+def test_argo_cd_applies_a_large_file_at_the_server(tmp_path: Path) -> None:
+    write(tmp_path, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {gitops: argocd}\n"})
+    objects = rendered(tmp_path, workflow([{"path": f"/f{size}", "contents": "x" * size} for size in (300_000, 100)]))
+    options = [
+        item["metadata"]["annotations"].get("argocd.argoproj.io/sync-options") for item in maps(objects).values()
+    ]
+    assert options == ["ServerSideApply=true", None]
+
+
 def test_another_content_or_mode_is_another_gang(tmp_path: Path) -> None:
     local = workflow([{"path": "/run", "localpath": "run"}])
     script = tmp_path / "workflows/run"
