@@ -23,7 +23,8 @@ def workflow(*tasks: list[dict[str, Any]], **fields: Any) -> str:
         {"name": f"t{index}", "image": "busybox", "command": ["sh"], "files": files, **fields}
         for index, files in enumerate(tasks)
     ]
-    return yaml.safe_dump({"workflow": {"name": "w", "pool": "team", "groups": [{"name": "g", "tasks": made}]}})
+    text: str = yaml.safe_dump({"workflow": {"name": "w", "pool": "team", "groups": [{"name": "g", "tasks": made}]}})
+    return text
 
 
 def rendered(root: Path, text: str) -> list[dict[str, Any]]:
@@ -108,10 +109,9 @@ def test_files_are_split_so_that_kubectl_can_keep_them_in_an_annotation(tmp_path
 def test_argo_cd_applies_a_large_file_at_the_server(tmp_path: Path) -> None:
     write(tmp_path, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {gitops: argocd}\n"})
     objects = rendered(tmp_path, workflow([{"path": f"/f{size}", "contents": "x" * size} for size in (300_000, 100)]))
-    options = [
-        item["metadata"]["annotations"].get("argocd.argoproj.io/sync-options") for item in maps(objects).values()
-    ]
-    assert options == ["ServerSideApply=true", None]
+    notes = {name: item["metadata"]["annotations"] for name, item in maps(objects).items()}
+    options = {name: found.get("argocd.argoproj.io/sync-options") for name, found in notes.items()}
+    assert options == {"files": "ServerSideApply=true", "files-2": None}
 
 
 def test_another_content_or_mode_is_another_gang(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ def workflow(*groups: list[dict[str, Any]], name: str = "w") -> str:
         {"name": f"g{index}", "tasks": [{"image": "busybox", "command": ["sh"], **task} for task in tasks]}
         for index, tasks in enumerate(groups)
     ]
-    return yaml.safe_dump({"workflow": {"name": name, "pool": "team", "groups": made}})
+    text: str = yaml.safe_dump({"workflow": {"name": name, "pool": "team", "groups": made}})
+    return text
 
 
 def rendered(root: Path, text: str) -> dict[str, dict[str, Any]]:
@@ -77,7 +78,7 @@ def test_a_group_that_does_not_ask_for_the_id_runs_on(tmp_path: Path) -> None:
 
 
 def test_the_service_of_a_gang_finds_its_pods_and_no_others(tmp_path: Path) -> None:
-    first = [{"name": "a", "args": ["{{host:b}}"]}, {"name": "b"}]
+    first: list[dict[str, Any]] = [{"name": "a", "args": ["{{host:b}}"]}, {"name": "b"}]
     objects = rendered(tmp_path, workflow(first, [{"name": "c"}], name="1st"))
     (service,) = (item for kind, item in objects.items() if kind.startswith("Service"))
     name = service["metadata"]["name"]
