@@ -52,6 +52,8 @@ def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
         inputs: list[tuple[Task, str, Location]] = []
         for group, where in groups_of(declared.spec):
             for index, task in enumerate(group.tasks):
+                if not _has_tokens(task):
+                    continue
                 path = task_path(declared.spec, where, index)
                 known = data_paths(task)
                 seen: set[str] = set()
@@ -116,6 +118,12 @@ def _data(outputs: list[tuple[Task, Location]], inputs: list[tuple[Task, str, Lo
 def _more(task: Task, every: Iterable[Task]) -> str:
     others = {item.name for item in every} - {task.name}
     return f" (and {len(others)} more)" if others else ""
+
+
+def _has_tokens(task: Task) -> bool:
+    """Whether a task may have any; most have none, and nobody waits for those."""
+    words = (task.image, *task.command, *task.args, *task.environment.values(), *task.volumeMounts)
+    return bool(task.files or task.credentials) or "{{" in "\n".join(map(str, words))
 
 
 def _words(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[_Words]:
