@@ -107,7 +107,6 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
     pods = [{"task": item.name, "subGroup": places.get(item.name), "spec": item.spec} for item in members]
-    tokens = tuple(_tokens(spec, own) for spec, own in zip(specs, files, strict=True))
     content: dict[str, object] = {
         "workflow": workflow.name,
         "group": group.name,
@@ -117,10 +116,17 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     }
     if any(files):
         content["files"] = [[file.identity for file in own] for own in files]
+    text = _canonical(content)
+    tokens = tuple(frozenset[str]() for _ in specs)
+    if any(files) or "{{" in text:
+        tokens = tuple(_tokens(spec, own) for spec, own in zip(specs, files, strict=True))
     if any(tokens):
-        content["tokens"] = sorted(frozenset().union(*tokens))
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = _canonical({**content, "tokens": sorted(frozenset().union(*tokens))})
     return _Draft(group, gang, members, files, tokens, text)
+
+
+def _canonical(content: Mapping[str, object]) -> str:
+    return json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
 def _tokens(spec: dict[str, Any], files: Sequence[TaskFile]) -> frozenset[str]:
