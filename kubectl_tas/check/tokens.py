@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.gangs.files import task_file
-from kubectl_tas.gangs.tokens import HOST, INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, tokens_in
+from kubectl_tas.gangs.podspec import mounted_secrets
+from kubectl_tas.gangs.tokens import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is_mounted, tokens_in
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.model.workflow import Group, Task, Workflow
@@ -35,89 +36,85 @@ _UUID = "uuid"
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """What stands in a text of a task."""
+class _Use:
+    """Where a task first has a token."""
 
-    tokens: Iterable[str]
-    place: KeyPath
+    token: str
+    group: Group
+    task: Task
+    place: Location
     within: str = ""
-    """The file that it is read from."""
+    """The file of the repository that it stands in."""
     is_file: bool = False
+    """Whether it stands in what a file has in it."""
 
 
 def check_tokens(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every workflow, whether its pool exists or not."""
     for declared in fleet.repository.workflows:
-        outputs: list[tuple[Task, Location]] = []
-        inputs: list[tuple[Task, str, Location]] = []
-        for group, where in groups_of(declared.spec):
-            for index, task in enumerate(group.tasks):
-                if not _has_tokens(task):
-                    continue
-                path = task_path(declared.spec, where, index)
-                known = data_paths(task)
-                seen: set[str] = set()
-                for words in _words(fleet, declared, task, path):
-                    for token in words.tokens:
-                        if token in seen or (token == _UUID and words.is_file):
-                            continue
-                        seen.add(token)
-                        place = declared.at(*words.place)
-                        if token.startswith(("input:", HOST)) or token == _UUID:
-                            yield from _unknown(declared.spec, group, task, token, words, place)
-                        if token == OUTPUT_TOKEN and not is_mounted(task, OUTPUT):
-                            outputs.append((task, place))
-                        elif token.startswith("input:") and token in known and not is_mounted(task, INPUT):
-                            inputs.append((task, token, place))
-        yield from _data(outputs, inputs)
+        uses = tuple(_uses(fleet, declared))
+        unknown = (_unknown(declared.spec, use) for use in uses)
+        yield from dict.fromkeys(item for item in unknown if item is not None)  # tasks may share a text by an alias
+        outputs = [use for use in uses if use.token == OUTPUT_TOKEN and not is_mounted(use.task, OUTPUT)]
+        inputs = [use for use in uses if use.token in data_paths(use.task) and not is_mounted(use.task, INPUT)]
+        yield from _data(outputs, [use for use in inputs if use.token != OUTPUT_TOKEN])
 
 
-def _unknown(
-    workflow: Workflow, group: Group, task: Task, token: str, words: _Words, place: Location
-) -> Iterator[Diagnostic]:
-    within = f" in {words.within}" if words.within else ""
-    kind, _, name = token.partition(":")
-    if token == _UUID:
-        message = f'nothing fills in {{{{uuid}}}} of the task "{task.name}"'
-        yield Diagnostic(TOKEN_UNKNOWN, message, place, hint="Write {{workflow_id}}.")
-    elif kind == "input" and token not in data_paths(task):
-        message = f'the task "{task.name}" has no input {{{{{token}}}}}{within}'
-        has = shortened([f"{{{{{key}}}}}" for key in data_paths(task) if key.startswith("input:")])
-        yield Diagnostic(TOKEN_UNKNOWN, message, place, hint=f"It has {has or 'none'}.")
-    elif kind == "host" and name not in (own := {names.fold(item.name): item.name for item in group.tasks}):
-        others = [item.name for item, _ in groups_of(workflow) if _has(item, name)]
-        message = f'no task "{name}" in the group "{group.name}", of which {{{{{token}}}}}{within} names a host'
+def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
+    within = f" in {use.within}" if use.within else ""
+    kind, _, name = use.token.partition(":")
+    if kind == _UUID and not use.is_file:
+        message = f'nothing fills in {{{{uuid}}}} of the task "{use.task.name}"'
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint="Write {{workflow_id}}.")
+    if kind == "input" and use.token not in data_paths(use.task):
+        message = f'the task "{use.task.name}" has no input {{{{{use.token}}}}}{within}'
+        has = shortened([f"{{{{{key}}}}}" for key in data_paths(use.task) if key.startswith("input:")])
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=f"It has {has or 'none'}.")
+    own = {names.fold(item.name): item.name for item in use.group.tasks}
+    if kind == "host" and name not in own:
+        message = f'no task "{name}" in the group "{use.group.name}", of which {{{{{use.token}}}}}{within} names a host'
+        others = [group.name for group, _ in groups_of(workflow) if name in map(names.fold, _names(group))]
         message += f'; it is in "{others[0]}"' if others else ""
-        listed = f"The group has {shortened(list(own.values()))}."
-        hint = f"Only tasks of one group know each other's hosts. {listed}" if others else None
-        yield Diagnostic(TOKEN_UNKNOWN, message, place, hint=hint or f"{did_you_mean(name, own)} {listed}".strip())
+        advice = "Only tasks of one group know each other's hosts." if others else did_you_mean(name, own)
+        hint = f"{advice} The group has {shortened(list(own.values()))}.".strip()
+        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=hint)
+    return None
 
 
-def _has(group: Group, task: str) -> bool:
-    return any(names.fold(item.name) == task for item in group.tasks)
+def _names(group: Group) -> Iterator[str]:
+    return (item.name for item in group.tasks)
 
 
-def _data(outputs: list[tuple[Task, Location]], inputs: list[tuple[Task, str, Location]]) -> Iterator[Diagnostic]:
+def _data(outputs: Sequence[_Use], inputs: Sequence[_Use]) -> Iterator[Diagnostic]:
     """One finding for what a workflow leaves, and one for what it begins with."""
     if outputs:
-        task, place = outputs[0]
-        message = (
-            f'what the task "{task.name}"{_more(task, (item for item, _ in outputs))} leaves in {{{{output}}}} is '
-        )
-        message += "gone with its pod"
+        first = outputs[0]
+        message = f'what the task "{first.task.name}"{_more(outputs)} leaves in {{{{output}}}} is gone with its pod'
         hint = f"Let the task store it itself, or mount a folder at {OUTPUT} with volumeMounts."
-        yield Diagnostic(TOKEN_DATA, message, place, hint=hint)
+        yield Diagnostic(TOKEN_DATA, message, first.place, hint=hint)
     if inputs:
-        task, token, place = inputs[0]
-        message = f'nothing fetches {{{{{token}}}}} for the task "{task.name}"'
-        message += _more(task, (item for item, _, _ in inputs))
+        first = inputs[0]
+        message = f'nothing fetches {{{{{first.token}}}}} for the task "{first.task.name}"{_more(inputs)}'
         hint = f"Let the task fetch it itself, or mount a folder at {INPUT} with volumeMounts."
-        yield Diagnostic(TOKEN_DATA, message, place, hint=hint)
+        yield Diagnostic(TOKEN_DATA, message, first.place, hint=hint)
 
 
-def _more(task: Task, every: Iterable[Task]) -> str:
-    others = {item.name for item in every} - {task.name}
-    return f" (and {len(others)} more)" if others else ""
+def _more(uses: Sequence[_Use]) -> str:
+    others = len({use.task.name for use in uses}) - 1
+    return f" (and {others} more)" if others else ""
+
+
+def _uses(fleet: Fleet, declared: Declared[Workflow]) -> Iterator[_Use]:
+    for group, where in groups_of(declared.spec):
+        for index, task in enumerate(group.tasks):
+            if not _has_tokens(task):
+                continue
+            path, seen = task_path(declared.spec, where, index), set[tuple[str, bool]]()
+            for tokens, place, within, is_file in _texts(fleet, declared, task, path):
+                for token in tokens:
+                    if (token, is_file) not in seen:
+                        seen.add((token, is_file))
+                        yield _Use(token, group, task, declared.at(*place), within, is_file)
 
 
 def _has_tokens(task: Task) -> bool:
@@ -126,22 +123,22 @@ def _has_tokens(task: Task) -> bool:
     return bool(task.files or task.credentials) or "{{" in "\n".join(map(str, words))
 
 
-def _words(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[_Words]:
-    """Every text of a task that becomes a part of its pod."""
-    yield _Words(tokens_in(task.image), (*path, "image"))
+def _texts(
+    fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath
+) -> Iterator[tuple[Iterable[str], KeyPath, str, bool]]:
+    """The tokens of every text of a task that becomes a part of its pod; where it stands, and whether in a file."""
+    words: list[tuple[str, KeyPath]] = [(task.image, ("image",))]
     for field in ("command", "args", "volumeMounts"):
-        for index, word in enumerate(getattr(task, field)):
-            yield _Words(tokens_in(str(word)), (*path, field, index))
-    for name, value in task.environment.items():
-        yield _Words(tokens_in(str(value)), (*path, "environment", name))
-    for name, folder in task.credentials.items():
-        if isinstance(folder, str):
-            yield _Words(tokens_in(folder), (*path, "credentials", name))
-    for index, file in enumerate(task.files):
-        place = (*path, "files", index)
-        yield _Words(tokens_in(file.path), (*place, "path"))
-        found = task_file(file, declared.origin.path, fleet.repository.local_files)
-        if found is not None:
-            field = "contents" if file.localpath is None else "localpath"
-            within = "" if file.localpath is None else local_path(declared.origin.path, file.localpath)
-            yield _Words(sorted(found.tokens), (*place, field), within, is_file=True)
+        words += ((str(word), (field, index)) for index, word in enumerate(getattr(task, field)))
+    words += ((str(value), ("environment", name)) for name, value in task.environment.items())
+    words += ((folder, ("credentials", name)) for name, folder in mounted_secrets(task).items())
+    words += ((file.path, ("files", index, "path")) for index, file in enumerate(task.files))
+    for text, place in words:
+        yield tokens_in(text), (*path, *place), "", False
+    for index, item in enumerate(task.files):
+        file = task_file(item, declared.origin.path, fleet.repository.local_files)
+        local = item.localpath
+        if file is not None:
+            within = "" if local is None else local_path(declared.origin.path, local)
+            place = (*path, "files", index, "contents" if local is None else "localpath")
+            yield sorted(file.tokens), place, within, True
