@@ -22,6 +22,7 @@ from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.report import text as report
+from tests.support.cli import write
 from tests.support.golden import EXAMPLES, GOLDEN
 from tests.support.workloads import named
 
@@ -90,6 +91,7 @@ def with_placeholder(data: Any, path: KeyPath) -> Any:
 
 def handled(root: Path, texts: dict[str, bytes]) -> Session:
     """What is found in a repository: whatever stands in it, all errors have places in it, or it renders."""
+    write(root, {"pools/d": "the localpath of the workflow"})
     session = check_source(root, OverlaySource(FolderSource(root), texts))
     for found in session.diagnostics:
         assert found.location is not None, found

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
-from kubectl_tas.gangs.files import fits_annotation, is_utf8
+from kubectl_tas.gangs.files import fits_annotation, is_text
 from kubectl_tas.gangs.gang import Gang, Member
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.kai import Feature
@@ -58,7 +58,7 @@ def _beside(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang
         is_large = fleet.config.gitops == "argocd" and not all(map(fits_annotation, files.files.values()))
         notes = _SERVER_SIDE if is_large else {}
         about = metadata(fleet, files.name, Phase.COMPANION, namespace=space, labels=labels, annotations=notes)
-        text = {key: content.decode("utf-8") for key, content in files.files.items() if is_utf8(content)}
+        text = {key: content.decode("utf-8") for key, content in files.files.items() if is_text(content)}
         binary = {key: b64encode(content).decode() for key, content in files.files.items() if key not in text}
         yield ConfigMap(metadata=about, data=text, binaryData=binary)
     if gang.hosts is not None:

@@ -81,7 +81,7 @@ def task_file(file: File, workflow: str, local_files: Mapping[str, LocalFile]) -
     else:
         return None
     content = _decoded(written) if file.base64 else written
-    return None if content is None else TaskFile(file.path, content, mode, not file.base64 and is_utf8(content))
+    return None if content is None else TaskFile(file.path, content, mode, not file.base64 and is_text(content))
 
 
 def _decoded(written: bytes) -> bytes | None:
@@ -93,13 +93,12 @@ def _decoded(written: bytes) -> bytes | None:
 
 
 @lru_cache(maxsize=64)
-def is_utf8(content: bytes) -> bool:
-    """Whether bytes are text."""
+def is_text(content: bytes) -> bool:
+    """Whether bytes are UTF-8, without the one character that no text of a container has."""
     try:
-        content.decode("utf-8")
+        return "\0" not in content.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def normal(path: str) -> str:
@@ -170,6 +169,6 @@ def _base(file: TaskFile) -> str:
 
 def _written(content: bytes) -> int:
     """Characters of JSON: what kubectl keeps of it."""
-    if is_utf8(content):
+    if is_text(content):
         return len(json.dumps(content.decode("utf-8"), ensure_ascii=False).encode("utf-8"))
     return len(content) * 4 // 3 + 4

@@ -188,10 +188,12 @@ class FolderSource:
         problem = self._leads_away(path, os.path.realpath(full), words="the path")
         if problem is not None:
             return problem
-        if full.is_dir():
+        if not os.path.lexists(full):
+            return _missing(path)
+        if os.path.isdir(full):  # noqa: PTH112 - pathlib raises for names that cannot be
             hint = "Write an entry for each of its files, as OSMO wants it too."
             return self._problem(path, FILE_NOT_REGULAR, "it is a folder", hint)
-        return self._read(path) if os.path.lexists(full) else _missing(path)
+        return self._read(path)
 
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""

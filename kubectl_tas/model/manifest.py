@@ -58,10 +58,10 @@ class ConfigMap(Model):
     """ConfigMap"""
     metadata: Metadata
     """Its name and namespace."""
-    immutable: Literal[True] = True
+    immutable: bool = True
     """What is in it never changes."""
-    data: dict[Text, str] = {}
-    """Files that are UTF-8."""
+    data: dict[Text, AnyText] = {}
+    """Files that are text."""
     binaryData: dict[Text, Text] = {}
     """Other files, in base64."""
 
@@ -71,7 +71,7 @@ class ServiceSpec(Model):
 
     clusterIP: Literal["None"] = "None"
     """None: headless."""
-    publishNotReadyAddresses: Literal[True] = True
+    publishNotReadyAddresses: bool = True
     """Names are known before their pods are ready: tasks of a gang look for each other as they start."""
     selector: dict[LabelKey, LabelValue]
     """Labels of the pods."""

@@ -55,7 +55,7 @@ class VolumeMount(Model):
     """Path in the container."""
     subPath: Text | None = None
     """The one file of the volume that appears there."""
-    readOnly: Literal[True] | None = None
+    readOnly: bool | None = None
     """Whether nothing can be written to it."""
 
 
