@@ -12,7 +12,8 @@ import yaml
 from kubectl_tas.compile.expressions import MAX_ENTRIES
 from tests.support.admission import Object, Request, refusals, violations
 from tests.support.cli import kubectl_tas, write
-from tests.support.golden import GOLDEN, case_input
+from tests.support.golden import case_input
+from tools.goldens import GOLDEN
 
 QUEUE = "kai.scheduler/queue"
 NLP, SPEECH = "osmo-pool-ml-nlp--shared", "osmo-pool-ml-nlp--speech"
