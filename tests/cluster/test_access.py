@@ -39,7 +39,7 @@ BOUND = {
 
 
 def pod_spec(**fields: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "busybox", "args": ["%s", '"{}"']}
+    container = {"name": "c", "image": "busybox", "args": ["%s", '"{}"', '"queue": "', "queue: "]}
     return {"schedulerName": "kai-scheduler", "restartPolicy": "Never", "containers": [container], **fields}
 
 
