@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Request, list[str]]] = {
         Request("trainjobs", work("trainer.kubeflow.org/v1alpha1", "TrainJob", NLP, {}), groups=TEAM), []
     ),
     "words that look like keys hide nothing": (
-        Request("jobs", work("batch/v1", "Job", None, {"a": ['"queue": "', "queue: ", 'queue": "x'], "b": {QUEUE: VISION}}),
+        Request("jobs", work("batch/v1", "Job", None, {"a": ['"queue": "', "queue: ", '"queue'], "b": {QUEUE: VISION}}),
                 groups=TEAM),
         refused(VISION, "team-vision"),
     ),
