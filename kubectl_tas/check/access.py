@@ -68,13 +68,11 @@ def _unguarded(fleet: Fleet) -> Iterator[Diagnostic]:
     """One finding for all, at the first of them: it is the Config that is to change."""
     if fleet.config.guard:
         return
-    closed = [
-        item.at("spec", "access", "submit")
-        for pool in fleet.pools
-        if pool.backend.is_kai
-        for item in (pool.declared, *(subpool.declared for subpool in pool.subpools if subpool.state != "ARCHIVED"))
-        if item.spec.spec.access.submit
-    ]
+    closed: list[Location] = []
+    for pool in (pool for pool in fleet.pools if pool.backend.is_kai):
+        live = (subpool.declared for subpool in pool.subpools if subpool.state != "ARCHIVED")
+        items: tuple[Declared[Pool] | Declared[Subpool], ...] = (pool.declared, *live)
+        closed += (item.at("spec", "access", "submit") for item in items if item.spec.spec.access.submit)
     if closed:
         message = "groups are named that may submit, but others can use the queue all the same, since spec.guard is off"
         hint = "Set spec.guard of the Config to warn, and to enforce once nothing is reported."

@@ -50,8 +50,11 @@ CONTROLLERS = (
 kinds that are read, where their own manifests install them. What they make pods of is judged when it is sent.
 """
 _FOLDER = "access"
-_WORD = r"[-.\w]+"
-"""A regular expression of what could be the value of a label."""
+_NAMED = r'queue"?: ?"?[-.\w]+'
+"""A regular expression of a key that ends with "queue" and its value in the text of an object, quoted or not."""
+_QUOTE = '"'
+_MOST_NAMED = 1000
+"""How often an object may name a queue: an API server takes a minute for some thousands."""
 _RoleName = Literal["submit", "view"]
 _READ: tuple[Verb, ...] = ("get", "list", "watch")
 _WRITE: tuple[Verb, ...] = ("create", "delete", "get", "list", "patch", "update", "watch")
@@ -157,7 +160,7 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
     if not submitters:
         return None
     access = tables("access", [f"{text(queue)}: {listed(groups)}" for queue, groups in submitters.items()], "{}")
-    known = " || ".join(holds(table, "w") for table in access)
+    known = " || ".join(holds(table, "q") for table in access)
     may_change = (
         "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicies')"
         f".name({text(name)}).check('update').allowed()"
@@ -170,12 +173,12 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
             Expression(name="is-new-or-changed", expression=_is_new_or_changed()),
         ),
         variables=(
-            Expression(name="words", expression=_words()),
+            Expression(name="named", expression=_named()),
             *access,
             Expression(
                 name="refused",
-                expression=f"variables.words.filter(w, ({known}) && "
-                f"!({looked_up(access, '[]', key='w')}).exists(g, g in request.userInfo.groups))",
+                expression=f"variables.named.filter(q, ({known}) && "
+                f"!({looked_up(access, '[]', key='q')}).exists(g, g in request.userInfo.groups))",
             ),
             Expression(name="queue", expression="variables.refused.size() == 0 ? '' : variables.refused[0]"),
         ),
@@ -184,6 +187,11 @@ def access_policy(fleet: Fleet, backend: FleetBackend, namespaces: tuple[str, ..
                 expression=f"variables.queue == '' || {may_change}",
                 messageExpression=f"'queue ' + variables.queue + ' is for ' + ({looked_up(access, '[]')}).join(', ') + "
                 "'; ' + request.userInfo.username + ' is in no such group'",
+                reason="Forbidden",
+            ),
+            Validation(
+                expression=f"variables.named.size() < {_MOST_NAMED} || {may_change}",
+                messageExpression=text(f"a queue is named {_MOST_NAMED} times or more"),
                 reason="Forbidden",
             ),
             Validation(
@@ -240,11 +248,15 @@ def _is_new_or_changed() -> str:
     return f"request.operation == 'CREATE' || {' || '.join(parts)}"
 
 
-def _words() -> str:
-    """What could be the name of a queue, of all that is in labels and spec, and in the annotation that Grove reads."""
-    found = "has(object.metadata.labels) ? object.metadata.labels : {}"
+def _named() -> str:
+    """The queues that labels and spec name, and the annotation that Grove reads: what stands behind each key that ends
+    with "queue", in their text. What the values of other keys hold cannot hide one, since quotes in them are escaped.
+    """
+    own = "has(object.metadata.labels) ? object.metadata.labels : {}"
     note = value("object", "annotations", labels.QUEUE)
-    return f"'%s %s %s'.format([dyn({found}), dyn({note}), dyn({_spec('object')})]).findAll({text(_WORD)})"
+    found = f"'%s'.format([[dyn({own}), dyn({{'queue': {note}}}), dyn({_spec('object')})]])"
+    name = f"m.split(':')[1].replace({text(_QUOTE)}, '').trim()"
+    return f"{found}.findAll({text(_NAMED)}, {_MOST_NAMED}).map(m, {name})"
 
 
 def _spec(item: str) -> str:

@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 from tests.cluster.test_apply import POLICY_SECONDS, Manifests
-from tests.support.golden import GOLDEN, case_input
+from tests.support.golden import case_input
 from tests.support.rendered import render_copy
 from tests.support.server import PATIENCE, Server
+from tools.goldens import GOLDEN
 
 pytestmark = pytest.mark.cluster
 
@@ -38,7 +39,7 @@ BOUND = {
 
 
 def pod_spec(**fields: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "busybox", "args": ["%s", '"{}"']}
+    container = {"name": "c", "image": "busybox", "args": ["%s", '"{}"', '"queue": "', "queue: "]}
     return {"schedulerName": "kai-scheduler", "restartPolicy": "Never", "containers": [container], **fields}
 
 

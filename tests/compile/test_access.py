@@ -12,7 +12,8 @@ import yaml
 from kubectl_tas.compile.expressions import MAX_ENTRIES
 from tests.support.admission import Object, Request, refusals, violations
 from tests.support.cli import kubectl_tas, write
-from tests.support.golden import GOLDEN, case_input
+from tests.support.golden import case_input
+from tools.goldens import GOLDEN
 
 QUEUE = "kai.scheduler/queue"
 NLP, SPEECH = "osmo-pool-ml-nlp--shared", "osmo-pool-ml-nlp--speech"
@@ -80,6 +81,15 @@ CASES: dict[str, tuple[Request, list[str]]] = {
     ),
     "a TrainJob of the team": (
         Request("trainjobs", work("trainer.kubeflow.org/v1alpha1", "TrainJob", NLP, {}), groups=TEAM), []
+    ),
+    "words that look like keys hide nothing": (
+        Request("jobs", work("batch/v1", "Job", None, {"a": ['"queue": "', "queue: ", '"queue'], "b": {QUEUE: VISION}}),
+                groups=TEAM),
+        refused(VISION, "team-vision"),
+    ),
+    "a thousand names": (
+        Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue: x "] * 1000}), groups=TEAM),
+        ["a queue is named 1000 times or more"],
     ),
     "a longer name, of a queue that is open": (Request("jobs", job(None, f"{VISION}-2")), []),
     "a controller": (Request("pods", work("v1", "Pod", VISION, {}), user="system:kube-controller-manager"), []),

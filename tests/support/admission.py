@@ -264,7 +264,11 @@ FUNCTIONS: dict[str, Any] = {
     "join": lambda texts, separator: celtypes.StringType(separator.join(texts)),
     "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
     "format": lambda _, parts: celtypes.StringType(json.dumps(parts)),
-    "findAll": lambda text, pattern: celtypes.ListType(map(celtypes.StringType, re.findall(pattern, text))),
+    "findAll": lambda text, pattern, most: celtypes.ListType(
+        celtypes.StringType(found) for found in re.findall(pattern, text)[:most]
+    ),
+    "replace": lambda text, old, new: celtypes.StringType(text.replace(old, new)),
+    "trim": lambda text: celtypes.StringType(text.strip()),
     **dict.fromkeys(("group", "resource", "name", "check"), lambda may, _: may),
     "allowed": lambda may: may,
 }
