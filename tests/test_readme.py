@@ -15,7 +15,7 @@ from tests.support.cli import kubectl_tas
 from tests.support.golden import ROOT
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-TUTORIALS = [ROOT / f"docs/{name}.md" for name in ("draining", "ml-engineer", "review", "tutorial-import")]
+TUTORIALS = [ROOT / f"docs/{name}.md" for name in ("draining", "ml-engineer", "osmo", "review", "tutorial-import")]
 TOURS = [ROOT / "README.md", *TUTORIALS, *sorted((ROOT / "examples").glob("*/README.md"))]
 LINK = re.compile(r"\]\((?!https?://|#)([^)]+)\)")
 

@@ -11,14 +11,13 @@ import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import check_source, find_root, read_stdin, show_findings, tell_errors
+from kubectl_tas.cli.session import check_source, find_root, read_named, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.cli.wordtypes import OPEN_TARGET
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import answer as pages
-from kubectl_tas.folders import read_plain
 from kubectl_tas.gangs.admission import VERDICTS, answers, sent_by, split_findings
-from kubectl_tas.load.source import MAX_BYTES, FolderSource, OverlaySource
+from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.load.splice import sent_elsewhere
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.report import json
@@ -65,7 +64,7 @@ def admit(
     """
     root = find_root(directory)
     path, is_new = _path(root, file)
-    content = sent_elsewhere(path, _read(file), pool, priority)
+    content = sent_elsewhere(path, read_named(file, hint="Name a workflow file."), pool, priority)
     source = OverlaySource(FolderSource(root), {path: content})
     session = check_source(root, source, partial(replaced, path) if is_new else None)
     wrong, others = split_findings(session.diagnostics, path, is_new=is_new)
@@ -86,13 +85,6 @@ def admit(
         show(pages.render(found))
     code = tell_errors(replace(session, diagnostics=others))
     return 1 if any(answer.verdict.rule in VERDICTS for answer in found) else code
-
-
-def _read(file: str) -> bytes:
-    """Its bytes. Raises TasError where they cannot be read, or are too many."""
-    if file != "-":
-        return read_plain(file, MAX_BYTES, hint="Name a workflow file.")
-    return read_stdin()
 
 
 def _path(root: Path, file: str) -> tuple[str, bool]:

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from kubectl_tas import yaml
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import group_directory
-from kubectl_tas.cli.session import check_source, show_findings
-from kubectl_tas.cli.terminal import say
+from kubectl_tas.cli.session import Session, check_source, read_named, show_findings
+from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.cli.wordtypes import CONTEXT, FILE, FOLDER
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import Severity
-from kubectl_tas.emit.fresh import write_new
-from kubectl_tas.imports.cluster import Imported, Unplaced, Wanted, import_cluster
+from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.emit.fresh import standing, write_new
+from kubectl_tas.imports.cluster import Imported, Wanted, import_cluster
 from kubectl_tas.imports.compared import Compared, compared
+from kubectl_tas.imports.osmo import Given, import_osmo
+from kubectl_tas.imports.written import Unplaced
 from kubectl_tas.live.kubectl import Access
 from kubectl_tas.live.record import read, record
-from kubectl_tas.load.source import MemorySource
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
+from kubectl_tas.report.diff import unified
 
 MAX_LISTED = 8
 """Names that one line lists."""
+CLUSTER = "Has no place, and stays in the cluster as it is:"
+OSMO = "Has no place here, and was left out:"
 
 
 @click.group("import", cls=Group, epilog="Example: kubectl tas import cluster -o gpu-pools")
@@ -63,22 +72,123 @@ def cluster(output: str, context: str | None, kubeconfig: str | None, cluster_st
     files = {path: text.encode() for path, text in imported.files.items()}
     root = Path(group_directory() or ".") / output
     session = check_source(root, MemorySource(files))
-    errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
-    if errors:
-        show_findings(errors)
-        say("Nothing was written: the repository would have these errors.", err=True)
+    if _refused(session):
         return 1
     if not session.fleet.pools and not session.fleet.topologies:
-        _tell_unplaced(imported.unplaced)
+        _tell_unplaced(imported.unplaced, CLUSTER)
         say("Nothing was written: nothing that the cluster has could be declared.", err=True)
         return 1
     write_new(root, files)
     for path in files:
         say(f"wrote {(root / path).as_posix()}")
     _tell(compared(compile_fleet(session.fleet), found), imported)
+    _tell_next(root)
+    return 0
+
+
+@import_group.command(epilog="Example: kubectl tas import osmo pools.json pod-templates.json")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="DIR",
+    default=".",
+    type=FOLDER,
+    help="The folder to write; by default the working folder.",
+)
+def osmo(files: tuple[str, ...], output: str) -> int:
+    """Write pools, platforms, pod templates and resource validations of OSMO's configuration.
+
+    Each FILE, or - for standard input, is JSON or YAML as `osmo config show POOL` prints it, or BACKEND, ROLE,
+    POD_TEMPLATE or RESOURCE_VALIDATION in place of POOL: all of a kind, or one by its name. What it is is told by its
+    content. Values of OSMO's Helm chart will do too. Give all files at once, since pools name what stands in others.
+
+    Quotas keep their numbers and their meaning. What has no place here is listed with the reason. Files that are
+    there are never overwritten: where one would be, its differences are shown and nothing is written.
+    """
+    documents = _documents(files)
+    if documents is None:
+        return 1
+    imported = import_osmo(documents)
+    root = Path(group_directory() or ".") / output
+    wanted = {path: text.encode() for path, text in imported.files.items()}
+    there = standing(root, wanted)
+    others = {path: old for path, old in there.items() if path != CONFIG_FILE and old != wanted[path]}
+    if others:
+        show(unified((path, _text(old), _text(wanted[path])) for path, old in others.items()))
+        say("Nothing was written: these files are there already, and are not what the import would write.", err=True)
+        return 1
+    fresh = {path: content for path, content in wanted.items() if path not in there}
+    session = check_source(root, OverlaySource(FolderSource(root), fresh) if root.is_dir() else MemorySource(fresh))
+    has_all = CONFIG_FILE not in there or _has_backends(session, imported.backends)
+    if _refused(session):
+        for sentence in imported.missing or ("Mend them in what was given, and import it again.",):
+            say(sentence, err=True)
+        return 1
+    if wanted:
+        write_new(root, fresh)
+    for path in wanted:
+        say(f"{'unchanged' if path in there else 'wrote'} {(root / path).as_posix()}")
+    _tell_unplaced(imported.unplaced, OSMO)
+    for note in imported.notes:
+        say(note, err=True)
+    if not wanted:
+        say("Nothing was written: nothing that was given has a place here.", err=True)
+        return 1
+    _tell_next(root)
+    return 0 if has_all else 1
+
+
+def _documents(files: Sequence[str]) -> list[Given] | None:
+    """What all files hold; None where one cannot be read as YAML, which has been said then."""
+    found: list[Given] = []
+    problems: list[Diagnostic] = []
+    for file in files:
+        name = "<stdin>" if file == "-" else file
+        text, problem = decode(name, read_named(file, hint="Name a file of OSMO's configuration."))
+        documents, others = ((), (problem,)) if problem else parse(name, text)
+        problems += others
+        found += (Given(name, "" if file == "-" else Path(file).stem, item.data) for item in documents)
+    if problems:
+        show_findings(problems)
+        say("Nothing was written.", err=True)
+        return None
+    return found
+
+
+def _has_backends(session: Session, wanted: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the Config that is there has all backends as they would have been written; says what it lacks."""
+    own = {backend.name: backend for backend in session.fleet.config.backends}
+    lacking = [item for item in wanted if item["name"] not in own]
+    if lacking:
+        say(f"{CONFIG_FILE} is there already, and stays as it is. Add to spec.backends:", err=True)
+        show(yaml.block(lacking), stream=sys.stderr)
+    for item in wanted:
+        backend = own.get(item["name"])
+        if backend is not None and backend.namespace != item.get("namespace", backend.namespace):
+            message = f"the namespace is {backend.namespace}; OSMO has {item['namespace']}"
+            say(f"Backend {backend.name} of {CONFIG_FILE} stays as it is: {message}", err=True)
+    return not lacking
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _refused(session: Session) -> bool:
+    """Whether the repository would have errors, which are said then."""
+    errors = [item for item in session.diagnostics if item.severity is Severity.ERROR]
+    if errors:
+        show_findings(errors)
+        say("Nothing was written: the repository would have these errors.", err=True)
+    return bool(errors)
+
+
+def _tell_next(root: Path) -> None:
     where = "" if root == Path() else f" -C {shlex.quote(str(root))}"
     say(f"Next: kubectl tas validate{where} && kubectl tas render{where}", err=True)
-    return 0
 
 
 def _tell(objects: Sequence[Compared], imported: Imported) -> None:
@@ -101,19 +211,19 @@ def _tell(objects: Sequence[Compared], imported: Imported) -> None:
     if new:
         say("New:")
         _list(new)
-    _tell_unplaced(imported.unplaced)
+    _tell_unplaced(imported.unplaced, CLUSTER)
     for note in imported.notes:
         say(note, err=True)
 
 
-def _tell_unplaced(unplaced: Iterable[Unplaced]) -> None:
+def _tell_unplaced(unplaced: Iterable[Unplaced], heading: str) -> None:
     """What has no place, by its reason."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for item in unplaced:
         held = f" (GPUs in use: {item.gpus})" if item.gpus else ""
         by_reason.setdefault((item.kind, item.reason), []).append(f"{item.name}{held}")
     if by_reason:
-        say("Has no place, and stays in the cluster as it is:")
+        say(heading)
     for (kind, reason), names in by_reason.items():
         say(f"  {kind} {', '.join(names)}: {reason}")
 

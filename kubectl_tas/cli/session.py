@@ -24,7 +24,7 @@ from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MEBIBYTE
+from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
 from kubectl_tas.load.unread import unread
@@ -170,6 +170,11 @@ def read_stdin() -> bytes:
     if len(content) > MAX_BYTES:
         raise TasError(f"standard input has more than {MAX_BYTES // MEBIBYTE} MiB", hint="Split it.")
     return content
+
+
+def read_named(file: str, *, hint: str) -> bytes:
+    """The bytes of a file, or for - of standard input. Raises TasError where they cannot be read, or are too many."""
+    return read_stdin() if file == "-" else read_plain(file, MAX_BYTES, hint=hint)
 
 
 def find_root(directory: str | None) -> Path:

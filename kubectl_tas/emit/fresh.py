@@ -47,6 +47,23 @@ def write_missing(root: Path, files: Mapping[str, bytes]) -> set[str]:
     return kept
 
 
+def standing(root: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The content of those files that are there already. Raises TasError where one cannot be read."""
+    if not root.is_dir():
+        return {}
+    found = {}
+    with Disk(root) as disk:
+        for name in names:
+            try:
+                content = disk.read(name)
+            except OSError as error:
+                message = f"cannot read {root / name}: {error.strerror}; nothing was written"
+                raise TasError(message, hint="Choose an empty folder.") from error
+            if content is not None:
+                found[name] = content
+    return found
+
+
 def _taken(root: Path, names: Iterable[str]) -> list[str]:
     """What is there already: files of these names, and what is no folder where a folder must be."""
     found = []

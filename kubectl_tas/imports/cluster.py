@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kubectl_tas import kai, yaml
+from kubectl_tas import kai
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.queuetree import Forest, LivePool, LiveQueue, forest, live_queue
+from kubectl_tas.imports.written import Unplaced, config, distinct, document, file_text, plain_name
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.live.record import Record
-from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.pool import UNLIMITED
 from kubectl_tas.model.topology import ClusterTopology
@@ -29,17 +29,6 @@ _IMAGE = re.compile(r"kai-scheduler/[a-z-]+:v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4
 _KAI_TOPOLOGY = "kai.scheduler/"
 DEFAULT_PRIORITY = 100
 """What KAI takes for the priority of a queue that has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unplaced:
-    """An object of the cluster that no file declares."""
-
-    kind: str
-    name: str
-    reason: str
-    gpus: str = ""
-    """What it holds there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +62,7 @@ class _Making:
     unplaced: list[Unplaced] = field(default_factory=list)
 
     def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
-        self.files[path] = f"# {yaml.comment(about)}\n{yaml.block(data)}"
+        self.files[path] = file_text(about, data)
 
 
 def import_cluster(record: Record, wanted: Wanted) -> Imported:
@@ -97,7 +86,7 @@ def _imported(record: Record, wanted: Wanted) -> Imported:
     found = forest(queues, has_root=deep, sums=wanted.sums)
     held = {str(item["metadata"]["name"]): _held(item) for item in record.objects if item.get("kind") == "Queue"}
     making.unplaced += (Unplaced("Queue", name, text, held[name]) for name, text in found.unplaced.items())
-    pool_names = _distinct(_pool_name(making, pool) for pool in found.pools)
+    pool_names = distinct(_pool_name(making, pool) for pool in found.pools)
     topologies = _topologies(making, record, {names.pool_topology(PREFIX, making.namespace, x): x for x in pool_names})
     for pool, name in zip(found.pools, pool_names, strict=True):
         _write_pool(making, pool, name, usage, topologies.get(name))
@@ -153,26 +142,10 @@ def _held(queue: Mapping[str, Any]) -> str:
     return held if held not in ("0", "") else ""
 
 
-def _plain_name(text: str) -> str:
-    """A text as the name of a pool or subpool."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "pool"
-
-
-def _distinct(wanted: Iterable[str]) -> list[str]:
-    """The names, of which the second of a kind gets a number."""
-    given: list[str] = []
-    for name in wanted:
-        number, free = 2, name
-        while free in given:
-            number, free = number + 1, f"{name}-{number}"
-        given.append(free)
-    return given
-
-
 def _pool_name(making: _Making, pool: LivePool) -> str:
     """What a pool is called: as its queue, without what the scheme adds."""
     scheme = names.pool_queue(PREFIX, making.namespace, "")
-    name = _plain_name(pool.container.name.removeprefix(scheme))
+    name = plain_name(pool.container.name.removeprefix(scheme))
     room = names.MAX_LABEL - len(names.leaf_queue(PREFIX, making.namespace, "", names.SHARED))
     return names.shorten(name, max(room, names.HASH + 2))
 
@@ -183,7 +156,7 @@ def _subpool_name(pool: LivePool, name: str, queue: LiveQueue) -> str:
     for start in (pool.container.name, name):
         for separator in (names.SEPARATOR, "-", "."):
             short = short.removeprefix(f"{start}{separator}")
-    found = _plain_name(short)
+    found = plain_name(short)
     return f"{found}-queue" if found == names.SHARED else found
 
 
@@ -213,16 +186,12 @@ def _write_pool(
     spec |= {"sharedQueue": rest} if rest else {}
     spec |= {"topology_keys": keys} if keys else {}
     below = f", with {', '.join(item.name for item in pool.queues[1:])} below it" if pool.queues[1:] else ""
-    making.write(f"pools/{name}.yaml", f"Imported: the Queue {queue.name}{below}.", _document("Pool", name, spec))
-    shorts = _distinct(_subpool_name(pool, name, leaf) for leaf in pool.leaves)
+    making.write(f"pools/{name}.yaml", f"Imported: the Queue {queue.name}{below}.", document("Pool", name, spec))
+    shorts = distinct(_subpool_name(pool, name, leaf) for leaf in pool.leaves)
     for leaf, short in zip(pool.leaves, shorts, strict=True):
         kept = _kept(leaf, names.leaf_queue(*where, short), f"{name}{names.SEPARATOR}{short}")
-        data = _document("Subpool", short, _subpool(pool, leaf, name, kept))
+        data = document("Subpool", short, _subpool(pool, leaf, name, kept))
         making.write(f"subpools/{name}--{short}.yaml", f"Imported: the Queue {leaf.name}.", data)
-
-
-def _document(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
@@ -275,7 +244,7 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
             continue
         name = str(item["metadata"]["name"])
         levels = (item.get("spec") or {}).get("levels") or []
-        called = _distinct(_domain(level, domains.get(name, {})) for level in levels)
+        called = distinct(_domain(level, domains.get(name, {})) for level in levels)
         labels = [str(level["nodeLabel"]) for level in levels]
         if name in own:
             found[own[name]] = [{"key": key, "label": label} for key, label in zip(called, labels, strict=True)]
@@ -293,7 +262,7 @@ def _topologies(making: _Making, record: Record, own: Mapping[str, str]) -> dict
             reason = f"its level {shown(first['input'])} is none of a cluster topology: {first['msg']}"
             making.unplaced.append(Unplaced("Topology", name, reason))
             continue
-        making.write(f"topologies/{names.file(_plain_name(name))}", f"Imported: the Topology {name}.", data)
+        making.write(f"topologies/{names.file(plain_name(name))}", f"Imported: the Topology {name}.", data)
     return found
 
 
@@ -363,5 +332,4 @@ def _write_config(
         backend["levelAliases"] = False
     spec: dict[str, Any] = {"backends": [backend]}
     spec |= {"priorityClasses": dict(classes)} if classes else {}
-    data = {"apiVersion": API_VERSION, "kind": "Config", "spec": spec}
-    making.write("tas.yaml", "Imported from a cluster.", data)
+    making.write("tas.yaml", "Imported from a cluster.", config(spec))

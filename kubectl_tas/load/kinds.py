@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.load.document import Document
+from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.companion import COMPANIONS, Companion, CompanionKind, belongs_elsewhere, group_of, makes_pods
 from kubectl_tas.model.config import Config
@@ -126,10 +128,6 @@ LIST = "apiVersion: v1, kind: List, items: [...]"
 """How several objects may be written as one document (load.lists)."""
 _OWN_APIS = frozenset({API_VERSION, GROVE, "operator.config.grove.io/v1alpha1"})
 """Of which all kinds are known that mean anything here."""
-_OSMO_POOL = frozenset(
-    {"pools", "platforms", "default_platform", "topology_keys", "common_pod_template", "common_resource_validations"}
-)
-"""Fields at the top of OSMO's pool configuration, and of no kind that is read."""
 
 
 def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> Kind | Diagnostic:
@@ -138,6 +136,8 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
     """
     data = document.data
     if not isinstance(data, dict):
+        if isinstance(data, list) and (of_osmo := _of_osmo(document)):
+            return of_osmo
         found = "a list" if isinstance(data, list) else "a single value"
         return _unknown(document, (), f"this document is {found}, not a mapping", _known_kinds())
     if "workflow" in data:
@@ -149,10 +149,8 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
     related = [candidate.name for candidate in KINDS if candidate.api_version == api_version]
     if not isinstance(kind, str):
         message = "this document has neither a kind nor a workflow"
-        if _OSMO_POOL & data.keys():
-            message = "this is a pool as OSMO's configuration has it"
-            hint = "Write a Pool of it: apiVersion tas/v1alpha1, kind Pool, metadata.name, and spec with its fields."
-            return _unknown(document, (next(key for key in data if key in _OSMO_POOL),), message, hint)
+        if "apiVersion" not in data and (of_osmo := _of_osmo(document)):
+            return of_osmo
         hint = f"Add kind: {' or '.join(related)}." if related else _known_kinds()
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
@@ -176,6 +174,18 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
         hint = f"Write it as {LIST}."
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
+
+
+def _of_osmo(document: Document) -> Diagnostic | None:
+    """What is said of a document that OSMO prints of its configuration; None where it is none."""
+    data = document.data
+    is_object = isinstance(data, dict) and not data.keys().isdisjoint(("metadata", "spec"))  # without its kind
+    kinds = [section.kind for section in sections(data) or () if section.kind and not is_object]
+    if not kinds:
+        return None
+    message = f"this is a configuration of OSMO ({', '.join(dict.fromkeys(kinds))})"
+    hint = f"Move it elsewhere, and make files of it: kubectl tas import osmo {PurePosixPath(document.path).name}"
+    return _unknown(document, (), message, hint)
 
 
 def _known_kinds() -> str:

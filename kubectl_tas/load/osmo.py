@@ -1,0 +1,147 @@
+"""OSMO's configuration, as ``osmo config show`` prints it and as files of its service have it: told by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_tas.model.base import API_VERSION
+
+SECTIONS = {
+    "pools": "POOL",
+    "backends": "BACKEND",
+    "roles": "ROLE",
+    "pod_templates": "POD_TEMPLATE",
+    "podTemplates": "POD_TEMPLATE",
+    "resource_validations": "RESOURCE_VALIDATION",
+    "resourceValidations": "RESOURCE_VALIDATION",
+    "group_templates": "GROUP_TEMPLATE",
+    "groupTemplates": "GROUP_TEMPLATE",
+    "backend_tests": "BACKEND_TEST",
+    "backendTests": "BACKEND_TEST",
+    "service": "SERVICE",
+    "workflow": "WORKFLOW",
+    "dataset": "DATASET",
+}
+"""The kind of what stands below a key of a file of OSMO's service, or of the values of its Helm chart."""
+SINGLE = frozenset({"SERVICE", "WORKFLOW", "DATASET"})
+"""Kinds of which there is one each, without a name."""
+_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("BACKEND_TEST", frozenset({"cron_schedule", "test_timeout"})),
+    ("BACKEND", frozenset({"scheduler_settings", "k8s_namespace", "k8s_uid", "router_address", "dashboard_url"})),
+    ("ROLE", frozenset({"policies", "external_roles"})),
+    (
+        "POOL",
+        frozenset(
+            {"backend", "platforms", "default_platform", "topology_keys", "enable_maintenance", "common_pod_template"}
+            | {"common_resource_validations", "common_default_variables", "common_group_templates"}
+        ),
+    ),
+    ("WORKFLOW", frozenset({"workflow_data", "workflow_log", "user_workflow_limits", "max_num_tasks"})),
+    ("SERVICE", frozenset({"service_base_url", "service_auth", "cli_config", "max_pod_restart_limit"})),
+    ("DATASET", frozenset({"buckets", "default_bucket"})),
+)
+"""Fields that things of one kind alone have, of those above it in this list."""
+_POD = frozenset({"apiVersion", "kind", "metadata", "spec"})
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Things of one kind."""
+
+    kind: str
+    """As ``osmo config show`` calls it, such as POOL."""
+    items: Mapping[str, Any]
+    """By name, which is empty where a document does not tell it."""
+
+
+def sections(data: Any) -> list[Section] | None:
+    """What a document of OSMO's configuration holds; None where it is none."""
+    if not data and isinstance(data, dict | list):
+        return []
+    if isinstance(data, dict):
+        for key in ("configs", "configs_dict", "services"):
+            if key in data and (inner := _wrapped(data[key], key)) is not None:
+                return inner
+        if any(isinstance(data.get(key), dict | list) for key in SECTIONS):
+            return None if _is_workflow(data.get("workflow")) else list(_of_file(data))
+    elif isinstance(data, list) and all(isinstance(item, dict) and "config_type" in item for item in data):
+        return list(_of_history(data))
+    kind = _kind_of(data)
+    if kind is not None:
+        return [Section(kind, {_name_of(data): data})]
+    items = _named(data)
+    kinds = {_kind_of(item) for item in items.values()}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return None if kind is None else [Section(kind, items)]
+
+
+def _is_workflow(data: Any) -> bool:
+    """Whether it is a workflow itself, not the settings for all of them."""
+    return isinstance(data, dict) and not data.keys().isdisjoint(("tasks", "groups"))
+
+
+def _wrapped(data: Any, key: str) -> list[Section] | None:
+    """What stands below a key that OSMO's service, or its Helm chart, has around configurations."""
+    if key == "services":
+        return sections(data["configs"]) if isinstance(data, dict) and isinstance(data.get("configs"), dict) else None
+    return sections(data)
+
+
+def _of_file(data: Mapping[str, Any]) -> Iterator[Section]:
+    for key, value in data.items():
+        kind = SECTIONS.get(key, "")
+        if not kind:
+            yield Section("", {key: value})
+        elif kind in SINGLE:
+            yield Section(kind, {"": value})
+        elif value:
+            yield Section(kind, _named(value))
+
+
+def _of_history(entries: list[dict[str, Any]]) -> Iterator[Section]:
+    """The newest revision of each kind."""
+    newest: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        kind = str(entry["config_type"])
+        if kind not in newest or _revision(entry) > _revision(newest[kind]):
+            newest[kind] = entry
+    for kind, entry in newest.items():
+        data = entry.get("data")
+        if isinstance(data, dict) and len(data) == 1 and SECTIONS.get(next(iter(data))) == kind:
+            data = next(iter(data.values()))
+        yield Section(kind, {"": data} if kind in SINGLE else _named(data))
+
+
+def _revision(entry: Mapping[str, Any]) -> int:
+    revision = entry.get("revision")
+    return revision if isinstance(revision, int) else 0
+
+
+def _kind_of(item: Any) -> str | None:
+    """What a single thing is."""
+    if isinstance(item, list):
+        is_checks = item and all(isinstance(check, dict) and "left_operand" in check for check in item)
+        return "RESOURCE_VALIDATION" if is_checks else None
+    if not isinstance(item, dict) or item.get("apiVersion") == API_VERSION:
+        return None
+    for kind, marks in _MARKS:
+        if not marks.isdisjoint(item):
+            return kind
+    if item.get("kind", "Pod") != "Pod":
+        return "GROUP_TEMPLATE" if {"apiVersion", "metadata"} <= item.keys() else None
+    is_pod = item.keys() <= _POD and any(isinstance(item.get(key), dict) for key in ("spec", "metadata"))
+    return "POD_TEMPLATE" if is_pod else None
+
+
+def _named(data: Any) -> dict[str, Any]:
+    """Things by their names, which a mapping has as keys, and a list as the field ``name`` of each."""
+    if isinstance(data, dict):
+        return data
+    return {_name_of(item): item for item in data} if isinstance(data, list) else {"": data}
+
+
+def _name_of(item: Any) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,488 @@
+"""``import osmo``: pools as OSMO's configuration has them, with the same quotas, and what has no place is said."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.cli import Result, kubectl_tas
+from tests.support.rendered import files_below
+
+Data = Any
+POOL: dict[str, Data] = {
+    "name": "research",
+    "description": "Language models",
+    "status": None,
+    "enable_maintenance": False,
+    "backend": "prod",
+    "default_platform": "h100",
+    "default_exec_timeout": "2d",
+    "max_exec_timeout": "7d",
+    "default_queue_timeout": "",
+    "max_queue_timeout": "",
+    "default_exit_actions": {"RESCHEDULE": "137,143"},
+    "resources": {"gpu": {"guarantee": 64, "maximum": 96, "weight": 2}},
+    "topology_keys": [{"key": "rack", "label": "acme.io/rack"}, {"key": "host", "label": "kubernetes.io/hostname"}],
+    "common_default_variables": {"USER_CPU": 4, "USER_MEMORY": "16Gi"},
+    "common_resource_validations": ["some_cpu"],
+    "common_pod_template": ["default_ctrl", "shared_memory"],
+    "common_group_templates": [],
+    "platforms": {
+        "h100": {
+            "description": "8 H100",
+            "host_network_allowed": True,
+            "privileged_allowed": False,
+            "allowed_mounts": ["/scratch"],
+            "default_variables": {"USER_MEMORY": "64Gi"},
+            "resource_validations": [],
+            "override_pod_template": ["h100"],
+        },
+        "cpu": {"description": "", "override_pod_template": []},
+    },
+}
+TEMPLATES = {
+    "default_ctrl": {"spec": {"containers": [{"name": "osmo-ctrl", "resources": {"limits": {"cpu": "1"}}}]}},
+    "shared_memory": {
+        "spec": {
+            "containers": [
+                {"name": "osmo-ctrl", "resources": {}},
+                {"name": "{{USER_CONTAINER_NAME}}", "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]},
+            ],
+            "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
+        }
+    },
+    "h100": {
+        "metadata": {"labels": {"acme.io/hardware": "h100"}, "name": "any"},
+        "spec": {"nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H100"}},
+    },
+}
+VALIDATIONS = {
+    "some_cpu": [
+        {
+            "operator": "GT",
+            "left_operand": "{{USER_CPU}}",
+            "right_operand": "0",
+            "assert_message": "{{USER_CPU}} cores are none",
+        }
+    ]
+}
+BACKEND = {
+    "name": "prod",
+    "k8s_namespace": "ml",
+    "scheduler_settings": {"scheduler_type": "kai", "scheduler_name": "kai-two", "scheduler_timeout": 30},
+    "node_conditions": {"rules": None, "prefix": "osmo.nvidia.com/"},
+    "router_address": "",
+    "online": True,
+}
+ROLES = [
+    {"name": "osmo-admin", "policies": [{"actions": ["*:*"], "resources": ["*"]}], "external_roles": ["admins"]},
+    {
+        "name": "research",
+        "description": "",
+        "policies": [
+            {"effect": "Allow", "actions": ["workflow:*", "pool:List"], "resources": ["pool/research"]},
+            {"effect": "Allow", "actions": ["profile:*"]},
+        ],
+    },
+    {
+        "name": "auditors",
+        "policies": [
+            {"effect": "Allow", "actions": [{"action": "*:Read"}], "resources": ["pool/*"]},
+            {"effect": "Deny", "actions": ["workflow:Read"], "resources": ["pool/secret*"]},
+        ],
+        "external_roles": ["audit"],
+    },
+]
+ALL: tuple[Data, ...] = ({"pools": {"research": POOL}}, TEMPLATES, VALIDATIONS, {"backends": [BACKEND]})
+KEYS = [
+    *("pools", "roles", "backends", "podTemplates", "configs", "a", "name", "backend", "platforms", "policies"),
+    *("actions", "resources", "gpu", "spec", "containers", "common_pod_template", "metadata", "scheduler_settings"),
+]
+
+
+def imported(folder: Path, *documents: Data, names: tuple[str, ...] = ()) -> Result:
+    """What the command says of documents, each in a file of its own; the repository is ``folder/work``."""
+    files = [folder / (names[index] if names else f"{index}.json") for index in range(len(documents))]
+    for file, document in zip(files, documents, strict=True):
+        file.write_text(json.dumps(document))
+    return kubectl_tas("import", "osmo", *files, "-o", folder / "work")
+
+
+def read(folder: Path, path: str) -> Data:
+    return yaml.safe_load((folder / "work" / path).read_text())
+
+
+def plain_pool(**fields: Data) -> dict[str, Data]:
+    return {"backend": "prod", **fields}
+
+
+class TestPools:
+    def test_a_whole_configuration_validates_and_renders(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, *ALL)
+        assert result.code == 0, result.err
+        assert sorted(path.relative_to(tmp_path / "work").as_posix() for path in files_below(tmp_path / "work")) == [
+            "pools/pod-templates/h100.yaml",
+            "pools/pod-templates/shared-memory.yaml",
+            "pools/research.yaml",
+            "pools/resource-validations/some-cpu.yaml",
+            "tas.yaml",
+        ]
+        validated = kubectl_tas("validate", "-C", tmp_path / "work")
+        assert (validated.code, validated.out) == (0, "No problems found in 5 files.\n")
+        assert kubectl_tas("render", "-C", tmp_path / "work").code == 0
+
+    def test_fields_are_as_they_were(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL).code == 0
+        spec = read(tmp_path, "pools/research.yaml")["spec"]
+        platform = spec["platforms"]["h100"]
+        for key in ("description", "backend", "topology_keys", "default_exit_actions", "common_default_variables"):
+            assert spec[key] == POOL[key]
+        assert (spec["default_exec_timeout"], spec["max_exec_timeout"]) == ("2d", "7d")
+        assert "max_queue_timeout" not in spec
+        assert platform["host_network_allowed"] is True
+        assert platform["override_pod_template"] == ["h100"]
+        assert spec["platforms"]["cpu"] == {}
+
+    @pytest.mark.parametrize(
+        ("resources", "queue"),
+        [
+            ({"gpu": {"guarantee": 64, "maximum": -1, "weight": 2}}, (64, -1, 2)),
+            ({"gpu": {"guarantee": 8}}, (8, -1, 1)),
+            ({"gpu": {"guarantee": 0, "maximum": 0, "weight": 0}}, (0, 0, 0)),
+            ({"gpu": None}, (-1, -1, 1)),
+            ({}, (-1, -1, 1)),
+        ],
+    )
+    def test_quotas_keep_their_meaning(self, tmp_path: Path, resources: Data, queue: tuple[int, int, int]) -> None:
+        """OSMO writes guarantee, maximum and weight as quota, limit and overQuotaWeight of the pool's queue, and of
+        cpu and memory no limit."""
+        assert imported(tmp_path, {"pools": {"team": plain_pool(resources=resources)}}, [BACKEND]).code == 0
+        assert kubectl_tas("render", "-C", tmp_path / "work").code == 0
+        found = read(tmp_path, "manifests/queues/osmo-pool-ml-team.yaml")["spec"]
+        assert found["parentQueue"] == "osmo-default-ml"
+        keys = ("quota", "limit", "overQuotaWeight")
+        assert found["resources"]["gpu"] == dict(zip(keys, queue, strict=True))
+        assert found["resources"]["cpu"] == found["resources"]["memory"] == dict(zip(keys, (-1, -1, 1), strict=True))
+
+    @pytest.mark.parametrize(
+        ("share", "said"), [({"maximum": 96}, "no limit"), ({"guarantee": 97, "maximum": 96}, "97")]
+    )
+    def test_a_guarantee_above_the_maximum(self, tmp_path: Path, share: Data, said: str) -> None:
+        """KAI gives no more than the limit, so the maximum is what such a pool is guaranteed."""
+        result = imported(tmp_path, {"pools": {"team": plain_pool(resources={"gpu": share})}})
+        assert (result.code, f"Pool team is guaranteed 96 GPUs, not {said}: " in result.err) == (0, True)
+        gpu = read(tmp_path, "pools/team.yaml")["spec"]["resources"]["gpu"]
+        assert gpu == {"guarantee": 96, "maximum": 96, "weight": 1}
+
+    def test_timeouts_of_the_workflow_configuration_are_those_of_pools_without(self, tmp_path: Path) -> None:
+        workflow = {"max_num_tasks": 20, "max_exec_timeout": "60d", "max_queue_timeout": "30d", "workflow_data": {}}
+        result = imported(tmp_path, *ALL, workflow)
+        assert result.code == 0
+        spec = read(tmp_path, "pools/research.yaml")["spec"]
+        assert (spec["max_exec_timeout"], spec["max_queue_timeout"]) == ("7d", "30d")
+        assert "  WORKFLOW max_num_tasks: it is for OSMO's service" in result.out
+
+    def test_a_name_that_no_object_can_have(self, tmp_path: Path) -> None:
+        """Workflows may go on to name the pool as before: '_' is '-' there."""
+        result = imported(tmp_path, {"pools": {"ci_Runs": plain_pool(), "ci-runs": plain_pool()}})
+        assert (result.code, "Pool ci_Runs is called ci-runs here." in result.err) == (0, True)
+        assert "Pool ci-runs is called ci-runs-2 here." in result.err
+
+    def test_a_name_that_fits_in_osmo_alone(self, tmp_path: Path) -> None:
+        """OSMO's queue of a pool is a leaf; here the leaf below it has a longer name."""
+        name = "a" * 48
+        result = imported(tmp_path, {"pools": {name: plain_pool()}}, [BACKEND])
+        assert (result.code, f"The queue of pool {name}'s own work is called " in result.err) == (0, True)
+        assert kubectl_tas("render", "-C", tmp_path / "work").code == 0
+        assert (tmp_path / f"work/manifests/queues/osmo-pool-ml-{name}.yaml").is_file()
+
+    def test_a_value_of_another_type_is_found(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"team": plain_pool(resources={"gpu": {"guarantee": "many"}})})
+        assert result.code == 1
+        assert "error: spec.resources.gpu.guarantee must be a whole number" in result.err
+        assert "Mend them in what was given, and import it again." in result.err
+        assert not (tmp_path / "work").exists()
+
+
+class TestShapes:
+    """All that `osmo config show` prints, and what its service and its chart read."""
+
+    @pytest.mark.parametrize(
+        "document",
+        [
+            {"pools": {"research": POOL}},
+            {"pools": [POOL]},
+            {"research": POOL},
+            [POOL],
+            POOL,
+            {"configs": {"research": POOL}},
+            {"services": {"configs": {"enabled": True, "pools": {"research": POOL}, "podTemplates": TEMPLATES}}},
+            {"pools": {"research": POOL}, "pod_templates": TEMPLATES, "resource_validations": VALIDATIONS},
+            {
+                "configs": [
+                    {"config_type": "POOL", "revision": 4, "data": {"pools": {"old": POOL}}},
+                    {"config_type": "POOL", "revision": 11, "data": {"pools": {"research": POOL}}},
+                ]
+            },
+        ],
+        ids=["map", "list-below", "bare-map", "list", "one", "request", "chart", "file", "history"],
+    )
+    def test_of_pools(self, tmp_path: Path, document: Data) -> None:
+        result = imported(tmp_path, document, TEMPLATES, VALIDATIONS, {"backends": [BACKEND]})
+        assert result.code == 0, result.err
+        assert [path.stem for path in (tmp_path / "work/pools").glob("*.yaml")] == ["research"]
+
+    def test_one_thing_is_called_as_its_file(self, tmp_path: Path) -> None:
+        names = ("pools.json", "h100.json", "some_cpu.json")
+        pool = plain_pool(common_pod_template=["h100"], common_resource_validations=["some_cpu"])
+        result = imported(tmp_path, {"a": pool}, TEMPLATES["h100"], VALIDATIONS["some_cpu"], names=names)
+        assert result.code == 0, result.err
+        assert read(tmp_path, "pools/pod-templates/h100.yaml")["metadata"]["name"] == "h100"
+        assert read(tmp_path, "pools/resource-validations/some-cpu.yaml")["metadata"]["name"] == "some_cpu"
+
+    def test_yaml_from_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Stdin:
+            buffer = io.BytesIO(b"pools:\n  team:\n    backend: prod\n    description: from the chart\n")
+
+        monkeypatch.setattr("sys.stdin", Stdin)
+        assert kubectl_tas("import", "osmo", "-", "-o", tmp_path / "work").code == 0
+        assert read(tmp_path, "pools/team.yaml")["spec"]["description"] == "from the chart"
+
+    @pytest.mark.parametrize(
+        ("document", "message"),
+        [
+            ({"a": 1}, "0.json is no configuration of OSMO"),
+            ("text", "0.json is no configuration of OSMO"),
+            ({"workflow": {"name": "a", "tasks": []}}, "0.json is no configuration of OSMO"),
+            ({"apiVersion": "tas/v1alpha1", "kind": "Pool", "spec": {}}, "0.json is no configuration of OSMO"),
+            ({"pools": {"a": 1}}, "the POOL a is 1, not a mapping"),
+            ({"pools": {"a": plain_pool(platforms=[1])}}, "the platforms of the POOL a is a list, not a mapping"),
+            ({"pools": {"a": {"backend": ["prod"]}}}, "the backend of the POOL a is a list, not a name"),
+            ([{"name": "a", "policies": {"actions": []}}], "the policies of the ROLE a are no list of mappings"),
+            ([{"name": "a", "policies": [{"actions": [1]}]}], "actions of the ROLE a is no list of texts"),
+        ],
+    )
+    def test_of_none(self, tmp_path: Path, document: Data, message: str) -> None:
+        result = imported(tmp_path, document)
+        assert result.code == 3
+        assert message in result.err
+        assert not (tmp_path / "work").exists()
+
+    def test_what_is_no_yaml(self, tmp_path: Path) -> None:
+        (tmp_path / "a.json").write_text('{"pools": {')
+        result = kubectl_tas("import", "osmo", tmp_path / "a.json", "-o", tmp_path / "work")
+        assert (result.code, "a.json:1:" in result.err) == (1, True)
+
+    def test_what_pools_name_must_be_given_too(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"pools": {"research": POOL}})
+        assert (result.code, (tmp_path / "work").exists()) == (1, False)
+        assert "Pools name default_ctrl, shared_memory, h100: give what `osmo config show POD_TEMPLATE`" in result.err
+        assert "Pools name some_cpu: give what `osmo config show RESOURCE_VALIDATION` prints too." in result.err
+
+    def test_one_name_for_two_things(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"pools": {"a": plain_pool()}}, {"pools": {"a": plain_pool(description="b")}})
+        assert (result.code, "the POOL a is there twice, with different content" in result.err) == (3, True)
+
+    @settings(max_examples=150, deadline=None)
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-2, 9) | st.sampled_from(["", "a", "pool/a"]),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(KEYS),
+                    inner,
+                    max_size=5,
+                )
+            ),
+            max_leaves=12,
+        )
+    )
+    def test_whatever_it_is_there_is_an_answer(self, tmp_path_factory: pytest.TempPathFactory, document: Data) -> None:
+        folder = tmp_path_factory.mktemp("any")
+        result = imported(folder, document)
+        assert result.code in (0, 1, 3)
+        assert "Traceback" not in result.err
+        assert (folder / "work").exists() == (result.code == 0)
+
+
+class TestWithoutPlace:
+    def test_each_key_is_listed_with_its_reason(self, tmp_path: Path) -> None:
+        pool: Data = {**POOL, "enable_maintenance": True, "download_type": "download"}
+        pool |= {"common_group_templates": ["domain"]}
+        pool |= {"parsed_pod_template": {"spec": {}}, "last_heartbeat": "2026-11-20", "colour": "green"}
+        groups = {"domain": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}}
+        service = {"service_base_url": "https://osmo.acme.io", "service_auth": {"keys": ["hidden"]}}
+        result = imported(tmp_path, {"pools": {"research": pool}}, *ALL[1:], groups, service)
+        assert result.code == 0
+        for line in (
+            "Pool research: enable_maintenance: nothing here keeps work out of a pool for a time",
+            "Pool research: download_type: it is for OSMO's data service",
+            "Pool research: common_group_templates: objects of other kinds",
+            "Pool research: parsed_pod_template: OSMO makes it",
+            "Pool research: last_heartbeat: what OSMO's service saw last",
+            "Pool research: colour: OSMO is not known to read it",
+            "GroupTemplate domain: objects of other kinds",
+            "SERVICE service_base_url, service_auth: it is for OSMO's service",
+            "Backend prod: scheduler_timeout: it is for OSMO's service",
+            "PodTemplate default_ctrl, shared_memory: containers osmo-ctrl: there is no such container here",
+            "PodTemplate h100: metadata.name: OSMO is not known to read it",
+        ):
+            assert f"  {line}" in result.out
+        assert "hidden" not in result.out + result.err
+
+    def test_a_template_of_which_nothing_is_left_is_named_no_more(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL).code == 0
+        assert read(tmp_path, "pools/research.yaml")["spec"]["common_pod_template"] == ["shared_memory"]
+        containers = read(tmp_path, "pools/pod-templates/shared-memory.yaml")["template"]["spec"]["containers"]
+        assert [item["name"] for item in containers] == ["{{USER_CONTAINER_NAME}}"]
+
+    def test_what_says_nothing_is_not_listed(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"pools": {"team": plain_pool(status=None, enable_maintenance=False)}})
+        assert (result.code, "no place" in result.out) == (0, False)
+
+    def test_nothing_but_what_has_none(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"service_base_url": "https://osmo.acme.io"})
+        assert (result.code, "Nothing was written" in result.err) == (1, True)
+        assert not (tmp_path / "work").exists()
+
+
+class TestBackends:
+    def test_namespace_and_scheduler(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL).code == 0
+        (backend,) = read(tmp_path, "tas.yaml")["spec"]["backends"]
+        assert backend == {"name": "prod", "namespace": "ml", "scheduler": {"type": "kai", "name": "kai-two"}}
+
+    def test_one_that_pools_name_alone(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}})
+        assert result.code == 0
+        assert read(tmp_path, "tas.yaml")["spec"]["backends"] == [{"name": "prod"}]
+        assert "The namespace of backend prod is taken to be default: `osmo config show BACKEND` tells" in result.err
+
+    def test_a_config_that_is_there_stays(self, tmp_path: Path) -> None:
+        config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends:\n  - {name: prod, namespace: training}\n"
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work/tas.yaml").write_text(config)
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [BACKEND])
+        assert (result.code, "unchanged" in result.out) == (0, True)
+        assert "Backend prod of tas.yaml stays as it is: the namespace is training; OSMO has ml" in result.err
+        assert (tmp_path / "work/tas.yaml").read_text() == config
+
+    def test_a_scheduler_that_is_not_known(self, tmp_path: Path) -> None:
+        backend = {**BACKEND, "scheduler_settings": {"scheduler_type": "volcano"}}
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [backend])
+        assert (result.code, "already" in result.err) == (1, False)
+        assert "tas.yaml:9:13: error" in result.err
+
+    def test_a_namespace_that_is_not_told_is_compared_with_none(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, {"pools": {"team": plain_pool()}}, [BACKEND]).code == 0
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}})
+        assert (result.code, "stays as it is" in result.err) == (0, False)
+
+    def test_a_config_without_the_backend_is_told_what_to_add(self, tmp_path: Path) -> None:
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work/tas.yaml").write_text(
+            "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: other}]}\n"
+        )
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [BACKEND])
+        assert result.code == 1
+        assert "Add to spec.backends:\n- name: prod\n  namespace: ml\n" in result.err
+        assert not (tmp_path / "work/pools").exists()
+
+
+class TestRoles:
+    def test_who_may_send_and_who_may_see(self, tmp_path: Path) -> None:
+        pools = {name: plain_pool() for name in ("research", "secret-lab")}
+        result = imported(tmp_path, {"pools": pools}, ROLES)
+        assert result.code == 0, result.err
+        assert read(tmp_path, "pools/research.yaml")["spec"]["access"] == {
+            "submit": ["admins", "research"],
+            "view": ["audit"],
+        }
+        assert read(tmp_path, "pools/secret-lab.yaml")["spec"]["access"] == {"submit": ["admins"]}
+        assert "  Role research: pool:List, profile:*: access of a pool has submit and view alone" in result.out
+        assert "  Role auditors: Deny workflow:Read of pool/secret*: " in result.out
+
+    def test_the_guard_is_what_holds_others_back(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL, ROLES).code == 0
+        validated = kubectl_tas("validate", "-C", tmp_path / "work")
+        assert (validated.code, "[access-unguarded]" in validated.out) == (0, True)
+        assert kubectl_tas("render", "--guard", "-C", tmp_path / "work").code == 0
+
+    def test_a_policy_without_resources_speaks_of_no_pool(self, tmp_path: Path) -> None:
+        role = {"name": "any", "policies": [{"actions": ["workflow:Create"]}]}
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [role])
+        assert (result.code, "access" in read(tmp_path, "pools/team.yaml")["spec"]) == (0, False)
+        assert "No role lets anybody send work to pool team; without access.submit everybody may." in result.err
+
+    def test_a_field_that_a_policy_does_not_have(self, tmp_path: Path) -> None:
+        role = {"name": "any", "policies": [{"action": "workflow:Create", "resource": "pool/team"}]}
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [role])
+        assert "  Role any: policies: action, resource: OSMO is not known to read it" in result.out
+
+    def test_a_pool_that_is_not_there_and_a_role_without_groups(self, tmp_path: Path) -> None:
+        policies = [{"actions": ["workflow:Create"], "resources": ["pool/gone", "pool/team"]}]
+        role = {"name": "any", "policies": policies, "external_roles": []}
+        result = imported(tmp_path, {"pools": {"team": plain_pool()}}, [role])
+        assert "  Role any: pool/gone: there is no such pool among those that are imported" in result.out
+        assert "  Role any: external_roles: no group has it" in result.out
+
+
+class TestAgain:
+    def test_the_same_once_more_changes_nothing(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL, ROLES).code == 0
+        before = files_below(tmp_path / "work")
+        result = imported(tmp_path, *ALL, ROLES)
+        assert (result.code, "wrote" in result.out) == (0, False)
+        assert files_below(tmp_path / "work") == before
+
+    def test_a_file_that_was_edited_is_never_overwritten(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL).code == 0
+        file = tmp_path / "work/pools/research.yaml"
+        file.write_text(file.read_text().replace("guarantee: 64", "guarantee: 48"))
+        before = files_below(tmp_path / "work")
+        result = imported(tmp_path, *ALL)
+        assert (result.code, "-      guarantee: 48\n+      guarantee: 64\n" in result.out) == (1, True)
+        assert "Nothing was written: these files are there already" in result.err
+        assert files_below(tmp_path / "work") == before
+
+    def test_a_further_pool_comes_beside_the_others(self, tmp_path: Path) -> None:
+        assert imported(tmp_path, *ALL).code == 0
+        result = imported(tmp_path, {"pools": {"research": POOL, "ci": plain_pool()}}, *ALL[1:])
+        assert (result.code, f"wrote {(tmp_path / 'work/pools/ci.yaml').as_posix()}" in result.out) == (0, True)
+
+
+class TestPasted:
+    @pytest.mark.parametrize(
+        ("document", "kind"),
+        [
+            ({"pools": {"research": POOL}}, "POOL"),
+            ({"research": POOL}, "POOL"),
+            (POOL, "POOL"),
+            ([POOL], "POOL"),
+            ([BACKEND], "BACKEND"),
+            (ROLES, "ROLE"),
+            (VALIDATIONS, "RESOURCE_VALIDATION"),
+            (TEMPLATES, "POD_TEMPLATE"),
+        ],
+    )
+    def test_names_the_command(self, tmp_path: Path, document: Data, kind: str) -> None:
+        (tmp_path / "pools").mkdir()
+        (tmp_path / "pools/a.json").write_text(json.dumps(document))
+        result = kubectl_tas("validate", "-C", tmp_path)
+        assert result.code == 1
+        assert f"pools/a.json:1:1: error: this is a configuration of OSMO ({kind}) [unknown-kind]" in result.out
+        assert "kubectl tas import osmo a.json\n" in result.out
+
+    @pytest.mark.parametrize("document", [{"spec": 1}, [1], {"a": {"b": 1}}, {}, [], {"metadata": {"name": "a"}}])
+    def test_other_documents_are_said_to_be_none_of_it(self, tmp_path: Path, document: Data) -> None:
+        (tmp_path / "pools").mkdir()
+        (tmp_path / "pools/a.json").write_text(json.dumps(document))
+        assert "OSMO (" not in kubectl_tas("validate", "-C", tmp_path).out
