@@ -172,7 +172,7 @@ def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | N
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
     config = session.fleet.config
     with progress("Rendering") as tick:
-        files = layout(artifacts, config.output, session.fleet.settings, tick)
+        files = layout(artifacts, config, session.fleet.settings, tick)
     return plan(files, session.root, config.output, config.sources)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 POOL = "kubectl-tas/pool"
 """The pool or pool--subpool; on workloads written by the user."""
+TARGET_SEPARATOR = "--"
+"""Stands between a pool and its subpool, and so in no other name."""
 WORKFLOW = "kubectl-tas/workflow"
 """The workflow that an object was made from."""
 HOSTS = "kubectl-tas/hosts"
