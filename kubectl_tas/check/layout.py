@@ -19,9 +19,9 @@ LAYOUT_LARGE = Rule(
     Severity.WARNING,
     "More than 1,000 objects are listed in one kustomization.yaml.",
     "kustomize compares each object with all before it, so twice as many take four times as long: a second or a few "
-    "for 1,000, minutes for 10,000. Argo CD and Flux build the folder anew at each sync. Write `layout: sharded` in the "
-    "Config, which gives each pool a folder of its own; where one pool alone has so many, divide it into child pools, "
-    "or let `kubectl tas render -o -` build instead of kustomize.",
+    "for 1,000, minutes for 10,000. Argo CD and Flux build the folder anew at each sync. Write `layout: sharded` in "
+    "the Config, which gives each pool a folder of its own; where one pool alone has so many, divide it into child "
+    "pools, or let `kubectl tas render -o -` build instead of kustomize.",
 )
 
 

@@ -159,6 +159,8 @@ def _marks(gitops: str, phase: Phase) -> Iterator[Demand]:
     if gitops == "argocd":
         why = "the wave after that of its queue"
         yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(phase)), why, Mode.KEEP)
+    if gitops == "flux":
+        yield Demand(("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what Flux is not to change")
 
 
 class _Demands:

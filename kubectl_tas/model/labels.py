@@ -20,6 +20,11 @@ OWN_PREFIX = "kubectl-tas/"
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+FLUX_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+"""With the value disabled, post-build substitution of Flux leaves an object as it is (SubstituteVariables in
+fluxcd/pkg/kustomize): what looks like a variable is the author's, and what is applied is what was judged. Where a
+Kustomization substitutes nothing it changes nothing, as an escaped text would.
+"""
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""
 RAY_PRIORITY_CLASS = "ray.io/priority-class-name"
