@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
-_VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::?[-=]([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::[-=]([^}]*))?\}")
 
 
 def substituted(item: dict[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
