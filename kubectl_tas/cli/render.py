@@ -63,11 +63,11 @@ def render(
     if refuse_errors(session, strict=strict):
         return 1
     session = session.with_guard(guard=guard)
-    artifacts = _artifacts(session, allow_empty=allow_empty)
     if output == "-":
-        hand_over(text.stream(_of_backend(session, artifacts, backend)))
+        hand_over(text.stream(artifacts_of_backend(session, backend, allow_empty=allow_empty)))
         tell_warnings(session)
         return 0
+    artifacts = _artifacts(session, allow_empty=allow_empty)
     chosen_backends(session.fleet, backend)
     whole = _plan(session, artifacts)
     plan = _within(session, artifacts, whole, backend)
@@ -160,13 +160,23 @@ def _lost(session: Session, plan: Plan) -> str:
     return f"{names} {'are' if len(counts) > 1 else 'is'} not there, and manifests from there would be removed"
 
 
-def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
-    """The objects of one backend: a stream is applied to one cluster."""
+def artifacts_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> list[Artifact]:
+    """The objects of one backend: a stream is applied to one cluster.
+
+    Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
+    """
+    artifacts = _artifacts(session, allow_empty=allow_empty)
     known = chosen_backends(session.fleet, name)
     if name is None and len(known) > 1:
         listed = ", ".join(backend.name for backend in known)
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
-    return [artifact for artifact in artifacts if name in (None, artifact.backend)]
+    found = [artifact for artifact in artifacts if name in (None, artifact.backend)]
+    if not any(artifact.apply for artifact in found) and not allow_empty:
+        raise TasError(
+            f"nothing to render for the backend {name}",
+            hint="Name another backend, or pass --allow-empty to remove all manifests.",
+        )
+    return found
 
 
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
