@@ -57,7 +57,7 @@ def test_validator(copied: Path) -> None:
     """Items pass unchanged, and an error of the repository stops the build."""
     quota = copied / "items/pool.yaml"
     (copied / "items/kustomization.yaml").write_text(
-        "resources: [pool.yaml, train.yaml, settings.yaml]\nvalidators: [render.yaml]\n"
+        "resources: [pool.yaml, train.yaml, settings.yaml]\ntransformers: [render.yaml]\n"
     )
     function = copied / "items/render.yaml"
     function.write_text(function.read_text().replace("kind: Render", "kind: Validate"))
