@@ -64,7 +64,7 @@ def test_validator(copied: Path) -> None:
     result = build(copied / "items")
     assert (result.code, result.err) == (0, "")
     assert set(objects(result.out)) == {("Pool", "team"), ("Job", "train"), ("ConfigMap", "settings")}
-    quota.write_text(quota.read_text().replace("guarantee: 64", "guarantee: 16"))
+    quota.write_text(quota.read_text().replace("guarantee: 64", "guarantee: 4"))
     result = build(copied / "items")
     assert (result.code, result.out) == (1, "")
     assert "[over-quota]" in result.err
