@@ -31,7 +31,7 @@ from kubectl_tas.yaml import block
 Object = dict[str, Any]
 
 
-@click.command(epilog="Example: kustomize build --enable-alpha-plugins --enable-exec integrations/kustomize")
+@click.command(epilog="Example: kubectl tas fn < resource-list.yaml")
 def fn() -> int:
     """Run as a KRM function, which kustomize and kpt call: a ResourceList comes in, and one goes out.
 
