@@ -164,19 +164,14 @@ def artifacts_of_backend(session: Session, name: str | None, *, allow_empty: boo
     """The objects of one backend: a stream is applied to one cluster.
 
     Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
+    Every cluster of a repository that declares anything has some.
     """
     artifacts = _artifacts(session, allow_empty=allow_empty)
     known = chosen_backends(session.fleet, name)
     if name is None and len(known) > 1:
         listed = ", ".join(backend.name for backend in known)
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
-    found = [artifact for artifact in artifacts if name in (None, artifact.backend)]
-    if not any(artifact.apply for artifact in found) and not allow_empty:
-        raise TasError(
-            f"nothing to render for the backend {name}",
-            hint="Name another backend, or pass --allow-empty to remove all manifests.",
-        )
-    return found
+    return [artifact for artifact in artifacts if name in (None, artifact.backend)]
 
 
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
