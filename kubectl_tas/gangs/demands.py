@@ -160,7 +160,9 @@ def _marks(gitops: str, phase: Phase) -> Iterator[Demand]:
         why = "the wave after that of its queue"
         yield Demand(("metadata", "annotations", labels.SYNC_WAVE), str(int(phase)), why, Mode.KEEP)
     if gitops == "flux":
-        yield Demand(("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what keeps Flux from changing it")
+        yield Demand(
+            ("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what keeps Flux from changing it"
+        )
 
 
 class _Demands:
