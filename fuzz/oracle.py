@@ -142,9 +142,9 @@ def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judg
     """What becomes of a repository without errors."""
     try:
         artifacts = compile_fleet(session.fleet)
-        output = session.fleet.config.output
-        texts = layout(artifacts, output, session.fleet.settings)
-        again = layout(compile_fleet(session.fleet), output, session.fleet.settings) if twice else texts
+        config, settings = session.fleet.config, session.fleet.settings
+        texts = layout(artifacts, config, settings)
+        again = layout(compile_fleet(session.fleet), config, settings) if twice else texts
     except TasError as error:
         failures.append(Failure("unrendered", _shape(error.message), error.message))
         return Judgement(RENDERED, tuple(failures))
@@ -153,7 +153,7 @@ def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judg
     except Exception as error:
         failure = thrown(error)
         return Judgement(RENDERED, (*failures, Failure("unrendered", failure.where, failure.detail)))
-    failures += _paths(texts, output)
+    failures += _paths(texts, config.output)
     failures += _read(session, artifacts, texts)
     if again != texts:
         failures.append(Failure("unstable", "layout", "two layouts of one fleet differ"))

@@ -44,7 +44,8 @@ def test_every_command_has_an_example_that_it_takes(name: str, tmp_path: Path, m
     (tmp_path / "pools.json").touch()
     (tmp_path / "pod-templates.json").touch()
     (line,) = (line for line in kubectl_tas(*name.split()[2:], "--help").out.splitlines() if "Example: " in line)
-    words = line.strip().removeprefix("Example: ").partition(" | ")[0].replace(" -C gpu-pools", "").split()
+    written = re.split(r" [|<] ", line.strip().removeprefix("Example: "))[0]
+    words = written.replace(" -C gpu-pools", "").split()
     assert f"{parsed(words)} ".startswith(f"{name} ")
 
 

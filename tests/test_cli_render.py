@@ -310,10 +310,11 @@ class TestCheck:
         assert kubectl_tas("check", "-C", rendered).code == 0
 
 
-def test_killed_at_any_moment(rendered: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", ["gitops: argocd", "layout: sharded"])
+def test_killed_at_any_moment(rendered: Path, tmp_path: Path, settings: str) -> None:
     """However a run ends, every file is the old one or the new one, and the next run mends the rest."""
     after = tmp_path / "after"
-    sources = {"tas.yaml": f"{CONFIG}spec: {{gitops: argocd}}\n", "subpools/b.yaml": subpool("b", 7)}
+    sources = {"tas.yaml": f"{CONFIG}spec: {{{settings}}}\n", "subpools/b.yaml": subpool("b", 7)}
     write(after, {"tas.yaml": CONFIG, "pools/team.yaml": pool(), **sources})
     result = call(sys.executable, "-m", "tests.support.killed", rendered, after, cwd=tmp_path)
     assert (result.code, result.err) == (0, "")

@@ -39,7 +39,7 @@ RANKS = {
 }
 """The order of application; what comes after are pods and workloads."""
 WORKFLOW = "kubectl-tas/workflow"
-BY_AUTHORS = ("workloads/", "companions/")
+BY_AUTHORS = {"workloads", "companions"}
 """Folders of objects in the words of their authors."""
 SCHEMAS = {
     model.__name__: Draft202012Validator(json.loads(text(ROOT / f"schemas/{model.__name__.lower()}.json")))
@@ -114,7 +114,8 @@ def test_text_says_what_was_compiled(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
         for artifact in compile_fleet(rendered.session.fleet):
             if artifact.backend == cluster.name:
-                found = load(cluster.folder / artifact.folder / artifact.file)
+                (path,) = cluster.folder.rglob(f"{artifact.folder}/{artifact.file}")
+                found = load(path)
                 compiled = _present(artifact.manifest.model_dump(mode="json"))
                 if isinstance(artifact.manifest, PassThrough):
                     assert found["metadata"].items() >= compiled["metadata"].items()
@@ -134,13 +135,18 @@ def _present(value: Any) -> Any:
     return [_present(part) for part in value] if isinstance(value, list) else value
 
 
+def _is_by_author(path: str) -> bool:
+    return not BY_AUTHORS.isdisjoint(path.split("/"))
+
+
 def test_objects_are_valid_under_their_schema(rendered: Rendered) -> None:
     made = compile_fleet(rendered.session.fleet)
     by_authors = {f"{item.folder}/{item.file}" for item in made if isinstance(item.manifest, PassThrough)}
     for cluster in rendered.clusters:
         for path, item in zip(cluster.resources, cluster.objects, strict=True):
-            if item["kind"] not in SCHEMAS or (item["apiVersion"] == "v1" and path in by_authors):
-                assert path in by_authors, f"no schema for {item['kind']} in {path}"
+            by_author = path in by_authors or _is_by_author(path)
+            if item["kind"] not in SCHEMAS or (item["apiVersion"] == "v1" and by_author):
+                assert by_author, f"no schema for {item['kind']} in {path}"
                 continue
             assert [error.message for error in SCHEMAS[item["kind"]].iter_errors(item)] == [], path
 
@@ -151,7 +157,7 @@ def test_a_strict_server_takes_every_object(rendered: Rendered) -> None:
         for path, item in zip(cluster.resources, cluster.objects, strict=True):
             if cluster.version is None:
                 assert (item["apiVersion"], item["kind"]) in CORE, f"{path} needs KAI, which {cluster.name} lacks"
-            if not path.startswith(BY_AUTHORS) and item["kind"] != "ClusterTopologyBinding":
+            if not _is_by_author(path) and item["kind"] != "ClusterTopologyBinding":
                 assert judge.violations(item) == [], path
                 assert judge.violations(item, old=item) == [], path
 
@@ -216,16 +222,18 @@ def test_constraints_name_levels_of_a_topology(rendered: Rendered) -> None:
 def test_kustomization_lists_what_is_to_be_applied(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
         present = [path.relative_to(cluster.folder).as_posix() for path in files_below(cluster.folder)]
-        applied = [path for path in present if path != KUSTOMIZATION and not path.startswith(f"{PREVIEW}/")]
+        applied = [path for path in present if not path.endswith(KUSTOMIZATION) and not path.startswith(f"{PREVIEW}/")]
         assert sorted(cluster.resources) == sorted(applied)
-    assert sum(path.endswith(KUSTOMIZATION) for path in rendered.files) == len(rendered.clusters)
+    if rendered.session.fleet.config.layout == "flat":
+        assert sum(path.endswith(KUSTOMIZATION) for path in rendered.files) == len(rendered.clusters)
 
 
 def test_objects_stand_in_the_order_of_application(rendered: Rendered) -> None:
     for cluster in rendered.clusters:
-        places = [_place(item, cluster.of("Queue")) for item in cluster.objects]
-        assert places == sorted(places)
-        assert len(set(places)) == len(places)
+        for unit in cluster.units:
+            places = [_place(load(cluster.folder / path), cluster.of("Queue")) for path in unit]
+            assert places == sorted(places)
+            assert len(set(places)) == len(places)
 
 
 def _place(item: Object, queues: list[Object]) -> tuple[int, int, str, str, str]:

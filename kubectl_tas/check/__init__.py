@@ -19,6 +19,7 @@ from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth
+from kubectl_tas.check.layout import check_layout
 from kubectl_tas.check.lifetime import check_lifetimes
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.names import check_names
@@ -46,6 +47,7 @@ from kubectl_tas.resolve.fleet import Fleet
 
 CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_config,
+    check_layout,
     check_kubernetes,
     check_names,
     check_namespaces,

@@ -43,6 +43,10 @@ COMMANDS = {
         "kubectl_tas.cli.schema:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",
     ),
+    "fn": (
+        "kubectl_tas.cli.fn:fn",
+        "Run as a KRM function, which kustomize and kpt call: a ResourceList comes in, and one goes out.",
+    ),
     "rule": ("kubectl_tas.cli.rule:rule", "Explain the rule CODE; without CODE, list all rules."),
     "version": (
         "kubectl_tas.cli.version:version",

@@ -63,11 +63,11 @@ def render(
     if refuse_errors(session, strict=strict):
         return 1
     session = session.with_guard(guard=guard)
-    artifacts = _artifacts(session, allow_empty=allow_empty)
     if output == "-":
-        hand_over(text.stream(_of_backend(session, artifacts, backend)))
+        hand_over(text.stream(artifacts_of_backend(session, backend, allow_empty=allow_empty)))
         tell_warnings(session)
         return 0
+    artifacts = _artifacts(session, allow_empty=allow_empty)
     chosen_backends(session.fleet, backend)
     whole = _plan(session, artifacts)
     plan = _within(session, artifacts, whole, backend)
@@ -160,8 +160,13 @@ def _lost(session: Session, plan: Plan) -> str:
     return f"{names} {'are' if len(counts) > 1 else 'is'} not there, and manifests from there would be removed"
 
 
-def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | None) -> list[Artifact]:
-    """The objects of one backend: a stream is applied to one cluster."""
+def artifacts_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> list[Artifact]:
+    """The objects of one backend: a stream is applied to one cluster.
+
+    Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
+    Every cluster of a repository that declares anything has some.
+    """
+    artifacts = _artifacts(session, allow_empty=allow_empty)
     known = chosen_backends(session.fleet, name)
     if name is None and len(known) > 1:
         listed = ", ".join(backend.name for backend in known)
@@ -172,7 +177,7 @@ def _of_backend(session: Session, artifacts: tuple[Artifact, ...], name: str | N
 def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
     config = session.fleet.config
     with progress("Rendering") as tick:
-        files = layout(artifacts, config.output, session.fleet.settings, tick)
+        files = layout(artifacts, config, session.fleet.settings, tick)
     return plan(files, session.root, config.output, config.sources)
 
 

@@ -28,6 +28,7 @@ def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
             apiVersion=declared.spec.apiVersion,
             kind=declared.spec.kind,
             metadata=Metadata(name=submitted.name, namespace=submitted.namespace),
+            target=submitted.target,
             text=with_demands(declared.origin, wanted, tuple(_respelled(submitted))),
         )
         file = names.file(f"podcliqueset-{submitted.name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubectl_tas.model.labels import MANAGED_BY, RECREATE, SYNC_OPTIONS, SYNC_WAVE
+from kubectl_tas.model.labels import FLUX_SUBSTITUTE, MANAGED_BY, RECREATE, SYNC_OPTIONS, SYNC_WAVE
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
@@ -31,6 +31,8 @@ def metadata(
     notes = dict(annotations or {})
     if gitops == "argocd":
         notes[SYNC_WAVE] = str(int(phase))
+    if gitops == "flux":
+        notes[FLUX_SUBSTITUTE] = "disabled"
     if recreate:
         notes |= RECREATE[gitops]
     if keep:

@@ -26,6 +26,7 @@ def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
             apiVersion=spec.apiVersion,
             kind=spec.kind,
             metadata=Metadata(name=workload.name, namespace=workload.namespace),
+            target=workload.target,
             text=with_demands(workload.declared.origin, demands(fleet, workload)),
         )
         source = workload.declared.origin.path
@@ -41,6 +42,7 @@ def compile_members(fleet: Fleet) -> Iterator[Artifact]:
                 apiVersion=pod.spec.apiVersion,
                 kind=pod.spec.kind,
                 metadata=Metadata(name=pod.spec.metadata.name, namespace=group.namespace),
+                target=group.pool.name if group.pool else None,
                 text=with_demands(pod.origin, member_demands(fleet, group, pod.origin)),
             )
             file = names.file(f"pod-{pod.spec.metadata.name}")

@@ -13,8 +13,11 @@ from kubectl_tas.emit.disk import Disk, is_leftover
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.config import ConfigSpec
 
 KUSTOMIZATION = "kustomization.yaml"
+PLATFORM, POOLS = "platform", "pools"
+"""Folders of the sharded layout: what is of no one pool, and the work of each pool."""
 
 Tick = Callable[[int, int], None]
 """Told how many of how many steps are done."""
@@ -67,24 +70,36 @@ class Plan:
         return tuple((change.path, change.before, change.after) for change in changes)
 
 
-def layout(artifacts: Sequence[Artifact], output: str, settings: str, tick: Tick | None = None) -> dict[str, str]:
-    """The text of every file, by its path relative to the repository root.
+def layout(
+    artifacts: Sequence[Artifact], config: ConfigSpec, settings: str, tick: Tick | None = None
+) -> dict[str, str]:
+    """The text of every file, by its path relative to the repository root; ``settings`` is what the Config comes from.
 
     ``artifacts`` come by backend and in the order of application. Several backends have a folder each.
     """
     files: dict[str, str] = {}
     for backend, group in groupby(artifacts, key=lambda artifact: artifact.backend):
-        base = folder_of(backend, artifacts, output)
-        resources = []
+        base = folder_of(backend, artifacts, config.output)
+        listed: dict[str, list[str]] = {}
         for artifact in group:
+            folder = f"{base}/{_unit(artifact)}" if config.layout == "sharded" else f"{base}"
+            resources = listed.setdefault(folder, [])
             path = f"{artifact.folder}/{artifact.file}"
             if artifact.apply:
                 resources.append(path)
-            files[f"{base}/{path}"] = text.file_text(artifact)
+            files[f"{folder if artifact.apply else base}/{path}"] = text.file_text(artifact)
+            if config.layout == "sharded" and artifact.pool is not None:
+                listed.setdefault(f"{base}/{POOLS}/{artifact.pool}", [])  # a pool without work has its folder too
             if tick:
                 tick(len(files), len(artifacts))
-        files[f"{base}/{KUSTOMIZATION}"] = text.kustomization(resources, settings)
+        for folder, resources in listed.items():
+            files[f"{folder}/{KUSTOMIZATION}"] = text.kustomization(resources, settings)
     return files
+
+
+def _unit(artifact: Artifact) -> str:
+    """The folder of the sharded layout that an object is applied with: that of its pool where it is work."""
+    return f"{POOLS}/{artifact.pool}" if artifact.is_work else PLATFORM
 
 
 def folder_of(backend: str, artifacts: Sequence[Artifact], output: str) -> str | None:
@@ -233,5 +248,8 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
 
 
 def _step(change: Change) -> tuple[bool, bool, str]:
-    """Objects are written first and removed last, so that what a kustomization lists is there at every moment."""
-    return (change.after is None, change.path.endswith(f"/{KUSTOMIZATION}"), change.path)
+    """Objects are written before, and removed after, the kustomizations that list them: what a kustomization lists is
+    there at every moment.
+    """
+    is_removed = change.after is None
+    return (is_removed, change.path.endswith(f"/{KUSTOMIZATION}") != is_removed, change.path)

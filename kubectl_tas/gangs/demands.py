@@ -173,6 +173,10 @@ def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
             yield Demand(path, ",".join(dict.fromkeys(map(str.strip, options))), why, Mode.RESOLVE)
         else:
             yield Demand(path, value, why)
+    if gitops == "flux":
+        yield Demand(
+            ("metadata", "annotations", labels.FLUX_SUBSTITUTE), "disabled", "what keeps Flux from changing it"
+        )
 
 
 class _Demands:

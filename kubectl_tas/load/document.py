@@ -145,6 +145,21 @@ class Document:
             waiting += (part for pair in node.value for part in (pair if type(pair) is tuple else (pair,)))
         return None
 
+    def path_at(self, line: int, column: int) -> KeyPath | None:
+        """The path of the key or value that begins there; None where none does."""
+        waiting: list[tuple[Any, KeyPath]] = [(self._node, ())]
+        while waiting:
+            node, path = waiting.pop()
+            if _begins(node, line, column):
+                return path
+            for index, part in enumerate(node.value if type(node) is not ScalarNode else ()):
+                if type(part) is tuple and _begins(part[0], line, column):
+                    return (*path, part[0].value)
+                inner, step = (part[1], part[0].value) if type(part) is tuple else (part, index)
+                if inner.start_mark.line < line <= inner.end_mark.line + 1:
+                    waiting.append((inner, (*path, step)))
+        return None
+
     def part(self, path: KeyPath) -> Document:
         """What stands at ``path``, as a document of its own; the path must be there."""
         node = self._node
@@ -248,6 +263,10 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
             for source in value.value if type(value) is SequenceNode else (value,):
                 near = near or _child(source, step)
     return near
+
+
+def _begins(node: Any, line: int, column: int) -> bool:
+    return (node.start_mark.line + 1, node.start_mark.column + 1) == (line, column)
 
 
 def _repeated(root: Any) -> frozenset[int]:

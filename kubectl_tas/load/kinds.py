@@ -15,6 +15,7 @@ from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.companion import COMPANIONS, Companion, CompanionKind, belongs_elsewhere, group_of, makes_pods
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.function import Function
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
@@ -98,6 +99,8 @@ def without_nulls(data: Any) -> Any:
 _TEXTS = ("labels", "annotations")
 GROVE = "grove.io/v1alpha1"
 WORKFLOW = Kind("Workflow", "", Workflow)
+FUNCTION = Kind("Function", API_VERSION, Function)
+"""What is read of a ResourceList, and in no file."""
 VALUES = Kind("Values", "", Values)
 """A values file, which is told by its folder."""
 KINDS: tuple[Kind, ...] = (

@@ -16,6 +16,7 @@ from typing import Protocol
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
+from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -116,7 +117,7 @@ class OverlaySource:
 
 
 class MemorySource:
-    """Files that are not on a disk, by their paths."""
+    """Files that are not on a disk, by their paths; whatever these are, they are in the folders that are read."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._files = files
@@ -126,8 +127,8 @@ class MemorySource:
         return RawFile(CONFIG_FILE, self._files[CONFIG_FILE]) if CONFIG_FILE in self._files else None
 
     def has_folder(self, folder: str) -> bool:
-        """Whether ``folder`` exists."""
-        return True
+        """Whether ``folder`` exists: all but the one of values of templates."""
+        return folder != VALUES_FOLDER
 
     def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
         """All files but the Config, sorted by path."""

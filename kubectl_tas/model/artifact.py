@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from kubectl_tas.model import labels
 from kubectl_tas.model.base import Model, Text
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.job import Job
@@ -34,6 +35,8 @@ class PassThrough(Model):
     """As it was written."""
     metadata: Metadata
     """Its name and namespace; labels and annotations are in the text alone."""
+    target: Text | None
+    """The pool or pool--subpool that it is of; None where it is of no one pool."""
     text: Text
     """YAML, without the mark of a document's start."""
 
@@ -100,6 +103,18 @@ class Artifact:
     """False for a preview, which people read: it is written, and nothing else."""
     comments: Mapping[str, str] = field(default_factory=dict)
     """What stands behind a value, by the name of what the value is about."""
+
+    @property
+    def pool(self) -> str | None:
+        """The pool that it is of, or whose subpool it is of; None where it belongs to no one pool."""
+        manifest = self.manifest
+        target = manifest.target if isinstance(manifest, PassThrough) else manifest.metadata.labels.get(labels.POOL)
+        return target.partition(labels.TARGET_SEPARATOR)[0] if target is not None else None
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is work of a pool, and not what work needs to be there."""
+        return self.phase >= Phase.COMPANION and self.pool is not None
 
     @property
     def order(self) -> tuple[int, str, str, str]:

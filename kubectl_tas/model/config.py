@@ -105,6 +105,10 @@ class ConfigSpec(Model):
     """Which tool applies the manifests: decides the annotations they carry."""
     output: Folder = "manifests"
     """Folder, relative to the repository root, that render writes."""
+    layout: Literal["flat", "sharded"] = "flat"
+    """flat: one kustomization.yaml a backend. sharded: one for what all pools share, in platform, and one for the work
+    of each pool, in pools/POOL, which are built, applied and fail each by itself.
+    """
     priorityClasses: PriorityClasses = PriorityClasses()
     """Names of the PriorityClass objects."""
     workflowsAs: Literal["pods", "jobs"] = "pods"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 POOL = "kubectl-tas/pool"
 """The pool or pool--subpool; on workloads written by the user."""
+TARGET_SEPARATOR = "--"
+"""Stands between a pool and its subpool, and so in no other name."""
 WORKFLOW = "kubectl-tas/workflow"
 """The workflow that an object was made from."""
 HOSTS = "kubectl-tas/hosts"
@@ -34,6 +36,11 @@ RECREATE: dict[str, dict[str, str]] = {
 }
 """Annotations that make each GitOps tool replace an object whose fields are immutable. Argo CD deletes it and makes it
 anew in each sync that it takes part in; Flux where the change is refused.
+"""
+FLUX_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+"""With the value disabled, post-build substitution of Flux leaves an object as it is (SubstituteVariables in
+fluxcd/pkg/kustomize): what looks like a variable is the author's, and what is applied is what was judged. Where a
+Kustomization substitutes nothing it changes nothing, as an escaped text would.
 """
 PRIORITY_CLASS = "priorityClassName"
 """A label that KAI reads before the field of the same name."""

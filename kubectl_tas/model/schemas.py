@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 
 from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
+from kubectl_tas.model.function import Function
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.manifest import (
@@ -40,6 +41,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     Companion,
     Config,
     ConfigMap,
+    Function,
     Namespace,
     OperatorConfiguration,
     Pod,

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 
+from kubectl_tas.model.labels import TARGET_SEPARATOR
+
 MAX_LABEL = 63
 """Characters in an RFC 1123 label, and in the value of a Kubernetes label."""
 MAX_NAME = 253
@@ -15,8 +17,7 @@ MAX_FILE = 255
 """Characters in the name of a file."""
 HASH = 8
 """Characters of a digest."""
-SEPARATOR = "--"
-"""Stands between a pool and its subpool, and so in no other name."""
+SEPARATOR = TARGET_SEPARATOR
 SHARED = "shared"
 """The shadow queue's place among the subpools; no subpool may have this name."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

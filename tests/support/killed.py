@@ -37,12 +37,18 @@ def main(before: Path, after: Path) -> None:
         found = manifests(work)
         for name, text in found.items():
             assert text in (old.get(name), new.get(name)) or name.endswith(TEMPORARY), f"step {step}: {name}: {text!r}"
-        listed = yaml.safe_load(found["kustomization.yaml"])["resources"]
-        assert set(listed) <= found.keys(), f"step {step}: {set(listed) - found.keys()} is listed but not there"
+        kustomizations = [name for name in found if Path(name).name == "kustomization.yaml"]
+        listed = {str(Path(name).parent / path) for name in kustomizations for path in resources(found[name])}
+        assert listed <= found.keys(), f"step {step}: {listed - found.keys()} is listed but not there"
         assert kubectl_tas("render", "-C", work).code == 0
         assert manifests(work) == new, f"step {step}"
         step += 1
     print(step)  # noqa: T201
+
+
+def resources(kustomization: str) -> list[str]:
+    found: list[str] = yaml.safe_load(kustomization)["resources"]
+    return found
 
 
 def manifests(root: Path) -> dict[str, str]:

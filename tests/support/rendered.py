@@ -29,8 +29,13 @@ class Cluster:
     grove: str
     """Its Grove release."""
     folder: Path
-    resources: tuple[str, ...]
-    """Files that the kustomization lists, relative to ``folder``."""
+    units: tuple[tuple[str, ...], ...]
+    """Files that each kustomization lists, relative to ``folder``; that of the platform comes first."""
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """All of these files."""
+        return tuple(path for unit in self.units for path in unit)
 
     @cached_property
     def objects(self) -> tuple[Object, ...]:
@@ -77,10 +82,18 @@ def read_back(root: Path) -> Rendered:
     for backend in session.fleet.backends:
         folder = output / backend.name if len(session.fleet.backends) > 1 else output
         if folder.is_dir():
-            resources = tuple(load(folder / KUSTOMIZATION)["resources"])
+            kustomizations = sorted(folder.rglob(KUSTOMIZATION))
+            assert len(kustomizations) == 1 or folder / KUSTOMIZATION not in kustomizations
+            units = tuple(listed(path, folder) for path in kustomizations)
             version = backend.spec.scheduler.version if backend.is_kai else None
-            clusters.append(Cluster(backend.name, version, backend.spec.grove.version, folder, resources))
+            clusters.append(Cluster(backend.name, version, backend.spec.grove.version, folder, units))
     return Rendered(session, output, tuple(clusters))
+
+
+def listed(kustomization: Path, folder: Path) -> tuple[str, ...]:
+    """The files that a kustomization lists, relative to ``folder``."""
+    own = kustomization.parent.relative_to(folder)
+    return tuple((own / path).as_posix() for path in load(kustomization)["resources"])
 
 
 def load(path: Path) -> Any:

@@ -1,0 +1,82 @@
+"""``kubectl tas fn``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.session import Session, check_source, open_session, show_findings
+from kubectl_tas.cli.terminal import hand_over
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.resourcelist import (
+    API_VERSION,
+    KIND,
+    ResourceList,
+    described,
+    read_resource_list,
+)
+from kubectl_tas.load.source import MemorySource, decode
+from kubectl_tas.model.function import Function
+from kubectl_tas.report.results import Place, results
+from kubectl_tas.yaml import block
+
+Object = dict[str, Any]
+
+
+@click.command(epilog="Example: kubectl tas fn < resource-list.yaml")
+def fn() -> int:
+    """Run as a KRM function, which kustomize and kpt call: a ResourceList comes in, and one goes out.
+
+    Its functionConfig is of kind Render, which adds the manifests of a repository to the items, or Validate, which
+    leaves the items as they are; both of tas/v1alpha1. spec.directory is the repository, relative to the folder of the
+    kustomization; without it the documents among the items are the repository, and Render puts the manifests in their
+    place. Findings are the results of the list, and are printed to stderr too, since kustomize shows no results. Exits
+    1 where there are errors, with the items as they were.
+    """
+    text, problem = decode("functionConfig", sys.stdin.buffer.read())
+    if problem is not None:
+        raise TasError(f"the input is no text: {problem.message}")
+    given = read_resource_list(text)
+    if given.function is None:
+        _write(given.items, given.problems, lambda _place: {})
+        return 1
+    directory = given.function.spec.directory
+    if directory is None and not given.files:
+        message = "there is no spec.directory, and no item is a Pool, a workload or another document"
+        raise TasError(message, hint="Name the repository in spec.directory of the functionConfig.")
+    session = open_session(directory) if directory is not None else check_source(Path.cwd(), MemorySource(given.files))
+    chosen_backends(session.fleet, given.function.spec.backend)
+    place = given.described if directory is None else partial(described, session.root)
+    if session.failed() or given.function.kind == "Validate":
+        _write(given.items, session.shown, place)
+        return 1 if session.failed() else 0
+    _write(_rendered(session, given, given.function), session.shown, place)
+    return 0
+
+
+def _rendered(session: Session, given: ResourceList, function: Function) -> Sequence[Object]:
+    """The items with the manifests of one cluster; those of the repository that stood among them are gone."""
+    from kubectl_tas.cli.render import artifacts_of_backend  # only Render needs the compiler and its templates
+    from kubectl_tas.emit.resourcelist import merged
+    from kubectl_tas.emit.text import stream
+
+    artifacts = artifacts_of_backend(session, function.spec.backend)
+    documents, problems = parse("manifests", stream(artifacts))
+    assert not problems, problems
+    left = given.others if function.spec.directory is None else given.items
+    return merged(left, given.items, [document.data for document in documents])
+
+
+def _write(items: Sequence[Object], diagnostics: Sequence[Diagnostic], place: Place) -> None:
+    """Prints the list to stdout, and findings to stderr for whoever runs kustomize."""
+    show_findings(diagnostics)
+    found: Object = {"apiVersion": API_VERSION, "kind": KIND, "items": list(items)}
+    hand_over(block({**found, "results": results(diagnostics, place)}))

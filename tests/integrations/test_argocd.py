@@ -1,0 +1,259 @@
+"""integrations/argocd: what the ApplicationSets make of what is rendered, health in a real Lua, and the plugin."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lupa.lua54 import LuaRuntime
+
+from tests.support.cli import kubectl_tas, write
+from tests.support.golden import EXAMPLES, ROOT
+from tests.support.process import call
+from tests.support.rendered import KUSTOMIZATION, load, text
+
+FOLDER = ROOT / "integrations/argocd"
+Object = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Examples of one cluster and of two, in both layouts, by the name of the file that is for them."""
+    found = {}
+    for name, example, layout in (
+        ("flat-one-cluster", "quickstart", "flat"),
+        ("flat", "company", "flat"),
+        ("sharded-one-cluster", "quickstart", "sharded"),
+        ("sharded", "company", "sharded"),
+    ):
+        root = tmp_path_factory.mktemp(name) / "repository"
+        shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("manifests"))
+        config = load(root / "tas.yaml")
+        config["spec"]["layout"] = layout
+        (root / "tas.yaml").write_text(yaml.safe_dump(config))
+        assert kubectl_tas("render", "-C", root).code == 0
+        found[name] = root
+    return found
+
+
+def applications(file: str, root: Path) -> list[Object]:
+    """The Applications that a file makes of a repository, as the git directory generator does it."""
+    item = load(FOLDER / f"{file}.yaml")
+    if item["kind"] == "Application":
+        return [item]
+    (generator,) = item["spec"]["generators"]
+    folders = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if path.is_dir()]
+    patterns = [entry["path"] for entry in generator["git"]["directories"]]
+    chosen = [folder for folder in folders if any(_matches(folder, pattern) for pattern in patterns)]
+    return [json.loads(_expanded(json.dumps(item["spec"]["template"]), folder)) for folder in chosen]
+
+
+def _matches(folder: str, pattern: str) -> bool:
+    """As Go's path.Match: a star stands for no slash."""
+    parts, patterns = folder.split("/"), pattern.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _expanded(template: str, folder: str) -> str:
+    """The few words of Go's templates that the files use."""
+    segments = folder.split("/")
+    template = template.replace('\\"', '"')
+    template = re.sub(
+        r'{{if eq \(index \.path\.segments (\d)\) "(\w+)"}}(.*?){{end}}',
+        lambda found: found[3] if segments[int(found[1])] == found[2] else "",
+        template,
+    )
+    template = re.sub(r"{{index \.path\.segments (\d)}}", lambda found: segments[int(found[1])], template)
+    template = template.replace("{{.path.path}}", folder).replace("{{.path.basename}}", segments[-1])
+    assert "{{" not in template
+    return template
+
+
+class TestApplications:
+    @pytest.mark.parametrize("file", ["flat-one-cluster", "flat", "sharded-one-cluster", "sharded"])
+    def test_every_folder_has_one(self, file: str, rendered: dict[str, Path]) -> None:
+        root = rendered[file]
+        found = applications(file, root)
+        folders = [path.parent.relative_to(root).as_posix() for path in root.rglob(KUSTOMIZATION)]
+        assert sorted(item["spec"]["source"]["path"] for item in found) == sorted(folders)
+        names = [item["metadata"]["name"] for item in found]
+        assert len(set(names)) == len(names)
+        for item in found:
+            assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", item["metadata"]["name"])
+            assert "namespace" not in item["spec"]["destination"]
+
+    @pytest.mark.parametrize("file", ["flat", "sharded"])
+    def test_goes_to_the_cluster_of_its_backend(self, file: str, rendered: dict[str, Path]) -> None:
+        for item in applications(file, rendered[file]):
+            assert item["spec"]["source"]["path"].split("/")[1] == item["spec"]["destination"]["name"]
+        clusters = {item["spec"]["destination"]["name"] for item in applications(file, rendered[file])}
+        assert clusters == {"train-eu", "serve-us"}
+
+    @pytest.mark.parametrize("file", ["sharded-one-cluster", "sharded"])
+    def test_the_platform_is_the_first_step(self, file: str, rendered: dict[str, Path]) -> None:
+        strategy = load(FOLDER / f"{file}.yaml")["spec"]["strategy"]
+        assert strategy["type"] == "RollingSync"
+        steps = [step["matchExpressions"] for step in strategy["rollingSync"]["steps"]]
+        order = {value: number for number, [rule] in enumerate(steps) for value in rule["values"]}
+        assert {rule["key"] for [rule] in steps} == {"kubectl-tas/step"}
+        for item in applications(file, rendered[file]):
+            is_platform = item["spec"]["source"]["path"].endswith("/platform")
+            assert order[item["metadata"]["labels"]["kubectl-tas/step"]] == (0 if is_platform else 1)
+            assert item["spec"]["syncPolicy"]["automated"]["allowEmpty"] is True
+
+    def test_no_object_lacks_a_namespace_that_it_needs(self, rendered: dict[str, Path]) -> None:
+        """An Application that names none leaves them to the objects."""
+        cluster_wide = {"PriorityClass", "Topology", "Queue", "Namespace", "ClusterTopologyBinding"}
+        for root in rendered.values():
+            for path in (root / "manifests").rglob("*.yaml"):
+                item = load(path)
+                if path.name != KUSTOMIZATION and not item["kind"].startswith("ValidatingAdmissionPolicy"):
+                    assert item["kind"] in cluster_wide or item["metadata"].get("namespace"), path
+
+
+def health(kind: str, item: Object) -> tuple[str, str]:
+    """What Argo CD thinks of an object of that group and kind."""
+    script = load(FOLDER / "health.yaml")["data"][f"resource.customizations.health.{kind}"]
+    lua = LuaRuntime(unpack_returned_tuples=True)
+    function = lua.eval(f"function(obj) {script} end")
+    result = function(lua.table_from(item, recursive=True))
+    return result["status"], result["message"]
+
+
+def unschedulable(*reasons: Object, **condition: str) -> Object:
+    written = {"type": "UnschedulableOnNodePool", "status": "True", "nodePool": "default", **condition}
+    return {"status": {"schedulingConditions": [{**written, "reasons": list(reasons)} if reasons else written]}}
+
+
+GPUS = "nvidia.com/gpu"
+OVER_QUOTA = {"reason": "NonPreemptibleOverQuota", "message": "8 of 4"}
+
+
+class TestHealth:
+    @pytest.mark.parametrize(
+        ("item", "expected"),
+        [
+            ({}, ("Healthy", "")),
+            ({"status": {"childQueues": ["a"]}}, ("Healthy", "")),
+            (
+                {"status": {"requested": {GPUS: "12"}, "allocated": {GPUS: "8"}}},
+                ("Healthy", "8 GPUs allocated of 12 requested"),
+            ),
+            ({"status": {"requested": {GPUS: "12"}}}, ("Healthy", "0 GPUs allocated of 12 requested")),
+            ({"status": {"conditions": [{"type": "Orphan", "status": "False"}]}}, ("Healthy", "")),
+            (
+                {"status": {"conditions": [{"type": "Orphan", "status": "True"}]}},
+                ("Degraded", "the queue above is missing"),
+            ),
+        ],
+    )
+    def test_queue(self, item: Object, expected: tuple[str, str]) -> None:
+        assert health("scheduling.run.ai_Queue", item) == expected
+
+    @pytest.mark.parametrize(
+        ("item", "expected"),
+        [
+            ({}, ("Healthy", "")),
+            (unschedulable(message="no room"), ("Healthy", "Waits: no room")),
+            (unschedulable(OVER_QUOTA), ("Healthy", "Waits: 8 of 4")),
+            (unschedulable(OVER_QUOTA, status="False"), ("Healthy", "")),
+            (unschedulable({"reason": "QueueDoesNotExist"}), ("Degraded", "its queue does not exist")),
+            ({"status": {"resourcesStatus": {"allocated": {GPUS: "8"}}}}, ("Healthy", "8 GPUs allocated")),
+        ],
+    )
+    def test_pod_group(self, item: Object, expected: tuple[str, str]) -> None:
+        """One that waits must not hold up the wave of its own pods."""
+        assert health("scheduling.run.ai_PodGroup", item) == expected
+
+    @pytest.mark.parametrize("group", ["kai.scheduler", "kueue.x-k8s.io"])
+    def test_topology(self, group: str) -> None:
+        assert health(f"{group}_Topology", {"spec": {}}) == ("Healthy", "")
+
+    @pytest.mark.parametrize(("phase", "status"), [("Pending", "Healthy"), ("Bound", "Healthy"), ("Lost", "Degraded")])
+    def test_claim(self, phase: str, status: str) -> None:
+        assert health("PersistentVolumeClaim", {"status": {"phase": phase}})[0] == status
+
+    def test_every_kind_of_ours_is_there(self) -> None:
+        named = {key.rpartition("health.")[2].rpartition("_")[2] for key in load(FOLDER / "health.yaml")["data"]}
+        assert named >= {"Queue", "PodGroup", "Topology"}
+
+
+class TestPlugin:
+    def generate(self, root: Path, **extra: str) -> Any:
+        spec = load(FOLDER / "plugin/plugin.yaml")["spec"]
+        command, *arguments = [*spec["generate"]["command"], *spec["generate"]["args"]]
+        assert (root / spec["discover"]["fileName"]).is_file()
+        return call(command, *arguments, cwd=root, **extra)
+
+    def test_prints_the_manifests_alone(self) -> None:
+        found = self.generate(EXAMPLES / "quickstart")
+        assert (found.code, found.out) == (0, kubectl_tas("render", "-C", EXAMPLES / "quickstart", "-o", "-").out)
+        assert all(item["kind"] for item in yaml.safe_load_all(found.out))
+
+    def test_one_of_several_clusters(self) -> None:
+        (parameter,) = load(FOLDER / "plugin/plugin.yaml")["spec"]["parameters"]["static"]
+        variable = f"PARAM_{parameter['name'].upper()}"
+        found = self.generate(EXAMPLES / "company", **{variable: "serve-us"})
+        expected = kubectl_tas("render", "-C", EXAMPLES / "company", "-o", "-", "--backend", "serve-us").out
+        assert (found.code, found.out) == (0, expected)
+        assert self.generate(EXAMPLES / "company").code == 2
+
+    def test_never_an_empty_success(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n"})
+        found = self.generate(repository)
+        assert (found.code, found.out) == (3, "")
+        write(repository, {"pools/team.yaml": "apiVersion: tas/v1alpha1\nkind: Pool\n"})
+        found = self.generate(repository)
+        assert (found.code, found.out) == (1, "")
+        assert "pools/team.yaml:1:1: error: " in found.err
+
+    def test_application_names_the_plugin(self) -> None:
+        plugin, application = load(FOLDER / "plugin/plugin.yaml"), load(FOLDER / "plugin/application.yaml")
+        named = application["spec"]["source"]["plugin"]
+        assert named["name"] == plugin["metadata"]["name"]
+        known = {item["name"] for item in plugin["spec"]["parameters"]["static"]}
+        assert {item["name"] for item in named["parameters"]} <= known
+
+    def test_sidecar_is_locked_down(self) -> None:
+        spec = load(FOLDER / "plugin/repo-server.yaml")["spec"]["template"]["spec"]
+        (container,) = spec["containers"]
+        security = container["securityContext"]
+        assert (security["runAsNonRoot"], security["runAsUser"], security["readOnlyRootFilesystem"]) == (
+            True,
+            999,
+            True,
+        )
+        assert {mount["mountPath"] for mount in container["volumeMounts"]} >= {"/var/run/argocd", "/tmp"}
+        assert f"USER {security['runAsUser']}\n" in text(FOLDER / "plugin/Dockerfile")
+
+    def test_dockerfile(self) -> None:
+        """Pinned, not root, and of files that the checkout has."""
+        lines = [line for line in text(FOLDER / "plugin/Dockerfile").splitlines() if line and not line.startswith("#")]
+        steps = [line.split() for line in lines]
+        assert all(re.fullmatch(r"python:3\.\d+\.\d+-slim-\w+", step[1]) for step in steps if step[0] == "FROM")
+        assert steps[-1][0] == "USER"
+        assert steps[-1][1] not in ("0", "root")
+        copied = [source for step in steps if step[0] == "COPY" and "--from" not in step[1] for source in step[1:-1]]
+        assert copied
+        assert [source for source in copied if not source.startswith("--from") and not (ROOT / source).exists()] == []
+        pyproject = text(ROOT / "pyproject.toml")
+        for name in ("README.md", "LICENSE"):
+            assert name in copied
+            assert name in pyproject
+
+
+def files() -> Iterator[str]:
+    yield from (path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
+
+
+def test_every_file_is_one_of_these() -> None:
+    tested = {"flat", "flat-one-cluster", "sharded", "sharded-one-cluster", "health"}
+    plugin = {"plugin/plugin.yaml", "plugin/application.yaml", "plugin/repo-server.yaml", "plugin/Dockerfile"}
+    assert set(files()) == {*(f"{name}.yaml" for name in tested), *plugin, "README.md"}

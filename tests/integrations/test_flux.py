@@ -1,0 +1,125 @@
+"""integrations/flux: a Kustomization for every folder, in their order, and what counts as ready."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import celpy
+import pytest
+import yaml
+
+from tests.support.cli import kubectl_tas
+from tests.support.golden import EXAMPLES, ROOT
+from tests.support.rendered import KUSTOMIZATION, load, text
+
+FOLDER = ROOT / "integrations/flux"
+Object = dict[str, Any]
+
+
+def rendered(example: str, layout: str, root: Path) -> Path:
+    shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("manifests"))
+    config = load(root / "tas.yaml")
+    config["spec"] |= {"layout": layout, "gitops": "flux"}
+    (root / "tas.yaml").write_text(yaml.safe_dump(config))
+    assert kubectl_tas("render", "-C", root).code == 0
+    return root
+
+
+def folders(root: Path) -> set[str]:
+    return {f"./{path.parent.relative_to(root).as_posix()}" for path in root.rglob(KUSTOMIZATION)}
+
+
+def written_for(root: Path) -> list[Object]:
+    """What the page says to write for a repository in the sharded layout: a file for each pool."""
+    names = kubectl_tas("pool", "list", "-o", "name", "-C", root).out.split()
+    pools = [name for name in names if "--" not in name]
+    template = text(FOLDER / "pool.yaml")
+    return [load(FOLDER / "platform.yaml"), *(yaml.safe_load(template.replace("POOL", name)) for name in pools)]
+
+
+def test_flat(tmp_path: Path) -> None:
+    root = rendered("quickstart", "flat", tmp_path / "repository")
+    item = load(FOLDER / "flat.yaml")
+    assert {item["spec"]["path"]} == folders(root)
+    assert "dependsOn" not in item["spec"]
+
+
+def test_sharded(tmp_path: Path) -> None:
+    root = rendered("quickstart", "sharded", tmp_path / "repository")
+    found = written_for(root)
+    assert {item["spec"]["path"] for item in found} == folders(root)
+    platform, *pools = found
+    assert pools
+    assert platform["spec"]["wait"] is True
+    for item in pools:
+        assert item["spec"]["dependsOn"] == [{"name": platform["metadata"]["name"]}]
+        assert item["metadata"]["namespace"] == platform["metadata"]["namespace"]
+
+
+def test_several_clusters(tmp_path: Path) -> None:
+    """The folders of a cluster are those of its backend."""
+    root = rendered("company", "sharded", tmp_path / "repository")
+    paths = {item["spec"]["path"] for item in written_for(root)}
+    own = {path.replace("./manifests/", f"./manifests/{name}/") for path in paths for name in ("train-eu", "serve-us")}
+    assert folders(root) <= own
+
+
+def test_everything_is_pruned_and_comes_from_the_source() -> None:
+    source = load(FOLDER / "source.yaml")
+    for name in ("flat", "platform", "pool"):
+        item = load(FOLDER / f"{name}.yaml")
+        assert item["apiVersion"] == "kustomize.toolkit.fluxcd.io/v1"
+        assert item["spec"]["prune"] is True
+        assert item["spec"]["sourceRef"] == {"kind": source["kind"], "name": source["metadata"]["name"]}
+        assert item["metadata"]["namespace"] == source["metadata"]["namespace"]
+
+
+def state(item: Object, expressions: Object) -> str:
+    """What Flux takes an object for (StatusEvaluator of fluxcd/pkg/runtime/cel)."""
+    environment = celpy.Environment()
+    for name in ("inProgress", "failed", "current"):
+        if name in expressions:
+            program = environment.program(environment.compile(expressions[name]))
+            if bool(program.evaluate({key: celpy.json_to_cel(value) for key, value in item.items()})):
+                return name
+    return "inProgress"
+
+
+def expressions_of(file: str, kind: str) -> Object:
+    (found,) = [item for item in load(FOLDER / file)["spec"]["healthCheckExprs"] if item["kind"] == kind]
+    return found
+
+
+@pytest.mark.parametrize("kind", ["Queue", "Topology"])
+def test_what_has_no_status_is_ready(kind: str) -> None:
+    expressions = expressions_of("platform.yaml", kind)
+    assert state({"metadata": {"name": "a"}}, expressions) == "current"
+    assert state({"metadata": {"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}}, expressions) == "inProgress"
+
+
+def unschedulable(reason: str) -> Object:
+    """The status that KAI's scheduler writes."""
+    condition = {"type": "UnschedulableOnNodePool", "status": "True", "reasons": [{"reason": reason}]}
+    return {"schedulingConditions": [condition]}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({}, "inProgress"),
+        ({"resourcesStatus": {"requested": {"nvidia.com/gpu": "8"}}}, "inProgress"),
+        ({"resourcesStatus": {"allocated": {"nvidia.com/gpu": "8"}}}, "current"),
+        (unschedulable("NonPreemptibleOverQuota"), "inProgress"),
+        (unschedulable("QueueDoesNotExist"), "failed"),
+        ({**unschedulable("OverLimit"), "resourcesStatus": {"allocated": {"nvidia.com/gpu": "8"}}}, "current"),
+    ],
+)
+def test_pod_group(status: Object, expected: str) -> None:
+    assert state({"metadata": {"name": "a"}, "status": status}, expressions_of("pool.yaml", "PodGroup")) == expected
+
+
+def test_every_file_is_one_of_these() -> None:
+    names = {path.name for path in FOLDER.rglob("*")}
+    assert names == {"source.yaml", "flat.yaml", "platform.yaml", "pool.yaml", "README.md"}

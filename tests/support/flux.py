@@ -1,0 +1,29 @@
+"""Flux's post-build substitution of variables, as far as manifests need it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+_SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+_VARIABLE = re.compile(r"\$\$|\$\{(\w+)(?::[-=]([^}]*))?\}")
+
+
+def substituted(item: dict[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
+    """An object as Flux applies it (SubstituteVariables of fluxcd/pkg/kustomize, envsubst 1.4): the variables are put
+    into its text, that of a variable without a value is empty, and $$ becomes $.
+
+    It is left alone where it says so, by a label or an annotation, and where there are no variables at all.
+    """
+    metadata = item["metadata"]
+    if "disabled" in (metadata.get(place, {}).get(_SUBSTITUTE) for place in ("labels", "annotations")) or not variables:
+        return item
+
+    def value(found: re.Match[str]) -> str:
+        return "$" if found[0] == "$$" else variables.get(found[1]) or found[2] or ""
+
+    changed: dict[str, Any] = yaml.safe_load(_VARIABLE.sub(value, yaml.safe_dump(item, width=10**6)))
+    return changed

@@ -1,0 +1,36 @@
+"""The standalone kustomize, which runs KRM functions; the one in kubectl does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+VERSION = "v5.7.1"
+_MODULE = f"sigs.k8s.io/kustomize/kustomize/v5@{VERSION}"
+
+
+@cache
+def kustomize() -> Path:
+    """The program of $KUSTOMIZE, the one on the PATH, or one that go has installed in the user's cache.
+
+    Skips the test where there is neither, or where go cannot reach its modules.
+    """
+    given = os.environ.get("KUSTOMIZE") or shutil.which("kustomize")
+    if given:
+        return Path(given)
+    cache_folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache_folder / "kubectl-tas" / f"kustomize-{VERSION}"
+    go = shutil.which("go")
+    if not (folder / "kustomize").exists():
+        if go is None:
+            pytest.skip("neither kustomize nor go, which could install it, is there")
+        environment = {**os.environ, "GOBIN": str(folder), "GOFLAGS": "-buildvcs=false"}
+        done = subprocess.run([go, "install", _MODULE], env=environment, capture_output=True, timeout=600)
+        if done.returncode:
+            pytest.skip(f"go cannot install kustomize: {done.stderr.decode().strip()[-300:]}")
+    return folder / "kustomize"

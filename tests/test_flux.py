@@ -1,0 +1,36 @@
+"""Flux applies what was judged: its post-build substitution changes nothing."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from tests.support.cli import kubectl_tas
+from tests.support.flux import substituted
+from tests.support.golden import GOLDEN, case_input
+
+VARIABLES = {"HOSTNAME": "changed", "RUN": "changed"}
+CASES = ("layout-sharded", "node-pools", "two-clusters")
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("variables", [VARIABLES, {}])
+def test_nothing_is_substituted(case: str, variables: dict[str, str]) -> None:
+    root = case_input(GOLDEN / "manifests" / case)
+    arguments = ["--backend", "nvl72"] if case == "two-clusters" else []
+    items = list(yaml.safe_load_all(kubectl_tas("render", "-C", root, "-o", "-", *arguments).out))
+    assert items
+    assert [substituted(item, variables) for item in items] == items
+
+
+def test_without_the_annotation_it_would_be() -> None:
+    root = case_input(GOLDEN / "manifests/layout-sharded")
+    changed = set()
+    for item in yaml.safe_load_all(kubectl_tas("render", "-C", root, "-o", "-").out):
+        bare = copy.deepcopy(item)
+        del bare["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/substitute"]
+        if substituted(bare, VARIABLES) != bare:
+            changed.add(item["kind"])
+    assert changed == {"Pod", "Job"}

@@ -1,0 +1,188 @@
+"""The KRM function: a ResourceList in, a ResourceList out."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
+from tests.support.golden import EXAMPLES
+
+Object = dict[str, Any]
+JOB: Object = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train", "labels": {"kubectl-tas/pool": "team"}},
+    "spec": {
+        "template": {
+            "spec": {
+                "restartPolicy": "Never",
+                "containers": [
+                    {"name": "a", "image": "registry.example.com/a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+                ],
+            }
+        }
+    },
+}
+CONFIG_MAP: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "yes"}}
+
+
+@pytest.fixture
+def fn(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the function answers to a text, or to a functionConfig and items."""
+
+    def run(given: str | Object, *items: Object, cwd: Path | None = None) -> tuple[Result, Object]:
+        if isinstance(given, dict):
+            listed = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": list(items)}
+            given = yaml.safe_dump({**listed, "functionConfig": given})
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        result = kubectl_tas("fn", cwd=cwd)
+        return result, yaml.safe_load(result.out) or {}
+
+    return run
+
+
+def config(kind: str, **spec: str) -> Object:
+    return {"apiVersion": "tas/v1alpha1", "kind": kind, "metadata": {"name": "gpus"}, "spec": spec}
+
+
+def tracked(item: Object, path: str, index: int) -> Object:
+    """An item as kpt hands it over."""
+    annotations = {"internal.config.kubernetes.io/path": path, "internal.config.kubernetes.io/index": str(index)}
+    return {**item, "metadata": {**item["metadata"], "annotations": annotations}}
+
+
+def kinds(found: Object) -> list[str]:
+    return [item["kind"] for item in found["items"]]
+
+
+def declared(text: str) -> Object:
+    found: Object = yaml.safe_load(text)
+    return found
+
+
+class TestRender:
+    def test_a_repository(self, fn: Any) -> None:
+        result, found = fn(config("Render", directory=str(EXAMPLES / "quickstart")), CONFIG_MAP)
+        assert result.code == 0
+        stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", EXAMPLES / "quickstart", "-o", "-").out))
+        assert found["items"] == [CONFIG_MAP, *stream]
+        assert found["results"] == []
+
+    def test_again_with_what_it_gave(self, fn: Any) -> None:
+        render = config("Render", directory=str(EXAMPLES / "quickstart"))
+        _, once = fn(render)
+        marked = [tracked(item, f"{n}.yaml", 0) for n, item in enumerate(once["items"])]
+        _, twice = fn(render, *marked)
+        assert len(twice["items"]) == len(marked)
+        assert [
+            item["metadata"]["annotations"].items() >= old["metadata"]["annotations"].items()
+            for item, old in zip(twice["items"], marked, strict=True)
+        ] == [True] * len(marked)
+
+    def test_items_are_the_repository(self, fn: Any) -> None:
+        team = tracked(declared(pool()), "pools.yaml", 0)
+        result, found = fn(config("Render"), team, tracked(JOB, "train.yaml", 0), CONFIG_MAP)
+        assert (result.code, result.err) == (0, "")
+        assert kinds(found) == ["ConfigMap", *["PriorityClass"] * 3, *["Queue"] * 3, "Job"]
+        assert found["items"][0] == CONFIG_MAP
+        job = found["items"][-1]["metadata"]
+        assert job["labels"]["kai.scheduler/queue"] == "osmo-pool-default-team--shared"
+        assert job["annotations"] == tracked(JOB, "train.yaml", 0)["metadata"]["annotations"]
+
+    def test_the_config_is_an_item_too(self, fn: Any) -> None:
+        settings = declared("{apiVersion: tas/v1alpha1, kind: Config, metadata: {name: x}, spec: {queuePrefix: acme}}")
+        _, found = fn(config("Render"), declared(pool()), tracked(settings, "elsewhere.yaml", 3))
+        queues = [item["metadata"]["name"] for item in found["items"] if item["kind"] == "Queue"]
+        assert queues[0] == "acme-default-default"
+
+    def test_one_of_several_backends(self, fn: Any, repository: Path) -> None:
+        settings = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: east}, {name: west}]}\n"
+        write(repository, {"tas.yaml": settings, "pools/p.yaml": pool(spec="  backend: east\n")})
+        result, _ = fn(config("Render", directory="."), cwd=repository)
+        assert result.code == 2
+        result, found = fn(config("Render", directory=".", backend="east"), cwd=repository)
+        assert (result.code, "Queue" in kinds(found)) == (0, True)
+        result, _ = fn(config("Render", directory=".", backend="south"), cwd=repository)
+        assert (result.code, result.out) == (2, "")
+
+    def test_errors_leave_the_items_as_they_are(self, fn: Any) -> None:
+        items = [declared(pool()), JOB, tracked(declared(subpool("big", 200)), "subpools/all.yaml", 2)]
+        result, found = fn(config("Render"), *items)
+        assert result.code == 1
+        assert found["items"] == items
+        (told,) = found["results"]
+        assert "error: " in result.err
+        assert told["message"] in result.err
+        assert told == {
+            "message": told["message"],
+            "severity": "error",
+            "resourceRef": {"apiVersion": "tas/v1alpha1", "kind": "Subpool", "name": "big"},
+            "file": {"path": "subpools/all.yaml", "index": 2},
+            "field": {"path": "spec.quota"},
+            "tags": {"rule": "quota-exceeds-pool", "hint": told["tags"]["hint"]},
+        }
+
+
+class TestValidate:
+    def test_leaves_items_as_they_are(self, fn: Any) -> None:
+        items = [declared(pool()), JOB, CONFIG_MAP]
+        result, found = fn(config("Validate"), *items)
+        assert (result.code, found["items"], found["results"]) == (0, items, [])
+
+    def test_a_repository(self, fn: Any, repository: Path) -> None:
+        two = f"{pool()}---\n{subpool('big', 200)}"
+        write(repository, {"pools/team.yaml": two})
+        result, found = fn(config("Validate", directory="."), CONFIG_MAP, cwd=repository)
+        assert (result.code, found["items"]) == (1, [CONFIG_MAP])
+        (told,) = found["results"]
+        assert (told["severity"], told["file"]) == ("error", {"path": "pools/team.yaml", "index": 1})
+        assert told["field"] == {"path": "spec.quota"}
+
+    def test_warnings_do_not_fail(self, fn: Any, repository: Path) -> None:
+        newer = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: p, scheduler: {version: '0.99'}}]}\n"
+        write(repository, {"tas.yaml": newer, "pools/team.yaml": pool()})
+        result, found = fn(config("Validate", directory="."), cwd=repository)
+        (told,) = found["results"]
+        assert (result.code, told["severity"], told["tags"]["rule"]) == (0, "warning", "version-newer")
+        assert told["field"] == {"path": "spec.backends[0].scheduler.version"}
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ("", "the input is no ResourceList of config.kubernetes.io/v1"),
+            ("a: [", "the input is no ResourceList of config.kubernetes.io/v1: "),
+            ("apiVersion: v1\nkind: List\n", "the input is no ResourceList of config.kubernetes.io/v1"),
+            ("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n", "there is no functionConfig"),
+            (
+                "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [1]\n",
+                "an item is no Kubernetes object",
+            ),
+        ],
+    )
+    def test_what_is_no_resource_list(self, fn: Any, given: str, message: str) -> None:
+        result, _ = fn(given)
+        assert (result.code, result.out) == (3, "")
+        assert result.err.startswith(f"error: {message}")
+
+    def test_nothing_to_render(self, fn: Any, repository: Path) -> None:
+        """Never an empty success: whoever applies it would remove all there is."""
+        for kind in ("Render", "Validate"):
+            result, _ = fn(config(kind), CONFIG_MAP)
+            assert (result.code, result.out) == (3, "")
+        result, _ = fn(config("Render", directory=str(repository)))
+        assert (result.code, result.out) == (3, "")
+
+    def test_a_wrong_config(self, fn: Any) -> None:
+        result, found = fn(config("Render", directry="."), CONFIG_MAP)
+        assert (result.code, found["items"]) == (1, [CONFIG_MAP])
+        (told,) = found["results"]
+        assert told["message"] == 'unknown field "directry" in spec'
+        assert told["tags"]["hint"] == 'Did you mean "directory"?'
