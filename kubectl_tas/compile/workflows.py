@@ -14,7 +14,7 @@ from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
 from kubectl_tas.model.job import Job, JobSpec, Template, TemplateMetadata
-from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, TASK
+from kubectl_tas.model.labels import GROUP, HOSTS, POD_GROUP, POOL, SKIP_PODGROUPER, SUBGROUP, TASK
 from kubectl_tas.model.manifest import ConfigMap, Metadata, PodGroup, Service, ServiceSpec
 from kubectl_tas.model.pod import Pod, PodSpec
 from kubectl_tas.resolve import names
@@ -113,7 +113,7 @@ def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassT
     version, name = kind.model_fields["apiVersion"].default, kind.model_fields["kind"].default
     data = {"apiVersion": version, "kind": name, "metadata": about.model_dump(exclude_defaults=True), "spec": spec}
     where = Metadata(name=about.name, namespace=about.namespace)
-    return PassThrough(apiVersion=version, kind=name, metadata=where, text=block(data))
+    return PassThrough(apiVersion=version, kind=name, metadata=where, target=about.labels[POOL], text=block(data))
 
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:
