@@ -74,7 +74,7 @@ def small(repository: Path) -> Path:
         (["validate", "--kubeconfig", ""], [FILES]),
         (["validate", "-C", ""], [FOLDERS]),
         (["init", ""], [FOLDERS]),
-        (["schema", "po"], ["pod", "podcliqueset", "podgang", "podgroup", "pool", NO_FILES]),
+        (["schema", "po"], ["pod", "podcliqueset", "podgang", "podgroup", "podtemplate", "pool", NO_FILES]),
         (["rule", "yaml-t"], ["yaml-tag", NO_FILES]),
         (["help", "subpool", "d"], ["delete", "drain", NO_FILES]),
         (["--ver"], ["--version", NO_FILES]),

@@ -70,7 +70,7 @@ def files(folder: str) -> list[Path]:
 def resources() -> list[Path]:
     """The schemas and templates, the files of ``init`` among them."""
     found = [*files("schemas"), *files("templates")]
-    assert ROOT / "templates/init/tas.yaml" in found
+    assert ROOT / "templates/init/repository/tas.yaml" in found
     return found
 
 

@@ -9,18 +9,19 @@ import click
 
 from kubectl_tas.cli.options import group_directory
 from kubectl_tas.cli.terminal import say
-from kubectl_tas.edit import scaffold
-from kubectl_tas.emit.fresh import write_missing
-from kubectl_tas.load.source import CONFIG_FILE
+
+CI = ("github", "gitlab", "none")
+GITOPS = ("none", "argocd", "flux")
+"""What there is to choose from; the first is the default."""
 
 
 @click.command(epilog="Example: kubectl tas init gpu-pools --ci gitlab --gitops flux")
 @click.argument("target", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
-@click.option("--ci", type=click.Choice(scaffold.CI), default=scaffold.CI[0], show_default=True, help="Whose CI job.")
+@click.option("--ci", type=click.Choice(CI), default=CI[0], show_default=True, help="Whose CI job.")
 @click.option(
     "--gitops",
-    type=click.Choice(scaffold.GITOPS),
-    default=scaffold.GITOPS[0],
+    type=click.Choice(GITOPS),
+    default=GITOPS[0],
     show_default=True,
     help="Who applies the manifests.",
 )
@@ -36,6 +37,10 @@ def init(target: str, ci: str, gitops: str, source: str | None) -> None:
     It has a pool, a subpool, a workflow, pre-commit's hooks, a CI job, and with --gitops what Argo CD or Flux need to
     know of it. Files that are there already are kept; where tas.yaml is one of them, no example is written.
     """
+    from kubectl_tas.edit import scaffold
+    from kubectl_tas.emit.fresh import write_missing
+    from kubectl_tas.load.source import CONFIG_FILE
+
     root = Path(group_directory() or ".") / target
     if source is not None and (not source.strip() or not source.isprintable()):
         raise click.BadParameter(f"{source!r} is not a requirement of pip", param_hint="--source")

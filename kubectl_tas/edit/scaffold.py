@@ -17,9 +17,6 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import scalar
 
-CI = ("github", "gitlab", "none")
-GITOPS = ("none", "argocd", "flux")
-"""What there is to choose from; the first is the default."""
 NO_REMOTE = "https://git.example.com/gpu-pools.git"
 """What stands for the address of a repository that has none."""
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
@@ -42,9 +39,9 @@ class Scaffold:
     """What was chosen."""
 
     ci: str
-    """One of ``CI``."""
+    """github, gitlab or none."""
     gitops: str
-    """One of ``GITOPS``."""
+    """argocd, flux or none."""
     source: str
     """What pip installs, as a line of a requirements file."""
     remote: Remote

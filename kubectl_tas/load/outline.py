@@ -21,7 +21,7 @@ _MAX_BYTES = 4 * 1024 * 1024
 _MAX_FILES = 20_000
 """Files that are looked into."""
 _KEY = r"""{0}(?<![\w./-]{0})["']?[ \t]*:[ \t\n]*"""
-_WORD = r"""["']?([\w./-]+)"""
+_WORD = r"""["']?([\w./-]+)(?=["']?[ \t\r]*(?:[,}\]\n]|$))"""
 _DOCUMENT = re.compile(r"^---[ \t]*(?:#.*)?$", re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$", re.MULTILINE)
 _KIND = re.compile(_KEY.format("kind") + _WORD)
