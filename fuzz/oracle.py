@@ -20,8 +20,10 @@ from kubectl_tas.emit import text as emitted
 from kubectl_tas.emit.plan import layout
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.demands import Mode, demands
+from kubectl_tas.load import source
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES, RawFile
 from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.labels import WORKFLOW
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.report import text as report
 from kubectl_tas.resolve.fleet import Fleet
@@ -93,15 +95,8 @@ class Judgement:
     failures: tuple[Failure, ...] = ()
 
 
-class MemorySource:
-    """The files of a repository that is on no disk."""
-
-    def __init__(self, files: Mapping[str, bytes]) -> None:
-        self._files = files
-
-    def config(self) -> RawFile | None:
-        """``tas.yaml``, where there is one."""
-        return RawFile(CONFIG_FILE, self._files[CONFIG_FILE]) if CONFIG_FILE in self._files else None
+class MemorySource(source.MemorySource):
+    """The files of a repository that is on no disk, each in its folder."""
 
     def has_folder(self, folder: str) -> bool:
         """Whether any file is below ``folder``."""
@@ -238,7 +233,7 @@ def _read(session: Session, artifacts: Sequence[Artifact], texts: Mapping[str, s
         found = _data(emitted.document(artifact))
         if isinstance(found, str):
             yield Failure("apart", f"YAML 1.2 does not read it: {_shape(found)}", found)
-        elif isinstance(artifact.manifest, PassThrough):
+        elif isinstance(artifact.manifest, PassThrough) and WORKFLOW not in found["metadata"].get("labels", {}):
             yield from _judged(session, artifact, found)
         elif not isinstance(found, dict) or found.get("metadata", {}).get("name") != artifact.manifest.metadata.name:
             yield Failure("apart", f"another name than the {artifact.manifest.kind} has", str(found)[:500])

@@ -40,6 +40,8 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "placement-without-level": ("level-duplicate",),
     "topology-key-unknown": ("level-duplicate",),
     "pack-domain-unknown": ("level-duplicate",),
+    "change-refused": ("topology-scheduler",),
+    "change-kept": ("topology-scheduler",),
     "over-quota": ("maximum-below-quota", "quota-exceeds-pool", "quota-unlimited-pool"),
     "over-shared-quota": ("quota-exceeds-pool", "quota-unlimited-pool"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ workflow:
   - name: shard-{{ shard }}
     image: busybox:{{ tag }}
     command: [sh]
-    args: [-c, "cp {{input:0}} {{ output }}/{{ shard }}"]
+    args: [-c, "run {{workflow_id}} {{ workflow_id }}/{{ shard }}"]
   {%- endfor %}
 """
 
@@ -80,14 +81,16 @@ def test_values_in_the_config(repository: Path) -> None:
     assert told(root) == ["tas.yaml:3:24 invalid-value values of train are given twice"]
 
 
-def test_run_time_tokens_stay_as_they_are(repository: Path) -> None:
+def test_run_time_tokens_are_no_values(repository: Path) -> None:
     (first, _) = pods(declared(repository)).values()
-    assert first["args"] == ["-c", "cp {{input:0}} {{ output }}/a"]
+    assert re.fullmatch(r"run (train-[0-9a-f]{8}) \1/a", first["args"][1])
 
 
 def test_a_token_with_blanks_is_a_value_where_one_is_defined(repository: Path) -> None:
-    (first, _) = pods(declared(repository, TEMPLATE.replace("  gpus: 8\n", "  gpus: 8\n  output: there\n"))).values()
-    assert first["args"] == ["-c", "cp {{input:0}} there/a"]
+    (first, _) = pods(
+        declared(repository, TEMPLATE.replace("  gpus: 8\n", "  gpus: 8\n  workflow_id: there\n"))
+    ).values()
+    assert re.fullmatch(r"run train-[0-9a-f]{8} there/a", first["args"][1])
 
 
 def test_instances_are_workflows_of_their_own(repository: Path) -> None:
