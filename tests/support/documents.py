@@ -41,7 +41,12 @@ def schema(kind: str) -> Data:
 @cache
 def documents(kind: str) -> st.SearchStrategy[Data]:
     """Documents that the schema of ``kind`` accepts."""
-    return _values(schema(kind), schema(kind).get("$defs", {}))
+    return of_schema(schema(kind))
+
+
+def of_schema(whole: Data) -> st.SearchStrategy[Data]:
+    """Documents that a schema accepts."""
+    return _values(whole, whole.get("$defs", {}))
 
 
 def _values(of: Data, definitions: Data) -> st.SearchStrategy[Any]:
