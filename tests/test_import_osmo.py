@@ -135,7 +135,7 @@ class TestPools:
             "tas.yaml",
         ]
         validated = kubectl_tas("validate", "-C", tmp_path / "work")
-        assert (validated.code, validated.out.splitlines()[-1]) == (0, "1 info in 5 files.")
+        assert (validated.code, validated.out.splitlines()[-1]) == (0, "1 note in 5 files.")
         assert "only OSMO's own runtime honours default_exit_actions" in validated.out
         assert kubectl_tas("render", "-C", tmp_path / "work").code == 0
 
