@@ -58,3 +58,15 @@ def test_what_a_template_looks_up_first_is_a_value(repository: Path, how: str) -
     assert not findings(root)
     (container,) = pods(root).values()
     assert "7" in container["command"][0] or "350" in container["command"][0]
+
+
+@pytest.mark.parametrize("empty", ["[]", "[ ]  # none left"])
+def test_no_instance_is_not_one_of_another_name(repository: Path, empty: str) -> None:
+    root = declared(repository, template("x"), values__train=f"gpus: 2\ninstances: {empty}\n")
+    (found,) = findings(root)
+    assert (found["rule"], found["location"]["path"], found["location"]["line"]) == (
+        "invalid-value",
+        "values/train.yaml",
+        2,
+    )
+    assert "the template itself would be a workflow" in found["message"]
