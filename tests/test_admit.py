@@ -235,3 +235,13 @@ class TestStandardInput:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"#" * (4 * 1024 * 1024 + 1))))
         result = kubectl_tas("admit", "-", "-C", team)
         assert (result.code, "standard input has more than 4 MiB" in result.err) == (3, True)
+
+
+@pytest.mark.parametrize("where", ["workflows", "..", "-"])
+def test_a_file_is_not_read_as_values_too(team: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = WORKFLOW.replace("gpu: 15", "gpu: {{ gpus }}") + "{%- if gpus %}\n# once\n{%- endif %}\n"
+    write(team, {"values/other.yaml": "gpus: 1", f"{where}/job.yaml": text})
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    file = "-" if where == "-" else team / where / "job.yaml"
+    result = kubectl_tas("admit", file, "--set", "gpus=1", "-C", team)
+    assert (result.code, "1 GPU" in result.out) == (0, True), result.err

@@ -19,6 +19,15 @@ ACCESS_EVERYBODY = Rule(
     "spec.access.submit out.",
     protects=Waiving.CONFIG,
 )
+ACCESS_NOBODY = Rule(
+    "access-nobody",
+    Severity.ERROR,
+    "The access of a pool names a user, or a pattern, where groups are named.",
+    "Groups are compared as they are written, so nobody is in one called * or system:serviceaccount:ci:deployer: the "
+    "Role is bound to no one, and the guard refuses those who were meant. The service accounts of a namespace are the "
+    "group system:serviceaccounts:NAMESPACE. Where the queue is to be open to all who may create work, leave "
+    "spec.access.submit out.",
+)
 ACCESS_REPEATED = Rule(
     "access-repeated",
     Severity.WARNING,
@@ -52,10 +61,23 @@ def check_access(fleet: Fleet) -> Iterator[Diagnostic]:
                 if group in _EVERYBODY:
                     message = f'"{group}" is no group of a team: {_EVERYBODY[group]}'
                     yield Diagnostic(ACCESS_EVERYBODY, message, place, hint="Name the groups that the pool is for.")
+                elif (wrong := _no_group(group)) is not None:
+                    message, hint = wrong
+                    yield Diagnostic(ACCESS_NOBODY, f'"{group}" is {message}', place, hint=hint)
                 elif group in first:
                     yield _repeated(group, place, first[group], submits=field == "view" and group in access.submit)
                 first.setdefault(group, place)
     yield from _unguarded(fleet)
+
+
+def _no_group(name: str) -> tuple[str, str] | None:
+    """What a name is that no group has, and what to write; None: it may be one."""
+    if name == "*":
+        return "no group, and no pattern either", "Name the groups; or leave the list out where all may."
+    prefix, _, account = name.partition("system:serviceaccount:")
+    if not prefix and account:
+        return "a user, not a group", f"Name the group system:serviceaccounts:{account.partition(':')[0]}."
+    return None
 
 
 def _repeated(group: str, place: Location, first: Location, *, submits: bool) -> Diagnostic:

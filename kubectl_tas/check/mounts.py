@@ -126,7 +126,10 @@ def _misplaced(mount: _Mount) -> tuple[str, str] | None:
     if _is_at_or_below(spelled, _OSMO) and not spelled.startswith(f"{OUTPUT}/"):
         return f"lies in {_OSMO}, which OSMO keeps for itself", "Choose another folder."
     if mount.kind == "Secret" and (spelled == "/" or spelled in _NEEDED):
-        return "would hide all that the image has there", f"Give it a folder of its own, such as {spelled}/secret."
+        return (
+            "would hide all that the image has there",
+            f"Give it a folder of its own, such as {PurePosixPath(spelled, 'secret')}.",
+        )
     return None
 
 

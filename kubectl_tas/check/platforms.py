@@ -16,12 +16,16 @@ from kubectl_tas.check.backdoors import backdoors_of
 from kubectl_tas.check.fields import check_pod
 from kubectl_tas.check.gpurequests import check_pod_gpus
 from kubectl_tas.check.keys import keys_of
+from kubectl_tas.check.mounts import MOUNT_PATH
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.pods import check_spec
 from kubectl_tas.check.resourcenames import resources_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.gangs.files import normal
 from kubectl_tas.gangs.platform import is_pod, on_platform
-from kubectl_tas.gangs.podspec import pod_spec
+from kubectl_tas.gangs.podspec import mounted_secrets, pod_spec
+from kubectl_tas.gangs.tokens import data_paths
+from kubectl_tas.gangs.tokens import filled as with_tokens
 from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS
@@ -244,6 +248,7 @@ def _pod(
     priority = fleet.config.priorityClasses.NORMAL
     own = pod_spec(task.spec, task.resource.spec, pool.backend.scheduler_name, priority, task.platform.nodes)
     pod = on_platform(task, own)
+    yield from _hidden(pod, task, declared)
     told = {problem.place for problem in task.template.problems}
     text = json.dumps([pool.name, task.platform.name, _without(pod.data, task)], sort_keys=True, default=str)
     if text in judged:
@@ -253,6 +258,29 @@ def _pod(
     for found in _faults(origin, pool):
         if found.location not in told:
             yield found
+
+
+def _hidden(pod: Merged, task: FleetTask, declared: Declared[Any]) -> Iterator[Diagnostic]:
+    """Files of a task that stand where its platform mounts something, for which an API server refuses the pod. What the
+    task mounts itself is for check.mounts.
+    """
+    if not task.spec.files or not is_pod(pod.data["spec"]):
+        return
+    itself = {mount.rpartition(":")[2] for mount in task.spec.volumeMounts} | {*mounted_secrets(task.spec).values()}
+    mounts = pod.data["spec"]["containers"][0].get("volumeMounts") or ()
+    paths = [mount.get("mountPath") if isinstance(mount, dict) else None for mount in mounts]
+    there = {normal(path): index for index, path in enumerate(paths) if isinstance(path, str) and path not in itself}
+    for number, file in enumerate(task.spec.files):
+        index = there.get(normal(with_tokens(file.path, data_paths(task.spec))))
+        if index is not None:
+            platform = task.platform
+            by_default = platform.pool.at(*platform.path, "default_mounts")
+            written = pod.locate(("spec", "containers", 0, "volumeMounts", index))
+            at = by_default if paths[index] in platform.spec.default_mounts else written
+            related = (Related("mounted here", at),)
+            message = f'the file "{file.path}" stands where its platform or a pod template mounts something'
+            place = declared.at(*task.path, "files", number, "path")
+            yield Diagnostic(MOUNT_PATH, message, place, related, hint="Change one of the paths.")
 
 
 def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:

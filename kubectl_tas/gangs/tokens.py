@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubectl_tas.load.tokens import TOKEN
@@ -38,7 +38,12 @@ def data_paths(task: Task) -> dict[str, str]:
 
 def is_mounted(task: Task, folder: str) -> bool:
     """Whether a path of the node is mounted at a folder, or at one above it."""
-    paths = (posixpath.normpath(mount.rpartition(":")[2]) for mount in task.volumeMounts)
+    return is_below((mount.rpartition(":")[2] for mount in task.volumeMounts), folder)
+
+
+def is_below(mounts: Iterable[str], folder: str) -> bool:
+    """Whether a folder is one of these paths, or lies below one."""
+    paths = map(posixpath.normpath, mounts)
     return any(folder == path or folder.startswith(f"{path.rstrip('/')}/") for path in paths)
 
 

@@ -25,7 +25,7 @@ from kubectl_tas.gangs.tokens import (
     WORKFLOW_ID,
     data_paths,
     filled,
-    is_mounted,
+    is_below,
     texts,
     tokens_in,
 )
@@ -164,11 +164,10 @@ def _finished(workflow: FleetWorkflow, draft: _Draft, run: str) -> Gang:
     files = [[file.with_values(own) for file in found] for found, own in zip(draft.files, values, strict=True)]
     maps = file_maps(name, (file for own in files for file in own))
     specs: dict[str, dict[str, Any]] = {}
-    for task, member, own, used, found in zip(
-        draft.group.tasks, draft.members, values, draft.tokens, files, strict=True
-    ):
+    for member, own, used, found in zip(draft.members, values, draft.tokens, files, strict=True):
         spec = filled(member.spec, own)
-        leaves = OUTPUT_TOKEN in used and not is_mounted(task.spec, OUTPUT)
+        mounts = (mount["mountPath"] for mount in spec["containers"][0].get("volumeMounts", ()))
+        leaves = OUTPUT_TOKEN in used and not is_below(mounts, OUTPUT)
         spec = maps.mounted(with_output(spec) if leaves else spec, found)
         named = {"hostname": shorten(member.name), "subdomain": hosts} if hosts else {}
         specs[member.name] = {**spec, **named}

@@ -8,7 +8,7 @@ What OSMO's sandbox allows and is not here is refused by name.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -473,8 +473,50 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def names_used(template: nodes.Template) -> frozenset[str]:
-    """The names of values that a template looks up."""
-    return frozenset(node.name for node in walk(template) if isinstance(node, nodes.Name) and node.ctx == "load")
+    """The names of values that a template looks up, and has not set itself where it does."""
+    found: set[str] = set()
+    _look_up(template.body, set(), found)
+    return frozenset(found)
+
+
+def _look_up(parts: Iterable[nodes.Node], own: set[str], found: set[str]) -> None:
+    """Adds what ``parts`` look up to ``found``, and what they set to ``own``, which are names that are set already.
+
+    A block has a scope of its own; what each branch of an ``if`` sets is set behind it.
+    """
+    for part in parts:
+        match part:
+            case nodes.For():
+                _look_up([part.iter], own, found)
+                _look_up(part.else_, set(own), found)
+                _look_up([part.target, *([part.test] if part.test else ()), *part.body], own | {"loop"}, found)
+            case nodes.If():
+                _look_up([part.test, *(other.test for other in part.elif_)], own, found)
+                branches = [(branch, set(own)) for branch in (part.body, *(it.body for it in part.elif_), part.else_)]
+                for branch, names in branches:
+                    _look_up(branch, names, found)
+                own |= set.intersection(*(names for _, names in branches))
+            case nodes.Assign():
+                _look_up([part.node, part.target], own, found)
+            case nodes.AssignBlock():
+                _look_up([*part.body, *([part.filter] if part.filter else ())], set(own), found)
+                _look_up([part.target], own, found)
+            case nodes.With():
+                _look_up(part.values, own, found)
+                _look_up([*part.targets, *part.body], set(own), found)
+            case nodes.Macro():
+                own.add(part.name)
+                _look_up(part.defaults, own, found)
+                _look_up([*part.args, *part.body], own | {"caller"}, found)
+            case nodes.CallBlock():
+                _look_up([part.call, *part.defaults], own, found)
+                _look_up([*part.args, *part.body], set(own), found)
+            case nodes.FilterBlock():
+                _look_up([*part.body, part.filter], set(own), found)
+            case _:
+                uses = [node for node in walk(part) if isinstance(node, nodes.Name)]
+                found.update(node.name for node in uses if node.ctx == "load" and node.name not in own)
+                own.update(node.name for node in uses if node.ctx != "load")
 
 
 def walk(root: nodes.Node) -> Iterator[nodes.Node]:

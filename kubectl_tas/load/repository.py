@@ -71,6 +71,10 @@ def load_repository(
     return loader.finish()
 
 
+def _has_values(raw: RawFile) -> bool:
+    return raw.path.startswith(f"{FOLDER}/")
+
+
 class _Loader:
     """Collects documents by kind, and diagnostics."""
 
@@ -103,8 +107,9 @@ class _Loader:
         self.folders = [folder for folder in spec.sources if misspelled(folder) is None]
         self.absent = [folder for folder in self.folders if not self.source.has_folder(folder)]
         found = self.source.files(self.folders, exclude=spec.output)
-        files = [raw for raw in found if not raw.path.startswith(f"{FOLDER}/")]
-        values = self.source.files([FOLDER], exclude=spec.output) if self.source.has_folder(FOLDER) else ()
+        files = [raw for raw in found if not _has_values(raw)]
+        below = self.source.files([FOLDER], exclude=spec.output) if self.source.has_folder(FOLDER) else ()
+        values = [raw for raw in below if _has_values(raw)]  # what is sent is not in the folder that it is asked for
         self.files += [raw.path for raw in values]
         if values or spec.values or self.settings:
             self._refuse(*self.templates.read_values(values, declared))

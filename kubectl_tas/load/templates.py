@@ -120,6 +120,10 @@ class Templates:
             hint = "Write all of them in one place."
             yield Diagnostic(INVALID_VALUE, f"values of {name} are given twice", at(), related, hint=hint)
             return
+        if values.get("instances") == []:
+            message = "instances has no entry, and the template itself would be a workflow"
+            hint = "Remove instances where that is meant; or remove the template with its values."
+            yield Diagnostic(INVALID_VALUE, message, at("instances"), hint=hint)
         shared = {key: value for key, value in values.items() if key != "instances"}
         self._given[name] = Given(shared, values.get("instances") or (), at)
 
