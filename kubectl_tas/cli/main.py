@@ -39,6 +39,7 @@ COMMANDS = {
     ),
     "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
+    "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),
     "schema": (
         "kubectl_tas.cli.schema:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",

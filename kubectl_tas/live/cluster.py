@@ -180,7 +180,7 @@ def _node(item: dict[str, Any]) -> Node:
             text_of(metadata["name"]),
             labels,
             gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
-            is_ready=all(map(_is_well, status.get("conditions") or ())),
+            is_ready=all(map(is_well, status.get("conditions") or ())),
             is_cordoned=spec.get("unschedulable") is True,
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -189,7 +189,7 @@ def _node(item: dict[str, Any]) -> Node:
         raise TasError(f"a Node of the cluster cannot be read: {reason}", hint=hint) from error
 
 
-def _is_well(condition: dict[str, Any]) -> bool:
+def is_well(condition: dict[str, Any]) -> bool:
     """Whether a condition of a node keeps KAI from using it: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.17."""
     wanted = _WELL.get(str(condition.get("type")))
     return wanted is None or condition.get("status") == wanted
