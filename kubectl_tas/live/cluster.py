@@ -19,6 +19,7 @@ from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
+PODS = "pods"
 
 T = TypeVar("T")
 _WELL = {
@@ -110,6 +111,15 @@ class Cluster:
         found = [_node(item) for item in items if item.get("kind") == "Node"]
         is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
         return found if is_known else None
+
+    def nodes_and_pods(self) -> list[dict[str, Any]]:
+        """The objects that tell what its nodes have free, as kubectl prints them, those of all namespaces; others may
+        be among them. Raises TasError where they cannot be read.
+        """
+        if self.file is not None:
+            return kubectl.read_file(self.file)
+        everywhere = replace(self.access, namespace=None)
+        return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
 
 
 @dataclass(frozen=True, slots=True)

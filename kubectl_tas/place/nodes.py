@@ -42,9 +42,9 @@ class Taint:
         return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
-    """One node."""
+    """One node; no two are the same."""
 
     name: str
     labels: Mapping[str, str]
