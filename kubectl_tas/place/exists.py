@@ -8,12 +8,13 @@ is installed. Nodes outside of the topology count only for units that ask for no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 
 from kubectl_tas.place import solver
 from kubectl_tas.place.nodes import Domain
-from kubectl_tas.place.room import Room, Unit
+from kubectl_tas.place.room import Leaf, Room, Unit, multiples
 
 MAX_STEPS = 4000
 """Choices of a domain after which a search gives up."""
@@ -46,11 +47,16 @@ def solved(room: Room, unit: Unit) -> Existence:
     return Existence.UNKNOWN if found is None else Existence.YES if found else Existence.NO
 
 
-def capacities(room: Room, shape: int) -> dict[Place, int]:
+def capacities(room: Room, shape: int) -> Mapping[Place, int]:
     """How many pods of a shape each domain has room for, and all nodes together, and those outside."""
+    return _capacities(room.leaves, shape, room.asks[shape])
+
+
+@lru_cache(maxsize=256)
+def _capacities(leaves: tuple[Leaf, ...], shape: int, asks: tuple[int, ...]) -> Mapping[Place, int]:
     found: dict[Place, int] = {ALL: 0, _OUTSIDE: 0, (): 0}
-    for leaf in room.leaves:
-        takes = sum(room.takes(cell, shape) * count for cell, count in leaf.cells)
+    for leaf in leaves:
+        takes = sum(multiples(asks, cell.free) * count for cell, count in leaf.cells if cell.admits[shape])
         for place in _chain(_OUTSIDE if leaf.domain is None else leaf.domain):
             found[place] = found.get(place, 0) + takes
     return found
@@ -85,7 +91,7 @@ class _Search:
 
     def __init__(self, room: Room, shape: int) -> None:
         self._shape = shape
-        self._left = capacities(room, shape)
+        self._left = dict(capacities(room, shape))
         self._domains = sorted(place for place in self._left if isinstance(place, tuple))
         self._below: dict[Domain, list[Domain]] = {}
         for domain in self._domains[1:]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from itertools import permutations
 
 from kubectl_tas.gangs.gang import Gang, Member
@@ -18,6 +18,7 @@ from kubectl_tas.place import order
 from kubectl_tas.place.exists import ALL, Existence, capacities, exists
 from kubectl_tas.place.nodes import Domain, Node, Nodes
 from kubectl_tas.place.room import Room, Unit, room_for, unusable, wanted_of
+from kubectl_tas.place.shapes import Shape, shape_of
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import Level
@@ -131,30 +132,35 @@ class _Question:
     gang: Gang
     nodes: tuple[Node, ...]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         return tuple(level.label for level in self.workflow.pool.levels)
 
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """By the names of the tasks."""
+        return {member.name: shape_of(member.spec) for member in self._members(set())}
+
     def answer(self, running: int) -> Fit:
-        wanted = wanted_of(self.gang, self.labels)
+        wanted = wanted_of(self.gang, self.labels, self.shapes)
         room = room_for(wanted, self.nodes, self.labels)
         levels = self.labels if any(unit.is_constrained for unit in wanted.unit.units) else ()
         reasons = unusable(self.nodes, levels, tuple(shape.rules for shape in wanted.shapes))
         found = Fit(self.workflow, self.gang, Outcome.RUNS, running, len(self.nodes), reasons, {})
         if running:
             return found
-        placed = order.find(room, wanted.unit)
+        shortage = _shortage(room, wanted.unit, self.workflow.pool.levels)
+        placed = None if shortage else order.find(room, wanted.unit)
         if placed is not None:
             spreads = tuple(_spreads(wanted.unit, placed, self.workflow.pool.levels))
             return replace(found, outcome=Outcome.FITS, placed=placed, spreads=spreads)
-        renamed = _other_order(room, wanted.unit)
-        existence = Existence.YES if renamed else exists(room, wanted.unit)
+        renamed = [] if shortage else _other_order(room, wanted.unit)
+        existence = Existence.NO if shortage else Existence.YES if renamed else exists(room, wanted.unit)
         outcome = {
             Existence.YES: Outcome.MISSED,
             Existence.NO: Outcome.NO_ROOM,
             Existence.UNKNOWN: Outcome.UNKNOWN,
         }[existence]
-        shortage = _shortage(room, wanted.unit, self.workflow.pool.levels)
         changes = (Change("names", _in_order(renamed)),) if renamed else ()
         return replace(found, outcome=outcome, shortage=shortage, changes=(*changes, *self._changes(shortage)))
 
@@ -196,8 +202,10 @@ class _Question:
         asked = {task.name: task.resource.requirements for task in self.group.tasks}
         tasks = [(member, _settled(new for item in asked[member.name] for new in changed(item))) for member in members]
         gang = build(tasks, "topology")
-        wanted = wanted_of(gang, self.labels)
-        return order.find(room_for(wanted, self.nodes, self.labels), wanted.unit) is not None
+        wanted = wanted_of(gang, self.labels, self.shapes)
+        room = room_for(wanted, self.nodes, self.labels)
+        has_room = _shortage(room, wanted.unit, self.workflow.pool.levels) is None
+        return has_room and order.find(room, wanted.unit) is not None
 
     def _coarser(self, depth: int, item: Requirement) -> Sequence[Requirement]:
         if item.depth != depth:
@@ -259,7 +267,9 @@ def _in_order(names: Sequence[str]) -> str:
 
 
 def _shortage(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | None:
-    """The first unit that has room in no domain, though it were alone; None where each has."""
+    """The first unit that has room in no domain, though it were alone, so that there is no placement; None where each
+    has.
+    """
     counts = {shape: capacities(room, shape) for shape in set(unit.all_pods)}
     for item in unit.units:
         needed = Counter(item.all_pods)

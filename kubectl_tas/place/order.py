@@ -18,12 +18,13 @@ Follows release 0.17: ``pkg/scheduler/actions/common/allocate.go``, and ``job_fi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.nodes import CPU, PODS, Domain
-from kubectl_tas.place.room import Cell, Room, Unit
+from kubectl_tas.place.room import Cell, Leaf, Room, Unit, multiples
 
 MEMORY = "memory"
 _NOTHING_FREE = 1000.0
@@ -36,14 +37,20 @@ Scores = tuple[int, ...]
 class _State:
     """What is taken so far."""
 
-    free: list[dict[Cell, int]]
-    """By leaf: how many nodes of each cell."""
+    leaves: tuple[Leaf, ...]
+    free: list[dict[Cell, int] | None]
+    """By leaf: how many nodes of each cell; None where nothing was taken yet."""
     steps: list[tuple[str, int, Cell, Cell]] = field(default_factory=list)
     """Each pod's unit, leaf, and its node before and after, in the order of placing."""
 
     def take(self, unit: str, leaf: int, before: Cell, after: Cell) -> None:
         self.steps.append((unit, leaf, before, after))
         self._move(leaf, before, after)
+
+    def cells(self, leaf: int) -> Iterable[Cell]:
+        """The nodes of a leaf as they are now."""
+        now = self.free[leaf]
+        return (cell for cell, _ in self.leaves[leaf].cells) if now is None else now
 
     def undo(self, steps: int) -> None:
         """Goes back to where there were so many steps."""
@@ -53,6 +60,8 @@ class _State:
 
     def _move(self, leaf: int, source: Cell, target: Cell) -> None:
         cells = self.free[leaf]
+        if cells is None:
+            cells = self.free[leaf] = dict(self.leaves[leaf].cells)
         cells[source] -= 1
         if not cells[source]:
             del cells[source]
@@ -79,7 +88,7 @@ def find(room: Room, unit: Unit) -> Placed | None:
 class _Search:
     def __init__(self, room: Room) -> None:
         self._room = room
-        self.state = _State([dict(leaf.cells) for leaf in room.leaves])
+        self.state = _State(room.leaves, [None] * len(room.leaves))
         index = {name: place for place, name in enumerate(room.resources)}
         self._gpu, self._cpu, self._pods = index[GPU], index[CPU], index[PODS]
         self._plain = {self._gpu, self._cpu, index.get(MEMORY, self._cpu)}
@@ -104,7 +113,7 @@ class _Search:
         asks, best = self._room.asks[shape], None
         by = self._gpu if asks[self._gpu] else self._cpu
         for leaf in leaves:
-            for cell in self.state.free[leaf]:
+            for cell in self.state.cells(leaf):
                 if not cell.admits[shape] or any(map(int.__gt__, asks, cell.free)):
                     continue
                 wrong_type = not asks[self._gpu] and cell.has_gpus
@@ -130,13 +139,18 @@ class _Search:
         counts = _Counts(self, unit, top)
         if not levels or not counts.fits(top):
             return
-        ranked = {depth: counts.ranked(depth) for depth in range(len(top), len(room.levels) + 1)}
+        depths = {*levels, *(() if unit.preferred is None else (unit.preferred + 1,))}
+        ranked = {depth: counts.ranked(depth) for depth in depths}
         scores = self._scores(counts, unit, ranked) if unit.preferred is not None else ()
         for depth in levels:
             # Below the common domain only: of the others nothing was counted.
             for domain in ranked.get(depth, ()):
                 if counts.fits(domain):
                     yield tuple(leaf for leaf in counts.leaves[domain] if leaf in valid), scores
+
+    def below(self, top: Domain) -> Sequence[int]:
+        """The leaves of a domain."""
+        return _by_domain(self._room.leaves).get(top, ())
 
     def _levels(self, unit: Unit) -> list[int]:
         """How many labels the domains have that are tried, in this order; none where a preferred level is coarser
@@ -169,33 +183,26 @@ class _Counts:
     """What the domains below ``top`` have for the pods of a unit, by KAI's way of counting."""
 
     def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
-        room, self._pods_index = search._room, search._pods
+        room, self._pods = search._room, search._pods
         asks = [room.asks[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
         self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
+        asks_nothing = all(not amount or place == search._pods for place, amount in enumerate(self._most))
+        at_least = self._count if asks_nothing else 0
         self.leaves: dict[Domain, list[int]] = {}
         self._takes: dict[Domain, int] = {}
-        self._free: dict[Domain, list[int]] = {}
-        for leaf, item in enumerate(room.leaves):
-            if item.domain is None or item.domain[: len(top)] != top:
-                continue
-            cells = search.state.free[leaf]
-            takes = sum(self._on(cell) * count for cell, count in cells.items()) if self._by_pod else 0
-            free = [sum(cell.free[i] * n for cell, n in cells.items()) for i in range(len(room.resources))]
-            for depth in range(len(top), len(item.domain) + 1):
-                domain = item.domain[:depth]
+        self._free: dict[Domain, tuple[int, ...]] = {}
+        for leaf in search.below(top):
+            item, now = room.leaves[leaf], search.state.free[leaf]
+            cells = item.cells if now is None else tuple(now.items())
+            takes, free = _content(cells, self._most, at_least)
+            for domain in item.chain[len(top) :]:
                 self.leaves.setdefault(domain, []).append(leaf)
                 self._takes[domain] = self._takes.get(domain, 0) + takes
-                self._free[domain] = list(map(int.__add__, self._free.get(domain, [0] * len(free)), free))
-
-    def _on(self, cell: Cell) -> int:
-        """How many of the largest pod a node has room for."""
-        if all(not asked or (place == self._pods_index and asked == 1) for place, asked in enumerate(self._most)):
-            return self._count
-        most = (free // asked for free, asked in zip(cell.free, self._most, strict=True) if asked)
-        return max(0, min(most))
+                before = self._free.get(domain)
+                self._free[domain] = free if before is None else tuple(map(int.__add__, before, free))
 
     def fits(self, domain: Domain) -> bool:
         """Whether a domain has room by count."""
@@ -205,7 +212,7 @@ class _Counts:
 
     def _ratio(self, domain: Domain) -> float:
         """What the pods ask of what is free, of the scarcest resource."""
-        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place != self._pods_index)
+        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place != self._pods)
         free = self._free[domain]
         return max((amount / free[place] if free[place] > 0 else _NOTHING_FREE for place, amount in asked), default=0)
 
@@ -218,6 +225,22 @@ class _Counts:
             return [(-self._ratio(step), ".".join(step)) for step in chain]
 
         return sorted(domains, key=rank)
+
+
+@lru_cache(maxsize=64)
+def _by_domain(leaves: tuple[Leaf, ...]) -> Mapping[Domain, Sequence[int]]:
+    found: dict[Domain, list[int]] = {}
+    for index, leaf in enumerate(leaves):
+        for domain in leaf.chain:
+            found.setdefault(domain, []).append(index)
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _content(cells: tuple[tuple[Cell, int], ...], most: tuple[int, ...], at_least: int) -> tuple[int, tuple[int, ...]]:
+    """How many of the largest pod some nodes have room for, on each at least so many, and what they have free."""
+    takes = sum(max(at_least, multiples(most, cell.free)) * count for cell, count in cells)
+    return takes, tuple(sum(cell.free[place] * count for cell, count in cells) for place in range(len(most)))
 
 
 def _are_alike(asks: Sequence[tuple[int, ...]], gpu: int, plain: set[int]) -> bool:

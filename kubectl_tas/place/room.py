@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from kubectl_tas.gangs.gang import Gang, Part
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.nodes import CPU, PODS, Domain, Node, domain_of
-from kubectl_tas.place.shapes import Rules, Shape, shape_of
+from kubectl_tas.place.shapes import Rules, Shape
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,19 @@ class Cell:
     has_gpus: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Leaf:
-    """The nodes of a finest domain, or those that are outside of the topology."""
+    """The nodes of a finest domain, or those that are outside of the topology; no two are the same."""
 
     domain: Domain | None
     """None: outside."""
     cells: tuple[tuple[Cell, int], ...]
     """With how many nodes each is; sorted."""
+
+    @cached_property
+    def chain(self) -> tuple[Domain, ...]:
+        """All domains that it is in, from the whole topology down; none outside."""
+        return () if self.domain is None else tuple(self.domain[:depth] for depth in range(len(self.domain) + 1))
 
 
 @dataclass(frozen=True)
@@ -87,18 +92,23 @@ class Room:
 
     def takes(self, cell: Cell, shape: int) -> int:
         """How many pods of a shape one node of a cell has room for."""
-        if not cell.admits[shape]:
-            return 0
-        return max(0, min(free // asked for free, asked in zip(cell.free, self.asks[shape], strict=True) if asked))
+        return multiples(self.asks[shape], cell.free) if cell.admits[shape] else 0
 
 
-def wanted_of(gang: Gang, levels: Sequence[str]) -> Wanted:
-    """The units and shapes of a workflow's gang; ``levels`` are the node labels of its topology, coarsest first."""
+def multiples(asked: Sequence[int], free: Sequence[int]) -> int:
+    """How many times what is asked is there."""
+    return max(0, min(there // amount for amount, there in zip(asked, free, strict=True) if amount))
+
+
+def wanted_of(gang: Gang, levels: Sequence[str], known: Mapping[str, Shape]) -> Wanted:
+    """The units and shapes of a workflow's gang; ``levels`` are the node labels of its topology, coarsest first, and
+    ``known`` the shapes by the names of its tasks.
+    """
     shapes: dict[Shape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
 
     def unit(part: Part) -> Unit:
-        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in (shape_of(item.spec) for item in part.members))
+        pods = tuple(shapes.setdefault(known[item.name], len(shapes)) for item in part.members)
         required, preferred = part.constraint.labels if part.constraint else (None, None)
         below = tuple(map(unit, gang.below(part)))
         return Unit(
