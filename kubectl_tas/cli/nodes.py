@@ -20,14 +20,12 @@ MAX_NODES = 100_000
 _FEW = click.IntRange(min=0, max=1_000_000)
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas nodes generate --pool team --domains zone=2 --nodes 18")
+@click.group(cls=Group, epilog="Example: kubectl tas nodes generate --pool team --nodes 18")
 def nodes() -> None:
     """Make nodes to plan with."""
 
 
-@nodes.command(
-    "generate", epilog="Example: kubectl tas nodes generate --pool team --domains zone=2 --domains rack=4 > nodes.json"
-)
+@nodes.command("generate", epilog="Example: kubectl tas nodes generate --pool team --domains zone=2")
 @click.option("--pool", metavar="POOL", type=POOL, required=True, help="The pool whose topology and labels they have.")
 @click.option(
     "--domains",
