@@ -140,6 +140,23 @@ def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
     assert len(kubectl.calls) == 2
 
 
+def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taints of nodes, and what pods on nodes ask for; not what they are given, nor those that wait."""
+    waiting = {"kind": "Pod", "metadata": {"name": "waits"}, "spec": {"containers": [{"env": [{"name": "SECRET"}]}]}}
+    pods = [*json.loads((CASE / "pods.json").read_text())["items"], waiting]
+    pods[0]["spec"]["containers"][0]["env"] = [{"name": "SECRET", "value": "x"}]
+    write(tmp_path, {"pods": json.dumps({"items": pods}), "none": '{"items": []}'})
+    FakeKubectl(tmp_path, monkeypatch).runs(
+        f'case "$*" in *"get pods -A -o json") cat {tmp_path}/pods ;; *"get nodes -o json") cat {CASE}/nodes.json ;; '
+        f'*"get "*) cat {tmp_path}/none ;; esac'
+    )
+    state = tmp_path / "state.json"
+    result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
+    assert (result.code, "1 Pod," in result.err) == (0, True), result.err
+    assert "SECRET" not in state.read_text()
+    assert answers("--all", "--cluster-state", state, code=1) == answers("--all", *FILES, code=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

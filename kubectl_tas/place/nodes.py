@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -22,6 +22,8 @@ from kubectl_tas.model.labels import POD_GROUP
 PODS = "pods"
 """The resource of which every pod takes one."""
 CPU = "cpu"
+MAX_AMOUNT = 2**63 - 1
+"""What Kubernetes takes a larger amount for."""
 _ENDED = ("Succeeded", "Failed")
 
 Vector = Mapping[str, int]
@@ -152,8 +154,11 @@ def _requested(holder: Mapping[str, Any]) -> dict[str, int]:
     return _amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})}, math.ceil)
 
 
-def _amounts(written: Mapping[str, object], rounded: Any) -> dict[str, int]:
-    return {str(name): rounded(_parsed(value) * (1000 if name == CPU else 1)) for name, value in written.items()}
+def _amounts(written: Mapping[str, object], rounded: Callable[[Decimal], int]) -> dict[str, int]:
+    return {
+        str(name): min(rounded(_parsed(value) * (1000 if name == CPU else 1)), MAX_AMOUNT)
+        for name, value in written.items()
+    }
 
 
 def _parsed(value: object) -> Decimal:

@@ -15,8 +15,13 @@ from kubectl_tas.place.room import Cell, Room, Unit
 
 MAX_PATTERNS = 200
 """More than these, and each node is looked at by itself."""
+MAX_PODS = 10_000
+"""Pods of one shape on a node: no Kubernetes has as many."""
 MAX_EFFORT = 20
 """What the solver may take, in its own seconds, which do not depend on the machine."""
+
+MAX_AMOUNT = 2**60
+"""More of anything than this it cannot count."""
 
 
 def is_installed() -> bool:
@@ -26,7 +31,10 @@ def is_installed() -> bool:
 
 def solve(room: Room, unit: Unit) -> bool | None:
     """Whether there is a placement; None where the solver is not there, or gives up."""
-    if not is_installed():
+    amounts = (
+        amount for row in (*room.asks, *(cell.free for leaf in room.leaves for cell, _ in leaf.cells)) for amount in row
+    )
+    if not is_installed() or max(amounts, default=0) > MAX_AMOUNT:
         return None
     from ortools.sat.python import cp_model  # takes most of a second
 
@@ -138,7 +146,7 @@ def _patterns(room: Room, cell: Cell, shapes: list[int]) -> list[tuple[int, ...]
 
 def _fillings(room: Room, cell: Cell, shapes: list[int], free: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     first, rest = shapes[0], shapes[1:]
-    most = room.takes(Cell(free, cell.admits, cell.has_gpus), first)
+    most = min(room.takes(Cell(free, cell.admits, cell.has_gpus), first), MAX_PODS)
     if not rest:
         yield (most,)
         return

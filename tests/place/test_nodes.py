@@ -52,6 +52,12 @@ def test_limits_stand_for_requests() -> None:
     assert free(pod("n", containers=[{"resources": {"limits": {GPU: 5}}}]))[0] == 3
 
 
+def test_amounts_are_capped_as_kubernetes_does() -> None:
+    big = node("n", 8)
+    big["status"]["allocatable"]["memory"] = "1e400"
+    assert read_nodes([big]).nodes[0].free["memory"] == 2**63 - 1
+
+
 def test_pods_on_nodes_are_counted_by_their_gang() -> None:
     assert read_nodes([node("n", 8), pod("n"), pod(None, "Pending")]).running == {"train": 1}
 
