@@ -15,8 +15,8 @@ from kubectl_tas.place.room import Cell, Room, Unit
 
 MAX_PATTERNS = 200
 """More than these, and each node is looked at by itself."""
-MAX_PODS = 10_000
-"""Pods of one shape on a node: no Kubernetes has as many."""
+MAX_PODS = 10**9
+"""Pods of one shape on a node: more than any gang has."""
 MAX_EFFORT = 20
 """What the solver may take, in its own seconds, which do not depend on the machine."""
 
