@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.place import solver
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.golden import EXAMPLES, GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl
@@ -15,6 +16,7 @@ from tests.support.kubectl import FakeKubectl
 CASE = GOLDEN / "commands/fit"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
 USE_CASES = EXAMPLES / "use-cases"
+NEEDS_SOLVER = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
 
 
 def fit(*arguments: str | Path, root: Path | None = None) -> Result:
@@ -93,6 +95,33 @@ def test_what_is_said_to_help_does(old: str, new: str, tmp_path: Path) -> None:
     assert before["outcome"] == "missed"
     assert {item["kind"] for item in before["changes"]} == {"names", "preferred", "level", "tasks"}
     assert mended(old, new, tmp_path)["outcome"] == "fits"
+
+
+PAIR = """\
+workflow:
+  name: pair
+  pool: team
+  groups:
+  - {name: both, tasks: [{name: a, image: i, resource: a}, {name: b, image: i, resource: b}]}
+resources:
+  a: {gpu: 6}
+  b: {gpu: 5}
+"""
+
+
+@pytest.mark.parametrize("has_solver", [False, pytest.param(True, marks=NEEDS_SOLVER)])
+def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has room on the one node, of 8 GPUs, but not both."""
+    if not has_solver:
+        monkeypatch.setattr(solver, "is_installed", lambda: False)
+    files = {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
+    nodes = json.loads((CASE / "nodes.json").read_text())["items"][:1]
+    write(tmp_path, {**files, "nodes.json": json.dumps({"items": nodes}), "tas.yaml": ""})
+    (found,) = answers("pair", "--nodes", tmp_path / "nodes.json", code=1, root=tmp_path)
+    assert found["outcome"] == ("no-room" if has_solver else "unknown")
+    text = fit("pair", "--nodes", tmp_path / "nodes.json", root=tmp_path).out
+    assert f"A placement exists:  {'no' if has_solver else 'not known'}\n" in text
+    assert ("kubectl-tas[fit]" in text) is not has_solver
 
 
 def test_a_gang_that_is_on_nodes_runs(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kubectl_tas.place import solver
 from kubectl_tas.place.fit import Fit, Outcome, Shortage, Spread
 from kubectl_tas.place.nodes import Domain
 from kubectl_tas.report import table
@@ -17,7 +18,7 @@ _EXISTS = {
     Outcome.FITS: "yes",
     Outcome.MISSED: "yes",
     Outcome.NO_ROOM: "no",
-    Outcome.UNKNOWN: "not known: its pods differ, or the search gave up; install kubectl-tas[fit] for a solver",
+    Outcome.UNKNOWN: "not known",
 }
 _FOUND = {
     Outcome.MISSED: "no: by its order of names and domains it comes to none, and it does not go back",
@@ -48,6 +49,8 @@ def _facts(answer: Fit) -> list[tuple[str, str]]:
     if answer.outcome is not Outcome.FITS:
         facts.append(("Why", _why(answer)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
+    if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
+        facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
     if answer.outcome is not Outcome.FITS and not answer.changes:
         facts.append(("Helps", "no smaller change of the file; free nodes, or add some"))
     return facts
@@ -80,6 +83,8 @@ def _why(answer: Fit) -> str:
         return _short(short, is_gang=short.unit == answer.gang.name)
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
+    if answer.outcome is Outcome.UNKNOWN:
+        return "each kind of pod has room by itself, but KAI's order comes to no placement of all"
     return "each part has room by itself, but not all of them at once"
 
 
