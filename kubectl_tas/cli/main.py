@@ -37,8 +37,13 @@ COMMANDS = {
         "kubectl_tas.cli.admit:admit",
         "Say whether the workflow or workload in FILE, which need not be in the repository, would be admitted.",
     ),
+    "fit": (
+        "kubectl_tas.cli.fit:fit_command",
+        "Say whether each WORKFLOW has a placement on the nodes that there are, and whether KAI's scheduler finds it.",
+    ),
     "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
+    "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),
     "schema": (
         "kubectl_tas.cli.schema:schema",
         "Print the JSON Schema of KIND, for editors; without KIND, list the kinds.",

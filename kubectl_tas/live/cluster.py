@@ -19,6 +19,7 @@ from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
+PODS = "pods"
 
 T = TypeVar("T")
 _WELL = {
@@ -111,6 +112,15 @@ class Cluster:
         is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
         return found if is_known else None
 
+    def nodes_and_pods(self) -> list[dict[str, Any]]:
+        """The objects that tell what its nodes have free, as kubectl prints them, those of all namespaces; others may
+        be among them. Raises TasError where they cannot be read.
+        """
+        if self.file is not None:
+            return kubectl.read_file(self.file)
+        everywhere = replace(self.access, namespace=None)
+        return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[T]):
@@ -180,7 +190,7 @@ def _node(item: dict[str, Any]) -> Node:
             text_of(metadata["name"]),
             labels,
             gpus.of_node({name: _quantity(amount) for name, amount in (status.get("allocatable") or {}).items()}),
-            is_ready=all(map(_is_well, status.get("conditions") or ())),
+            is_ready=all(map(is_well, status.get("conditions") or ())),
             is_cordoned=spec.get("unschedulable") is True,
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -189,7 +199,7 @@ def _node(item: dict[str, Any]) -> Node:
         raise TasError(f"a Node of the cluster cannot be read: {reason}", hint=hint) from error
 
 
-def _is_well(condition: dict[str, Any]) -> bool:
+def is_well(condition: dict[str, Any]) -> bool:
     """Whether a condition of a node keeps KAI from using it: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.17."""
     wanted = _WELL.get(str(condition.get("type")))
     return wanted is None or condition.get("status") == wanted

@@ -10,8 +10,9 @@ from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.cluster import NODES, POD_GROUPS, QUEUES
+from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
+from kubectl_tas.model.labels import POD_GROUP
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, by its later and its earlier API group."""
@@ -24,8 +25,9 @@ Shape = bool | dict[str, Any] | list[Any]
 """What is kept of a value: all of it, of an object some keys, of a list the same of each item."""
 
 _NAMED: Shape = {"name": True, "labels": True}
-_SPACED: Shape = {"name": True, "namespace": True}
+_SPACED: dict[str, Shape] = {"name": True, "namespace": True}
 _CONSTRAINT = {"topologyConstraint": True}
+_RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
 SHAPES: dict[str, Shape] = {
     "Queue": {"metadata": _NAMED, "spec": True, "status": {"allocated": True, "allocatedNonPreemptible": True}},
     "PodGroup": {
@@ -35,8 +37,19 @@ SHAPES: dict[str, Shape] = {
     },
     "Node": {
         "metadata": _NAMED,
-        "spec": {"unschedulable": True},
+        "spec": {"unschedulable": True, "taints": True},
         "status": {"allocatable": True, "conditions": [{"type": True, "status": True}]},
+    },
+    "Pod": {
+        "metadata": {**_SPACED, "annotations": {POD_GROUP: True}},
+        "spec": {
+            "nodeName": True,
+            "overhead": True,
+            "containers": [_RESOURCES],
+            "initContainers": [{**_RESOURCES, "restartPolicy": True}],
+            **_RESOURCES,
+        },
+        "status": {"phase": True},
     },
     "Topology": {"metadata": _NAMED, "spec": True},
     "PriorityClass": {"metadata": _NAMED, "value": True, "globalDefault": True, "description": True},
@@ -74,12 +87,15 @@ class _Asked:
     namespaced: bool = False
     needed: bool = False
     """Whether a state is none without it."""
+    of_nodes: bool = False
+    """Whether only those on nodes are kept, and those of all namespaces, since nodes are for all."""
 
 
 ASKED = (
     _Asked("Queue", QUEUES, needed=True),
     _Asked("PodGroup", POD_GROUPS, namespaced=True, needed=True),
     _Asked("Node", NODES),
+    _Asked("Pod", PODS, namespaced=True, of_nodes=True),
     *(_Asked("Topology", resource) for resource in TOPOLOGIES),
     _Asked("PriorityClass", PRIORITY_CLASSES),
     _Asked("PodCliqueSet", cliquesets.SETS, namespaced=True),
@@ -117,20 +133,23 @@ class Record:
 def record(access: Access) -> Record:
     """Reads a cluster. Raises TasError where it cannot be reached, or has no queues.
 
-    A kind that it does not have is left out, and so is one that may not be read, with the reason.
+    A kind that it does not have is left out, and so is one that may not be read, with the reason; pods also where they
+    are too many.
     """
     found: list[dict[str, Any]] = []
     kinds: set[str] = set()
     hidden: dict[str, str] = {}
     for asked in ASKED:
         try:
-            found += kubectl.get(access, asked.resource, namespaced=asked.namespaced)
+            where = replace(access, namespace=None) if asked.of_nodes else access
+            items = kubectl.get(where, asked.resource, namespaced=asked.namespaced)
+            found += [item for item in items if not asked.of_nodes or _is_on_node(item)]
             kinds.add(asked.kind)
         except NoSuchResourceError:
             if asked.needed:
                 raise
-        except ForbiddenError as error:
-            if asked.needed:
+        except TasError as error:
+            if asked.needed or not (asked.of_nodes or isinstance(error, ForbiddenError)):
                 raise
             hidden[asked.kind] = error.message
     try:
@@ -145,6 +164,11 @@ def read(path: str) -> Record:
     items = kubectl.read_file(path)
     kinds = kubectl.complete_kinds(items)
     return Record(tuple(item for item in items if item.get("kind") in SHAPES), tuple(sorted(kinds)), {})
+
+
+def _is_on_node(pod: Mapping[str, Any]) -> bool:
+    spec = pod.get("spec")
+    return isinstance(spec, dict) and bool(spec.get("nodeName"))
 
 
 def _kept_of(item: dict[str, Any]) -> dict[str, Any]:

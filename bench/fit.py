@@ -1,0 +1,97 @@
+"""How long ``fit`` takes against the number of nodes: 200 workflows, each placed alone, for clusters of 640 to 10,240.
+
+Makes each cluster with the generator, in racks of 16 of which some nodes are partly taken, and prints the time to read
+the nodes and to answer, what the answers are, and the time for a node. One workflow in four does not fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from kubectl_tas.cli.session import check_source
+from kubectl_tas.load.source import FolderSource
+from kubectl_tas.place.fit import fit
+from kubectl_tas.place.nodes import read_nodes
+from kubectl_tas.place.synthetic import Broken, Cluster, Domains, generate
+
+LEVELS = (("zone", 5), ("spine", 0), ("rack", 4))
+"""Levels and how many domains each has in one above; there are as many spines as the cluster needs."""
+NODES_OF_A_RACK = 16
+POOL = """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata: {name: team}
+spec:
+  resources:
+    gpu: {guarantee: -1}
+  topology_keys:
+  - {key: zone, label: zone}
+  - {key: spine, label: spine}
+  - {key: rack, label: rack}
+"""
+
+
+def workflow(number: int) -> str:
+    """Two models of eight nodes, each in a rack, both on a spine; of every fourth one model is larger than a rack."""
+    sizes = {"blue": 8, "green": 8 if number % 4 else NODES_OF_A_RACK + 1}
+    tasks = [
+        f"    - {{name: {name}-{index}, image: i, resource: {name}}}" for name, n in sizes.items() for index in range(n)
+    ]
+    resources = [
+        f"  {name}: {{gpu: 8, cpu: 16, topology: [{{key: rack, group: {name}}}, {{key: spine, group: all}}]}}"
+        for name in sizes
+    ]
+    head = ["workflow:", f"  name: train-{number}", "  pool: team", "  groups:", "  - name: workers", "    tasks:"]
+    return "\n".join([*head, *tasks, "resources:", *resources]) + "\n"
+
+
+def pods(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pods on every third node, of 1 to 4 GPUs."""
+    return [
+        {
+            "kind": "Pod",
+            "metadata": {"name": f"pod-{index}"},
+            "spec": {
+                "nodeName": node["metadata"]["name"],
+                "containers": [{"resources": {"requests": {"nvidia.com/gpu": str(index % 4 + 1)}}}],
+            },
+            "status": {"phase": "Running"},
+        }
+        for index, node in enumerate(nodes)
+        if index % 3 == 0
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workflows", type=int, default=200)
+    count = parser.parse_args().workflows
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in (("pools/team.yaml", POOL), *((f"workflows/{n}.yaml", workflow(n)) for n in range(count))):
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_text(text)
+        fleet = check_source(root, FolderSource(root)).fleet
+    print(f"{'nodes':>7} {'read':>8} {'answer':>8} {'a node':>10}  outcomes")
+    for size in (640, 1280, 2560, 5120, 10240):
+        spines = size // (5 * 4 * NODES_OF_A_RACK)
+        levels = tuple(Domains(key, key, domains or spines) for key, domains in LEVELS)
+        text = generate(Cluster(levels, NODES_OF_A_RACK, broken=Broken(cordoned=size // 100)))
+        items = json.loads(text)["items"]
+        start = time.perf_counter()
+        nodes = read_nodes([*items, *pods(items)])
+        read = time.perf_counter()
+        found = Counter(answer.outcome.value for item in fleet.workflows for answer in fit(fleet, item, nodes))
+        end = time.perf_counter()
+        said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(found.items()))
+        print(f"{size:7} {read - start:7.2f}s {end - read:7.2f}s {(end - start) / size * 1e6:8.0f}us  {said}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Answers of ``fit`` in, a few lines about each gang out, or the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubectl_tas.place import solver
+from kubectl_tas.place.fit import Fit, Outcome, Shortage, Spread
+from kubectl_tas.place.nodes import Domain
+from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
+
+VERSION = 1
+_SHOWN = 4
+"""Domains that are shown of a SubGroup."""
+_EXISTS = {
+    Outcome.FITS: "yes",
+    Outcome.MISSED: "yes",
+    Outcome.NO_ROOM: "no",
+    Outcome.UNKNOWN: "not known",
+}
+_FOUND = {
+    Outcome.MISSED: "no: by its order of names and domains it comes to none, and it does not go back",
+    Outcome.NO_ROOM: "no",
+    Outcome.UNKNOWN: "no",
+}
+
+
+def render(answers: Sequence[Fit]) -> str:
+    """The facts about each, a blank line between two."""
+    return "\n".join(table.pairs(list(_facts(answer))) for answer in answers)
+
+
+def _facts(answer: Fit) -> list[tuple[str, str]]:
+    gang = answer.gang
+    facts = [
+        ("Workflow", answer.workflow.name),
+        ("PodGroup", gang.name),
+        ("Asks", f"{plural(gang.pods, 'pod')} with {plural(gang.gpus, 'GPU')}"),
+        ("Nodes", _nodes(answer)),
+    ]
+    if answer.outcome is Outcome.RUNS:
+        return [*facts, ("Runs", f"{answer.running} of {plural(gang.pods, 'pod')} are on nodes already")]
+    facts.append(("A placement exists", _EXISTS[answer.outcome]))
+    facts.append(("KAI finds it", _FOUND.get(answer.outcome, "yes")))
+    facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
+    facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
+    if answer.outcome is not Outcome.FITS:
+        facts.append(("Why", _why(answer)))
+    facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
+    if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
+        facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
+    if answer.outcome is not Outcome.FITS and not answer.changes:
+        facts.append(("Helps", "no smaller change of the file; free nodes, or add some"))
+    return facts
+
+
+def _nodes(answer: Fit) -> str:
+    usable = answer.nodes - sum(answer.unusable.values())
+    reasons = ", ".join(f"{count} {reason}" for reason, count in answer.unusable.items())
+    return f"{usable} of {answer.nodes} can be used" + (f"; {reasons}" if reasons else "")
+
+
+def _places(found: dict[Domain | None, int]) -> str:
+    shown = [f"{_called(domain)} ({count})" for domain, count in list(found.items())[:_SHOWN]]
+    more = [f"{plural(len(found) - _SHOWN, 'more domain')}"] if len(found) > _SHOWN else []
+    return ", ".join((*shown, *more))
+
+
+def _called(domain: Domain | None) -> str:
+    return "outside of the topology" if domain is None else "/".join(domain) or "any node"
+
+
+def _spread(answer: Fit, item: Spread) -> str:
+    who = "the gang" if item.unit == answer.gang.name else item.unit
+    return f"{who} prefers one {item.level.key}, and is in {item.domains}"
+
+
+def _why(answer: Fit) -> str:
+    short = answer.shortage
+    if short is not None:
+        return _short(short, is_gang=short.unit == answer.gang.name)
+    if answer.outcome is Outcome.MISSED:
+        return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
+    if answer.outcome is Outcome.UNKNOWN:
+        return "each kind of pod has room by itself, but KAI's order comes to no placement of all"
+    return "each part has room by itself, but not all of them at once"
+
+
+def _short(short: Shortage, *, is_gang: bool) -> str:
+    who = f"{'all' if is_gang else short.unit} {plural(short.pods, 'pod')}"
+    if short.level is None:
+        return f"the nodes have room for {short.best[0].pods} of {who}"
+    if not short.best:
+        return f"{who} must share one {short.level.key}, and no node is in any"
+    rooms = ", ".join(f"{_called(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
+    return f"{who} must share one {short.level.key}: {rooms}"
+
+
+def data(answers: Sequence[Fit]) -> dict[str, Any]:
+    """The same for programs."""
+    return {"version": VERSION, "gangs": [_record(answer) for answer in answers]}
+
+
+def _record(answer: Fit) -> dict[str, Any]:
+    gang, short = answer.gang, answer.shortage
+    return {
+        "workflow": answer.workflow.name,
+        "podGroup": gang.name,
+        "pods": gang.pods,
+        "gpus": gang.gpus,
+        "outcome": answer.outcome.value,
+        "levels": [level.key for level in answer.levels],
+        "nodes": {"all": answer.nodes, "unusable": dict(answer.unusable)},
+        "placed": [
+            {"part": name, "domain": None if domain is None else list(domain), "pods": count}
+            for name, found in answer.placed.items()
+            for domain, count in found.items()
+        ],
+        "notKept": [{"part": item.unit, "level": item.level.key, "domains": item.domains} for item in answer.spreads],
+        "shortage": None
+        if short is None
+        else {
+            "part": short.unit,
+            "level": short.level.key if short.level else None,
+            "pods": short.pods,
+            "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
+        },
+        "changes": [{"kind": change.kind, "text": change.text} for change in answer.changes],
+    }

@@ -1,0 +1,153 @@
+"""Whether any placement exists, exactly: domains for all required levels, and nodes for all pods.
+
+Pods of one shape fit into the domains that were chosen for them if, and only if, no domain holds more of them than it
+has room for, since domains are nested; so a search over domains alone is exact for a gang whose pods are alike. With
+several shapes it can rule out, by one shape after the other, but not confirm: then OR-Tools' solver answers, where it
+is installed. Nodes outside of the topology count only for units that ask for no level, as for KAI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+
+from kubectl_tas.place import solver
+from kubectl_tas.place.nodes import Domain
+from kubectl_tas.place.room import Leaf, Room, Unit, multiples
+
+MAX_STEPS = 4000
+"""Choices of a domain after which a search gives up."""
+ALL, _OUTSIDE = "all", "outside"
+Place = Domain | str
+"""A domain, all nodes, or those outside of the topology."""
+
+
+class Existence(Enum):
+    """What is known of a placement."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+def exists(room: Room, unit: Unit) -> Existence:
+    """Whether there is a placement."""
+    answers = [_Search(room, shape).answer(unit) for shape in sorted(set(unit.all_pods))]
+    if Existence.NO in answers:
+        return Existence.NO
+    if len(answers) < 2 and Existence.UNKNOWN not in answers:
+        return Existence.YES
+    return solved(room, unit)
+
+
+def solved(room: Room, unit: Unit) -> Existence:
+    """What OR-Tools' solver answers; unknown where it is not installed, or gives up."""
+    found = solver.solve(room, unit)
+    return Existence.UNKNOWN if found is None else Existence.YES if found else Existence.NO
+
+
+def capacities(room: Room, shape: int) -> Mapping[Place, int]:
+    """How many pods of a shape each domain has room for, and all nodes together, and those outside."""
+    return _capacities(room.leaves, shape, room.asks[shape])
+
+
+@lru_cache(maxsize=256)
+def _capacities(leaves: tuple[Leaf, ...], shape: int, asks: tuple[int, ...]) -> Mapping[Place, int]:
+    found: dict[Place, int] = {ALL: 0, _OUTSIDE: 0, (): 0}
+    for leaf in leaves:
+        takes = sum(multiples(asks, cell.free) * count for cell, count in leaf.cells if cell.admits[shape])
+        for place in _chain(_OUTSIDE if leaf.domain is None else leaf.domain):
+            found[place] = found.get(place, 0) + takes
+    return found
+
+
+def _chain(place: Place) -> Iterator[Place]:
+    """A place and all that it is part of."""
+    if isinstance(place, tuple):
+        yield from (place[:depth] for depth in range(len(place), -1, -1))
+    elif place == _OUTSIDE:
+        yield place
+    yield ALL
+
+
+def allowed(unit: Unit, parent: Place, domains: Sequence[Domain]) -> Iterator[Place]:
+    """The places among which that of a unit is to be chosen, by that of the unit above."""
+    within: Place = () if unit.is_constrained and parent == ALL else parent
+    if unit.required is None or not isinstance(within, tuple) or len(within) > unit.required:
+        yield within
+        return
+    for domain in domains:
+        if len(domain) == unit.required + 1 and domain[: len(within)] == within:
+            yield domain
+
+
+class _GaveUpError(Exception):
+    """The search has taken too long."""
+
+
+class _Search:
+    """For pods of one shape."""
+
+    def __init__(self, room: Room, shape: int) -> None:
+        self._shape = shape
+        self._left = dict(capacities(room, shape))
+        self._domains = sorted(place for place in self._left if isinstance(place, tuple))
+        self._below: dict[Domain, list[Domain]] = {}
+        for domain in self._domains[1:]:
+            self._below.setdefault(domain[:-1], []).append(domain)
+        self._steps = 0
+
+    def answer(self, unit: Unit) -> Existence:
+        """Whether its pods of this shape have a placement."""
+        try:
+            return Existence.YES if self._place([(unit, ALL)]) else Existence.NO
+        except _GaveUpError:
+            return Existence.UNKNOWN
+
+    def _place(self, waiting: list[tuple[Unit, Place]]) -> bool:
+        """Places the units that wait, each within its place, the last one first."""
+        if not waiting:
+            return True
+        (unit, parent), rest = waiting[-1], waiting[:-1]
+        needed, own = self._count(unit.all_pods), self._count(unit.pods)
+        if not needed:
+            return self._place(rest)
+        below = sorted(unit.below, key=lambda item: (self._count(item.all_pods), item.name))
+        tried: set[object] = set()
+        for place in sorted(allowed(unit, parent, self._domains), key=lambda place: (self._left[place], str(place))):
+            alike = self._alike(place)
+            if self._left[place] < needed or alike in tried:
+                continue
+            tried.add(alike)
+            self._step()
+            chain = list(_chain(place))
+            if any(self._left[item] < own for item in chain):
+                continue
+            self._take(chain, own)
+            if self._place([*rest, *((item, place) for item in below)]):
+                return True
+            self._take(chain, -own)
+        return False
+
+    def _count(self, pods: Sequence[int]) -> int:
+        return pods.count(self._shape)
+
+    def _take(self, chain: Sequence[Place], pods: int) -> None:
+        for place in chain:
+            self._left[place] -= pods
+
+    def _alike(self, place: Place) -> object:
+        """Domains of one domain for which this is equal are interchangeable."""
+        if not isinstance(place, tuple):
+            return place
+        return place[:-1], self._content(place)
+
+    def _content(self, domain: Domain) -> tuple[object, ...]:
+        inner = sorted((self._content(item) for item in self._below.get(domain, ())), key=repr)
+        return (self._left[domain], *inner)
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise _GaveUpError

@@ -1,0 +1,195 @@
+"""Nodes and pods of a cluster in, what each node has free out: the picture on which ``fit`` answers.
+
+Free is what KAI's scheduler takes for free: allocatable less what the pods on the node ask for, of whichever scheduler,
+until they have ended (0.17: pkg/scheduler/api/node_info/node_info.go).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from kubectl_tas import gpus, quantities
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.cluster import is_well
+from kubectl_tas.live.kubectl import shown, text_of
+from kubectl_tas.model.labels import POD_GROUP
+
+PODS = "pods"
+"""The resource of which every pod takes one."""
+CPU = "cpu"
+MAX_AMOUNT = 2**63 - 1
+"""What Kubernetes takes a larger amount for."""
+_ENDED = ("Succeeded", "Failed")
+
+Vector = Mapping[str, int]
+"""Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""
+Domain = tuple[str, ...]
+"""The values of the labels of levels from the coarsest down; () is the whole topology."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """What keeps pods away from a node that do not tolerate it."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One node; no two are the same."""
+
+    name: str
+    labels: Mapping[str, str]
+    allocatable: Vector
+    """What it has for pods."""
+    free: Vector
+    """What of that no pod has asked for."""
+    taints: tuple[Taint, ...] = ()
+    """Those that keep pods away."""
+    is_ready: bool = True
+    is_cordoned: bool = False
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a cluster, by name."""
+
+    nodes: tuple[Node, ...]
+    running: Mapping[str, int] = field(default_factory=dict)
+    """Pods on nodes by the name of their PodGroup."""
+    knows_pods: bool = True
+    """Whether there was anything to tell what is free."""
+
+
+def domain_of(node: Node, levels: Sequence[str]) -> Domain | None:
+    """The finest domain that a node is in; None where it lacks the label of any level, and so is outside."""
+    if any(label not in node.labels for label in levels):
+        return None
+    return tuple(node.labels[label] for label in levels)
+
+
+def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ()) -> Nodes:
+    """The nodes among objects of a cluster, with what its pods leave of them; others are passed over.
+
+    ``complete`` are the kinds of which all objects are there, though there may be none. Raises TasError where one
+    cannot be read, or none is a node.
+    """
+    held: dict[str, Counter[str]] = {}
+    running: Counter[str] = Counter()
+    found: dict[str, Mapping[str, Any]] = {}
+    knows_pods = "Pod" in complete
+    for item in items:
+        if item.get("kind") == "Node":
+            found[_called(item, "Node")] = item
+        elif item.get("kind") == "Pod":
+            knows_pods = True
+            _hold(item, held, running)
+    if not found:
+        hint = "Give what `kubectl get nodes -o json` prints, or what `kubectl tas nodes generate` wrote."
+        raise TasError("there is no Node to place anything on", hint=hint)
+    nodes = tuple(_node(name, found[name], held.get(name, Counter())) for name in sorted(found))
+    return Nodes(nodes, running, knows_pods)
+
+
+def _called(item: Mapping[str, Any], kind: str) -> str:
+    try:
+        return text_of(item["metadata"]["name"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unreadable(kind, "it has no name") from error
+
+
+def _unreadable(kind: str, reason: str) -> TasError:
+    hint = f"It must be what `kubectl get {kind.lower()}s -o json` prints."
+    return TasError(f"a {kind} of the cluster cannot be read: {reason}", hint=hint)
+
+
+def _hold(item: Mapping[str, Any], held: dict[str, Counter[str]], running: Counter[str]) -> None:
+    """Notes what a pod takes of its node."""
+    name = _called(item, "Pod")
+    try:
+        spec, phase = item.get("spec") or {}, (item.get("status") or {}).get("phase")
+        node = spec.get("nodeName")
+        if not node or phase in _ENDED:
+            return
+        held.setdefault(str(node), Counter()).update(requests(spec))
+        annotations = item["metadata"].get("annotations") or {}
+        if group := annotations.get(POD_GROUP):
+            running[str(group)] += 1
+    except (TypeError, AttributeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
+        raise _unreadable("Pod", f"{name}: {reason}") from error
+
+
+def requests(spec: Mapping[str, Any]) -> dict[str, int]:
+    """What a pod takes of a node, itself among ``pods``, by the data of its ``PodSpec``: containers and sidecars
+    together, or more where it takes more while it starts, and its overhead. Raises ValueError for what is no quantity.
+    """
+    init = [(item.get("restartPolicy") == "Always", _requested(item)) for item in spec.get("initContainers") or ()]
+    running = [_requested(item) for item in spec.get("containers") or ()]
+    whole, overhead = _requested(spec), _amounts(spec.get("overhead") or {}, math.ceil)
+    names = {name for part in (*running, *(part for _, part in init), whole, overhead) for name in part}
+    found = {PODS: 1}
+    for name in sorted(names):
+        starting = ((is_sidecar, part.get(name, 0)) for is_sidecar, part in init)
+        most = gpus.at_most(starting, (part.get(name, 0) for part in running))
+        amount = max(most, whole.get(name, 0)) + overhead.get(name, 0)
+        if amount:
+            found[name] = amount
+    return found
+
+
+def _requested(holder: Mapping[str, Any]) -> dict[str, int]:
+    resources = holder.get("resources") or {}
+    # An API server fills in requests by limits; files may have been written by hand.
+    return _amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})}, math.ceil)
+
+
+def _amounts(written: Mapping[str, object], rounded: Callable[[Decimal], int]) -> dict[str, int]:
+    return {
+        str(name): min(rounded(_parsed(value) * (1000 if name == CPU else 1)), MAX_AMOUNT)
+        for name, value in written.items()
+    }
+
+
+def _parsed(value: object) -> Decimal:
+    found = quantities.parse(value)
+    if found is None:
+        raise ValueError(f"{shown(value)} is no quantity")
+    return found
+
+
+def _node(name: str, item: Mapping[str, Any], held: Mapping[str, int]) -> Node:
+    try:
+        spec, status = item.get("spec") or {}, item.get("status") or {}
+        labels = {str(key): str(value) for key, value in (item["metadata"].get("labels") or {}).items()}
+        allocatable = _amounts(status.get("allocatable") or {}, math.floor)
+        return Node(
+            name,
+            labels,
+            allocatable,
+            {resource: amount - held.get(resource, 0) for resource, amount in allocatable.items()},
+            tuple(_taints(spec.get("taints") or ())),
+            is_ready=all(map(is_well, status.get("conditions") or ())),
+            is_cordoned=spec.get("unschedulable") is True,
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
+        raise _unreadable("Node", f"{name}: {reason}") from error
+
+
+def _taints(written: Sequence[Mapping[str, Any]]) -> Iterable[Taint]:
+    """Those that keep pods away: PreferNoSchedule does not."""
+    for item in written:
+        taint = Taint(text_of(item["key"]), str(item.get("value") or ""), str(item.get("effect")))
+        if taint.effect in ("NoSchedule", "NoExecute"):
+            yield taint

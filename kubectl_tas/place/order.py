@@ -1,0 +1,249 @@
+"""Whether KAI's scheduler finds a placement: its own order of trying, which is not a search of all of them.
+
+Follows release 0.17: ``pkg/scheduler/actions/common/allocate.go``, and ``job_filtering.go``, ``common.go`` and
+``node_scoring.go`` of ``pkg/scheduler/plugins/topology``.
+
+- SubGroups are placed in the order of their names, one after the other. What one has taken it keeps, while those behind
+  it fail; only the unit above tries its next domain.
+- A unit with a level tries the domains that have room by count: those of its preferred level, then ever coarser ones
+  up to its required level or the whole topology; among siblings the tightest first.
+- Room is counted on all nodes, also on those that its pods cannot use, and by a pod that asks for the most of each
+  resource that any of them asks for; where only some ask for GPUs or storage, by sums. So a domain that would do may
+  be passed over.
+- Within a domain a pod takes the node with the fewest free GPUs, or cores where it asks for no GPU; with a preferred
+  level, first one of the domain that comes last. Of equal nodes the first is taken here, and the pods of a SubGroup in
+  the order of the file; KAI goes by names and creation times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.nodes import CPU, PODS, Domain
+from kubectl_tas.place.room import Cell, Leaf, Room, Unit, multiples
+
+MEMORY = "memory"
+_NOTHING_FREE = 1000.0
+"""How many times too much is asked of a domain that has nothing."""
+Scores = tuple[int, ...]
+"""By leaf: the larger, the earlier its nodes are taken."""
+
+
+@dataclass
+class _State:
+    """What is taken so far."""
+
+    leaves: tuple[Leaf, ...]
+    free: list[dict[Cell, int] | None]
+    """By leaf: how many nodes of each cell; None where nothing was taken yet."""
+    steps: list[tuple[str, int, Cell, Cell]] = field(default_factory=list)
+    """Each pod's unit, leaf, and its node before and after, in the order of placing."""
+
+    def take(self, unit: str, leaf: int, before: Cell, after: Cell) -> None:
+        self.steps.append((unit, leaf, before, after))
+        self._move(leaf, before, after)
+
+    def cells(self, leaf: int) -> Iterable[Cell]:
+        """The nodes of a leaf as they are now."""
+        now = self.free[leaf]
+        return (cell for cell, _ in self.leaves[leaf].cells) if now is None else now
+
+    def undo(self, steps: int) -> None:
+        """Goes back to where there were so many steps."""
+        while len(self.steps) > steps:
+            _, leaf, before, after = self.steps.pop()
+            self._move(leaf, after, before)
+
+    def _move(self, leaf: int, source: Cell, target: Cell) -> None:
+        cells = self.free[leaf]
+        if cells is None:
+            cells = self.free[leaf] = dict(self.leaves[leaf].cells)
+        cells[source] -= 1
+        if not cells[source]:
+            del cells[source]
+        cells[target] = cells.get(target, 0) + 1
+
+
+Placed = dict[str, dict[Domain | None, int]]
+"""The pods of each unit by finest domain; None: outside of the topology."""
+
+
+def find(room: Room, unit: Unit) -> Placed | None:
+    """The placement that KAI's order comes to; None where it comes to none, though there may be one."""
+    search = _Search(room)
+    if not search.place(unit, tuple(range(len(room.leaves))), ()):
+        return None
+    placed: Placed = {}
+    for name, leaf, _, _ in search.state.steps:
+        found = placed.setdefault(name, {})
+        domain = room.leaves[leaf].domain
+        found[domain] = found.get(domain, 0) + 1
+    return placed
+
+
+class _Search:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self.state = _State(room.leaves, [None] * len(room.leaves))
+        index = {name: place for place, name in enumerate(room.resources)}
+        self._gpu, self._cpu, self._pods = index[GPU], index[CPU], index[PODS]
+        self._plain = {self._gpu, self._cpu, index.get(MEMORY, self._cpu)}
+
+    def place(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:
+        """Places all pods of a unit on nodes of these leaves, or none of them."""
+        if not unit.all_pods:
+            return True
+        for candidate, own in self._candidates(unit, leaves):
+            steps = len(self.state.steps)
+            if self._members(unit, candidate, own or scores):
+                return True
+            self.state.undo(steps)
+        return False
+
+    def _members(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:
+        return all(self._pod(unit, pod, leaves, scores) for pod in unit.pods) and all(
+            self.place(item, leaves, scores) for item in sorted(unit.below, key=lambda item: item.name)
+        )
+
+    def _pod(self, unit: Unit, shape: int, leaves: tuple[int, ...], scores: Scores) -> bool:
+        asks, best = self._room.asks[shape], None
+        by = self._gpu if asks[self._gpu] else self._cpu
+        for leaf in leaves:
+            for cell in self.state.cells(leaf):
+                if not cell.admits[shape] or any(map(int.__gt__, asks, cell.free)):
+                    continue
+                wrong_type = not asks[self._gpu] and cell.has_gpus
+                key = (-scores[leaf] if scores else 0, wrong_type, cell.free[by], leaf, cell)
+                best = key if best is None or key < best else best
+        if best is None:
+            return False
+        leaf, cell = best[3], best[4]
+        after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus)
+        self.state.take(unit.name, leaf, cell, after)
+        return True
+
+    def _candidates(self, unit: Unit, leaves: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Scores]]:
+        """The leaves of each domain in the order in which they are tried, with the scores of nodes by a preferred
+        level; there are none without one.
+        """
+        if not unit.is_constrained:
+            yield leaves, ()
+            return
+        room, levels = self._room, self._levels(unit)
+        valid = {leaf for leaf in leaves if room.leaves[leaf].domain is not None}
+        top = self._common(unit, valid)
+        counts = _Counts(self, unit, top)
+        if not levels or not counts.fits(top):
+            return
+        depths = {*levels, *(() if unit.preferred is None else (unit.preferred + 1,))}
+        ranked = {depth: counts.ranked(depth) for depth in depths}
+        scores = self._scores(counts, unit, ranked) if unit.preferred is not None else ()
+        for depth in levels:
+            # Below the common domain only: of the others nothing was counted.
+            for domain in ranked.get(depth, ()):
+                if counts.fits(domain):
+                    yield tuple(leaf for leaf in counts.leaves[domain] if leaf in valid), scores
+
+    def below(self, top: Domain) -> Sequence[int]:
+        """The leaves of a domain."""
+        return _by_domain(self._room.leaves).get(top, ())
+
+    def _levels(self, unit: Unit) -> list[int]:
+        """How many labels the domains have that are tried, in this order; none where a preferred level is coarser
+        than the required one.
+        """
+        last = 0 if unit.required is None else unit.required + 1
+        first = last if unit.preferred is None else unit.preferred + 1
+        return list(range(first, last - 1, -1))
+
+    def _common(self, unit: Unit, leaves: set[int]) -> Domain:
+        """The smallest domain that all these leaves are in, not below the preferred level."""
+        domains = [domain for leaf in leaves if (domain := self._room.leaves[leaf].domain) is not None]
+        most = len(self._room.levels) if unit.preferred is None else unit.preferred + 1
+        depth = 0
+        while depth < most and len({domain[depth] for domain in domains}) == 1 and domains[0][depth]:
+            depth += 1
+        return domains[0][:depth] if domains else ()
+
+    def _scores(self, counts: _Counts, unit: Unit, ranked: dict[int, list[Domain]]) -> Scores:
+        assert unit.preferred is not None
+        domains = ranked.get(unit.preferred + 1, [])
+        scores = [0] * len(self._room.leaves)
+        for place, domain in enumerate(domains, start=1):
+            for leaf in counts.leaves[domain]:
+                scores[leaf] = math.floor(place / len(domains) * 10)
+        return tuple(scores)
+
+
+class _Counts:
+    """What the domains below ``top`` have for the pods of a unit, by KAI's way of counting."""
+
+    def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
+        room, self._pods = search._room, search._pods
+        asks = [room.asks[shape] for shape in unit.all_pods]
+        self._top, self._count = top, len(asks)
+        self._sum = tuple(map(sum, zip(*asks, strict=True)))
+        self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
+        self._by_pod = _are_alike(asks, search._gpu, search._plain)
+        asks_nothing = all(not amount or place == search._pods for place, amount in enumerate(self._most))
+        at_least = self._count if asks_nothing else 0
+        self.leaves: dict[Domain, list[int]] = {}
+        self._takes: dict[Domain, int] = {}
+        self._free: dict[Domain, tuple[int, ...]] = {}
+        for leaf in search.below(top):
+            item, now = room.leaves[leaf], search.state.free[leaf]
+            cells = item.cells if now is None else tuple(now.items())
+            takes, free = _content(cells, self._most, at_least)
+            for domain in item.chain[len(top) :]:
+                self.leaves.setdefault(domain, []).append(leaf)
+                self._takes[domain] = self._takes.get(domain, 0) + takes
+                before = self._free.get(domain)
+                self._free[domain] = free if before is None else tuple(map(int.__add__, before, free))
+
+    def fits(self, domain: Domain) -> bool:
+        """Whether a domain has room by count."""
+        if domain not in self.leaves:
+            return False
+        return self._takes[domain] >= self._count if self._by_pod else self._ratio(domain) <= 1
+
+    def _ratio(self, domain: Domain) -> float:
+        """What the pods ask of what is free, of the scarcest resource."""
+        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place != self._pods)
+        free = self._free[domain]
+        return max((amount / free[place] if free[place] > 0 else _NOTHING_FREE for place, amount in asked), default=0)
+
+    def ranked(self, depth: int) -> list[Domain]:
+        """The domains of a level, the tightest first, those of the tightest domain above before all others."""
+        domains = [domain for domain in self.leaves if len(domain) == depth]
+
+        def rank(domain: Domain) -> list[tuple[float, str]]:
+            chain = (domain[:length] for length in range(len(self._top) + 1, depth + 1))
+            return [(-self._ratio(step), ".".join(step)) for step in chain]
+
+        return sorted(domains, key=rank)
+
+
+@lru_cache(maxsize=64)
+def _by_domain(leaves: tuple[Leaf, ...]) -> Mapping[Domain, Sequence[int]]:
+    found: dict[Domain, list[int]] = {}
+    for index, leaf in enumerate(leaves):
+        for domain in leaf.chain:
+            found.setdefault(domain, []).append(index)
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _content(cells: tuple[tuple[Cell, int], ...], most: tuple[int, ...], at_least: int) -> tuple[int, tuple[int, ...]]:
+    """How many of the largest pod some nodes have room for, on each at least so many, and what they have free."""
+    takes = sum(max(at_least, multiples(most, cell.free)) * count for cell, count in cells)
+    return takes, tuple(sum(cell.free[place] * count for cell, count in cells) for place in range(len(most)))
+
+
+def _are_alike(asks: Sequence[tuple[int, ...]], gpu: int, plain: set[int]) -> bool:
+    """Whether all pods ask for GPUs or none does, and so of every resource besides cpu and memory."""
+    counted = [gpu, *(place for place in range(len(asks[0])) if place not in plain)]
+    return all(sum(ask[place] > 0 for ask in asks) in (0, len(asks)) for place in counted)

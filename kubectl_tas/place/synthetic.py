@@ -1,0 +1,119 @@
+"""A cluster that does not exist: domains of each level, nodes in each of the finest, some of them broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from kubectl_tas.gpus import GPU
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True, slots=True)
+class Domains:
+    """The domains of one level."""
+
+    key: str
+    """What users call the level; domains are named for it."""
+    label: str
+    """The node label."""
+    count: int
+    """How many there are in each domain of the level above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a node has for pods."""
+
+    gpus: int = 8
+    cpu: int = 96
+    """Cores."""
+    memory: int = 1024
+    """GiB."""
+    pods: int = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """How many nodes are of no use, and why; those are spread over the cluster."""
+
+    cordoned: int = 0
+    not_ready: int = 0
+    unlabelled: int = 0
+    """Nodes without the label of the finest level, which KAI leaves out of the topology."""
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return self.cordoned + self.not_ready + self.unlabelled
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What is to be made."""
+
+    levels: tuple[Domains, ...]
+    """From the coarsest to the finest."""
+    nodes: int
+    """Nodes in each domain of the finest level, or in all where there is no level."""
+    size: Size = Size()
+    broken: Broken = Broken()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that all nodes have beside those of the levels."""
+
+    @property
+    def count(self) -> int:
+        """Nodes in all."""
+        found = self.nodes
+        for level in self.levels:
+            found *= level.count
+        return found
+
+
+def generate(cluster: Cluster) -> str:
+    """The nodes as ``kubectl get nodes -o json`` prints them, a line each: the same bytes for the same ``cluster``."""
+    items = [json.dumps(item, sort_keys=True) for item in _nodes(cluster)]
+    return '{"apiVersion": "v1", "kind": "List", "items": [\n' + ",\n".join(items) + "\n]}\n"
+
+
+def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
+    faults = _spread(cluster)
+    widths = [len(str(level.count)) for level in cluster.levels]
+    numbers = product(*(range(1, level.count + 1) for level in cluster.levels), range(1, cluster.nodes + 1))
+    for index, place in enumerate(numbers):
+        steps = [
+            f"{level.key}-{number:0{width}}"
+            for level, number, width in zip(cluster.levels, place, widths, strict=False)
+        ]
+        domains = {level.label: "-".join(steps[: depth + 1]) for depth, level in enumerate(cluster.levels)}
+        name = "-".join((*steps, f"node-{place[-1]:0{len(str(cluster.nodes))}}"))
+        yield _node(cluster, name, domains, faults.get(index, ""))
+
+
+def _spread(cluster: Cluster) -> dict[int, str]:
+    """The fault of each broken node, by its place among all: evenly over the cluster, in turn."""
+    wanted = Broken.__slots__
+    faults: Sequence[str] = [kind for kind in wanted for _ in range(getattr(cluster.broken, kind))]
+    return {place * cluster.count // len(faults): fault for place, fault in enumerate(faults)}
+
+
+def _node(cluster: Cluster, name: str, domains: Mapping[str, str], fault: str) -> dict[str, Any]:
+    labels = {HOSTNAME: name, **cluster.labels, **domains}
+    if fault == "unlabelled":
+        del labels[cluster.levels[-1].label]
+    size = cluster.size
+    allocatable = {"cpu": str(size.cpu), "memory": f"{size.memory}Gi", "pods": str(size.pods)}
+    if size.gpus:
+        allocatable[GPU] = str(size.gpus)
+    ready = {"type": "Ready", "status": "False" if fault == "not_ready" else "True"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"unschedulable": True} if fault == "cordoned" else {},
+        "status": {"allocatable": allocatable, "conditions": [ready]},
+    }

@@ -1,0 +1,100 @@
+"""Small clusters and gangs by chance, and every placement of them tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.nodes import CPU, PODS, Node, domain_of
+from kubectl_tas.place.room import Room, Unit, Wanted, room_for
+from kubectl_tas.place.shapes import Rules, Shape
+
+LEVELS = ("zone", "rack")
+Case = tuple[list[Node], Wanted, Room]
+
+
+def node(name: str, place: Sequence[str], gpus: int, cpu: int = 9, **more: bool) -> Node:
+    """A node with labels of the first levels."""
+    free = {GPU: gpus, CPU: cpu, PODS: 10}
+    return Node(name, dict(zip(LEVELS, place, strict=False)), free, free, **more)
+
+
+def shape(gpus: int, cpu: int) -> Shape:
+    return Shape(
+        tuple(sorted((name, amount) for name, amount in {GPU: gpus, CPU: cpu, PODS: 1}.items() if amount)), Rules()
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn, shapes: int = 2) -> Case:
+    """Up to six nodes, some outside of the topology or cordoned, and a gang of up to five pods."""
+    places = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "3"), ("b",)]
+    nodes = [
+        node(
+            f"n{index}",
+            draw(st.sampled_from(places)),
+            draw(st.integers(0, 3)),
+            draw(st.integers(0, 4)),
+            is_cordoned=draw(st.integers(0, 5)) == 0,
+        )
+        for index in range(draw(st.integers(1, 6)))
+    ]
+    known = tuple(shape(draw(st.integers(0, 2)), draw(st.integers(1, 3))) for _ in range(shapes))
+    left = 5
+
+    def unit(name: str, depth: int) -> Unit:
+        nonlocal left
+        required, preferred = draw(st.sampled_from([(None, None), (0, None), (1, None), (None, 1), (0, 1), (None, 0)]))
+        if depth and draw(st.booleans()):
+            below = tuple(unit(f"{name}{index}", depth - 1) for index in range(draw(st.integers(1, 3))))
+            return Unit(name, required, preferred, (), below)
+        count = draw(st.integers(0, min(left, 3)))
+        left -= count
+        return Unit(name, required, preferred, tuple(draw(st.integers(0, shapes - 1)) for _ in range(count)))
+
+    wanted = Wanted(unit("g", 2), known)
+    return nodes, wanted, room_for(wanted, tuple(nodes), LEVELS)
+
+
+def any_placement(nodes: Sequence[Node], wanted: Wanted) -> bool:
+    """Whether any of all placements keeps every constraint: each pod is tried on each node."""
+    pods: list[tuple[Shape, tuple[Unit, ...]]] = []
+
+    def collect(unit: Unit, above: tuple[Unit, ...]) -> None:
+        pods.extend((wanted.shapes[pod], (*above, unit)) for pod in unit.pods)
+        for item in unit.below:
+            collect(item, (*above, unit))
+
+    collect(wanted.unit, ())
+    places = {item.name: domain_of(item, LEVELS) for item in nodes}
+    free = {item.name: dict(item.free) for item in nodes}
+    chosen: dict[str, tuple[str, ...]] = {}
+
+    def place(index: int) -> bool:
+        if index == len(pods):
+            return True
+        wants, units = pods[index]
+        for item in nodes:
+            if wants.rules.refusal(item) or any(free[item.name][name] < amount for name, amount in wants.asks):
+                continue
+            domain = places[item.name]
+            if domain is None and any(unit.is_constrained for unit in units):
+                continue
+            bound = {u.name: (domain or ())[: u.required + 1] for u in units if u.required is not None}
+            if any(chosen.get(name, value) != value for name, value in bound.items()):
+                continue
+            new = bound.keys() - chosen.keys()
+            chosen.update(bound)
+            for name, amount in wants.asks:
+                free[item.name][name] -= amount
+            if place(index + 1):
+                return True
+            for name, amount in wants.asks:
+                free[item.name][name] += amount
+            for name in new:
+                del chosen[name]
+        return False
+
+    return place(0)

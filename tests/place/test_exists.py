@@ -1,0 +1,58 @@
+"""Whether a placement exists, against trying every one of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from kubectl_tas.place import solver
+from kubectl_tas.place.exists import Existence, exists
+from kubectl_tas.place.order import find
+from kubectl_tas.place.room import Unit, Wanted, room_for
+from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
+
+needs_solver = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(shapes=1))
+def test_pods_that_are_alike_are_answered_exactly_without_a_solver(case: Case) -> None:
+    nodes, wanted, room = case
+    assert exists(room, wanted.unit).value == ("yes" if any_placement(nodes, wanted) else "no")
+
+
+@needs_solver
+@settings(max_examples=150, deadline=None)
+@given(cases(shapes=2))
+def test_the_solver_is_never_wrong(case: Case) -> None:
+    nodes, wanted, room = case
+    expected = any_placement(nodes, wanted)
+    assert solver.solve(room, wanted.unit) is expected
+    assert exists(room, wanted.unit) is (Existence.YES if expected else Existence.NO)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(shapes=2))
+def test_without_a_solver_no_is_no(case: Case) -> None:
+    nodes, wanted, room = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver, "is_installed", lambda: False)
+        found = exists(room, wanted.unit)
+    assert found is Existence.UNKNOWN or (found is Existence.YES) == any_placement(nodes, wanted)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(shapes=2))
+def test_kai_never_finds_what_does_not_exist(case: Case) -> None:
+    nodes, wanted, room = case
+    if find(room, wanted.unit) is not None:
+        assert any_placement(nodes, wanted)
+
+
+@needs_solver
+def test_nodes_with_many_patterns_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "MAX_PATTERNS", 1)
+    nodes = [node("n1", ("a", "1"), 3), node("n2", ("a", "1"), 3)]
+    for pods, expected in (((0, 0, 1, 1), True), ((0, 0, 0), False)):
+        wanted = Wanted(Unit("g", 1, None, pods), (shape(2, 1), shape(1, 1)))
+        assert solver.solve(room_for(wanted, tuple(nodes), LEVELS), wanted.unit) is expected

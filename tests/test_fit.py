@@ -1,0 +1,214 @@
+"""``fit``: whether workflows have a placement on the nodes that there are, and whether KAI finds it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_tas.place import solver
+from tests.support.cli import Result, kubectl_tas, write
+from tests.support.golden import EXAMPLES, GOLDEN, at, case_input
+from tests.support.kubectl import FakeKubectl
+
+CASE = GOLDEN / "commands/fit"
+FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
+USE_CASES = EXAMPLES / "use-cases"
+NEEDS_SOLVER = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
+
+
+def fit(*arguments: str | Path, root: Path | None = None) -> Result:
+    return kubectl_tas("-C", root or case_input(CASE), "fit", *arguments)
+
+
+def answers(*arguments: str | Path, code: int = 0, root: Path | None = None) -> list[dict[str, Any]]:
+    result = fit(*arguments, "-o", "json", root=root)
+    assert result.code == code, result.err
+    return list(json.loads(result.out)["gangs"])
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden(output: str, snapshot: Any) -> None:
+    result = fit("--all", "-o", output, *FILES)
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+DRAWN = [
+    ("single-nvl72-rack", "single-rack", [["a"]], {}),
+    ("multiple-nvl72-racks", "two-racks", [["a"], ["b"]], {}),
+    ("multiple-nvl72-same-zone", "zones", [["a", "a"], ["a", "b"]], {}),
+    ("best-effort-topology", "spines", [["a", "1"], ["a", "2"]], {}),
+    ("best-effort-topology", "spines-apart", [["a", "1"], ["b", "2"]], {"spine": 2}),
+]
+"""The use cases of topology-aware scheduling on the clusters that are drawn for them: the domain of each model, and
+what cannot be kept of what is preferred.
+"""
+
+
+@pytest.mark.parametrize(("workflow", "nodes", "domains", "not_kept"), DRAWN, ids=lambda value: str(value))
+def test_the_use_cases_are_placed_as_they_are_drawn(
+    workflow: str, nodes: str, domains: list[list[str]], not_kept: dict[str, int]
+) -> None:
+    (found,) = answers(workflow, "--nodes", USE_CASES / f"nodes/{nodes}.json", root=USE_CASES)
+    assert found["outcome"] == "fits"
+    assert [item["domain"] for item in found["placed"]] == domains
+    assert {item["pods"] for item in found["placed"]} == {4}
+    assert {item["level"]: item["domains"] for item in found["notKept"]} == not_kept
+
+
+def test_a_use_case_does_not_fit_where_a_zone_has_one_rack(tmp_path: Path) -> None:
+    """Of zone a the second rack is taken away: no zone has room for both models."""
+    items = json.loads((USE_CASES / "nodes/zones.json").read_text())["items"]
+    left = [item for item in items if item["metadata"]["labels"]["nvidia.com/gpu-clique"] != "b"]
+    write(tmp_path, {"nodes.json": json.dumps({"items": left})})
+    arguments = ("multiple-nvl72-same-zone", "--nodes", tmp_path / "nodes.json")
+    (found,) = answers(*arguments, code=1, root=USE_CASES)
+    assert found["outcome"] == "no-room"
+    assert (found["shortage"]["level"], found["shortage"]["best"][0]) == ("zone", {"domain": ["a"], "pods": 4})
+    assert [change["kind"] for change in found["changes"]] == ["preferred"]
+
+
+def mended(old: str, new: str, tmp_path: Path) -> dict[str, Any]:
+    """The answer for the workflow of the case that KAI misses, with its file changed."""
+    source = (CASE / "input/workflows/missed.yaml").read_text()
+    assert old in source
+    source = source.replace(old, new)
+    pool = (CASE / "input/pools/team.yaml").read_text()
+    root = write(tmp_path / "repository", {"pools/team.yaml": pool, "workflows/missed.yaml": source, "tas.yaml": ""})
+    return answers("missed", *FILES, root=root)[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("group: red", "group: a-red"),
+        ("key: rack", "key: zone"),
+        ("{key: rack, group: red}", "{key: rack, group: red, requirementType: preferred}"),
+        ("    - {name: red-2, image: trainer, resource: red}\n", ""),
+    ],
+)
+def test_what_is_said_to_help_does(old: str, new: str, tmp_path: Path) -> None:
+    (before,) = answers("missed", *FILES, code=1)
+    assert before["outcome"] == "missed"
+    assert {item["kind"] for item in before["changes"]} == {"names", "preferred", "level", "tasks"}
+    assert mended(old, new, tmp_path)["outcome"] == "fits"
+
+
+PAIR = """\
+workflow:
+  name: pair
+  pool: team
+  groups:
+  - {name: both, tasks: [{name: a, image: i, resource: a}, {name: b, image: i, resource: b}]}
+resources:
+  a: {gpu: 6}
+  b: {gpu: 5}
+"""
+
+
+@pytest.mark.parametrize("has_solver", [False, pytest.param(True, marks=NEEDS_SOLVER)])
+def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has room on the one node, of 8 GPUs, but not both."""
+    if not has_solver:
+        monkeypatch.setattr(solver, "is_installed", lambda: False)
+    files = {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
+    nodes = json.loads((CASE / "nodes.json").read_text())["items"][:1]
+    write(tmp_path, {**files, "nodes.json": json.dumps({"items": nodes}), "tas.yaml": ""})
+    (found,) = answers("pair", "--nodes", tmp_path / "nodes.json", code=1, root=tmp_path)
+    assert found["outcome"] == ("no-room" if has_solver else "unknown")
+    text = fit("pair", "--nodes", tmp_path / "nodes.json", root=tmp_path).out
+    assert f"A placement exists:  {'no' if has_solver else 'not known'}\n" in text
+    assert ("kubectl-tas[fit]" in text) is not has_solver
+
+
+def test_a_gang_that_is_on_nodes_runs(tmp_path: Path) -> None:
+    (found,) = answers("placed", *FILES)
+    pod = {
+        "kind": "Pod",
+        "metadata": {"name": "p", "annotations": {"pod-group-name": found["podGroup"]}},
+        "spec": {"nodeName": "n1"},
+        "status": {"phase": "Running"},
+    }
+    write(tmp_path, {"pods.json": json.dumps({"items": [pod]})})
+    (now,) = answers("placed", *FILES, "--nodes", tmp_path / "pods.json")
+    assert now["outcome"] == "runs"
+    assert "Runs:      1 of 5 pods are on nodes already" in fit("placed", *FILES, f"--nodes={tmp_path}/pods.json").out
+
+
+def test_without_pods_all_is_taken_as_free() -> None:
+    result = fit("placed", FILES[0])
+    assert result.code == 0
+    assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
+
+
+def test_a_file_names_its_workflows_too() -> None:
+    assert answers("workflows/placed.yaml", *FILES) == answers("placed", *FILES)
+
+
+def test_nodes_of_another_shard_are_not_seen(tmp_path: Path) -> None:
+    items = json.loads((CASE / "nodes.json").read_text())["items"]
+    for item in items[:4]:
+        item["metadata"]["labels"]["kai.scheduler/node-pool"] = "other"
+    write(tmp_path, {"nodes.json": json.dumps({"items": items})})
+    (found,) = answers("placed", "--nodes", tmp_path / "nodes.json", code=1)
+    assert found["nodes"]["unusable"]["of another shard of the scheduler"] == 4
+
+
+def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl = FakeKubectl(tmp_path, monkeypatch)
+    kubectl.runs(
+        f'echo "$@" >> {tmp_path}/calls\ncase "$*" in *"get pods -A -o json") cat {CASE}/pods.json ;; '
+        f'*"get nodes -o json") cat {CASE}/nodes.json ;; *) exit 1 ;; esac'
+    )
+    assert answers("--all", "-n", "team", code=1) == answers("--all", *FILES, code=1)
+    assert len(kubectl.calls) == 2
+
+
+def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taints of nodes, and what pods on nodes ask for; not what they are given, nor those that wait."""
+    waiting = {"kind": "Pod", "metadata": {"name": "waits"}, "spec": {"containers": [{"env": [{"name": "SECRET"}]}]}}
+    pods = [*json.loads((CASE / "pods.json").read_text())["items"], waiting]
+    pods[0]["spec"]["containers"][0]["env"] = [{"name": "SECRET", "value": "x"}]
+    write(tmp_path, {"pods": json.dumps({"items": pods}), "none": '{"items": []}'})
+    FakeKubectl(tmp_path, monkeypatch).runs(
+        f'case "$*" in *"get pods -A -o json") cat {tmp_path}/pods ;; *"get nodes -o json") cat {CASE}/nodes.json ;; '
+        f'*"get "*) cat {tmp_path}/none ;; esac'
+    )
+    state = tmp_path / "state.json"
+    result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
+    assert (result.code, "1 Pod," in result.err) == (0, True), result.err
+    assert "SECRET" not in state.read_text()
+    assert answers("--all", "--cluster-state", state, code=1) == answers("--all", *FILES, code=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name workflows, or pass --all"),
+        (["placed", "--all"], "name workflows, or pass --all"),
+        (["place"], 'no workflow "place"; did you mean "placed"?'),
+        (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
+        (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
+        (["placed", "--backend", "x"], 'no backend "x"'),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:
+    result = fit(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_a_file_without_nodes_is_refused() -> None:
+    result = fit("placed", FILES[1])
+    assert (result.code, result.out) == (3, "")
+    assert "there is no Node to place anything on" in result.err
+
+
+def test_workloads_are_left_out_aloud() -> None:
+    result = fit("--all", *FILES, root=EXAMPLES / "workloads")
+    assert "fit answers for workflows alone." in result.err
