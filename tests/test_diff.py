@@ -14,6 +14,13 @@ from tests.support.golden import GOLDEN, at, laid_out
 from tests.support.history import commit
 
 CASE = GOLDEN / "commands/diff"
+WORKFLOW = """\
+workflow:
+  name: train
+  pool: team
+  groups: [{name: g, tasks: [{name: a, image: i}, {name: b, image: i}]}]
+resources: {default: {gpu: 1}}
+"""
 FORMATS = {"text": "output.txt", "json": "output.json", "markdown": "output.md", "html": "output.html"}
 
 
@@ -40,6 +47,11 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def diff(root: Path, *arguments: str) -> Result:
     return kubectl_tas("diff", "-C", root, "--base", "HEAD", *arguments)
+
+
+def test_the_base_of_the_environment(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECTL_TAS_BASE", "HEAD")
+    assert kubectl_tas("diff", "-C", case) == diff(case)
 
 
 @pytest.mark.parametrize("output", FORMATS)
@@ -156,3 +168,14 @@ def test_queues_of_several_clusters_are_told_apart(tmp_path: Path) -> None:
     done = diff(changed(tmp_path, before, after))
     assert "  CLUSTER  QUEUE                         OF" in done.out
     assert "  us       osmo-pool-default-us--shared  us" in done.out
+
+
+def test_queues_that_are_called_otherwise(tmp_path: Path) -> None:
+    files = {
+        "tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n",
+        "pools/team.yaml": pool(),
+        "workflows/a.yaml": WORKFLOW,
+    }
+    root = changed(tmp_path, files, {**files, "tas.yaml": f"{files['tas.yaml']}spec: {{queuePrefix: own}}\n"})
+    (restart,) = json.loads(diff(root, "-o", "json").out)["restarts"]
+    assert restart["why"].startswith("its queue is called own-pool-")

@@ -431,8 +431,10 @@ def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
 
 def _reason(before: Submission, after: Submission) -> str:
     """What makes the pods of a workflow others, as far as it can be named."""
-    if before.queue != after.queue:
+    if before.target != after.target:
         return f"it goes from {before.target} to {after.target}"
+    if before.queue != after.queue:
+        return f"its queue is called {after.queue}, no longer {before.queue}"
     if before.namespace != after.namespace:
         return f"it goes from namespace {before.namespace} to {after.namespace}"
     if before.priority != after.priority:
