@@ -169,6 +169,11 @@ class TestRefusals:
         result = kubectl_tas("init", "file", cwd=tmp_path)
         assert (result.code, result.out) == (2, "")
 
+    @pytest.mark.parametrize("source", ["", "two words", "kubectl-tas 1.0", "a\nb"])
+    def test_source_that_pip_does_not_read(self, repository: Path, source: str) -> None:
+        assert kubectl_tas("init", "--source", source, cwd=repository).code == 2
+        assert files(repository) == {}
+
     def test_full_disk(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def full(source: str, target: str, **folders: int) -> None:
             if target.endswith("train.yaml"):

@@ -44,7 +44,7 @@ def init(target: str, ci: str, gitops: str, source: str | None) -> None:
     from kubectl_tas.load.source import CONFIG_FILE
 
     root = Path(group_directory() or ".") / target
-    if source is not None and (not source.strip() or not source.isprintable()):
+    if source is not None and (not scaffold.is_requirement(source) or not source.isprintable()):
         raise click.BadParameter(f"{source!r} is not a requirement of pip", param_hint="--source")
     checkout = scaffold.checkout_of(root)
     files = scaffold.Scaffold(ci, gitops, source or scaffold.own_source(), checkout).files(root)

@@ -86,6 +86,13 @@ class Scaffold:
         return text.encode()
 
 
+def is_requirement(text: str) -> bool:
+    """Whether pip can read a line of a requirements file: a name with versions or an address, or an address or a path
+    alone.
+    """
+    return re.fullmatch(r"\s*[A-Za-z0-9._-]+(\[[\w\s,.-]*\])?\s*([=<>!~@;].*)?|\s*\S*[/:]\S*\s*", text) is not None
+
+
 def own_source() -> str:
     """What pip has to install to get this very version: the commit or archive that it was installed from, as
     ``direct_url.json`` tells (PEP 610), else the release of the package index.
