@@ -14,6 +14,19 @@ from tests.support.golden import GOLDEN, at, laid_out
 from tests.support.history import commit
 
 CASE = GOLDEN / "commands/diff"
+WORKFLOW = """\
+workflow:
+  name: train
+  pool: team
+  groups: [{name: g, tasks: [{name: a, image: i}, {name: b, image: i}]}]
+resources: {default: {gpu: 1}}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: nightly, labels: {kubectl-tas/pool: team}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}}
+"""
 FORMATS = {"text": "output.txt", "json": "output.json", "markdown": "output.md", "html": "output.html"}
 
 
@@ -40,6 +53,11 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def diff(root: Path, *arguments: str) -> Result:
     return kubectl_tas("diff", "-C", root, "--base", "HEAD", *arguments)
+
+
+def test_the_base_of_the_environment(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECTL_TAS_BASE", "HEAD")
+    assert kubectl_tas("diff", "-C", case) == diff(case)
 
 
 @pytest.mark.parametrize("output", FORMATS)
@@ -156,3 +174,38 @@ def test_queues_of_several_clusters_are_told_apart(tmp_path: Path) -> None:
     done = diff(changed(tmp_path, before, after))
     assert "  CLUSTER  QUEUE                         OF" in done.out
     assert "  us       osmo-pool-default-us--shared  us" in done.out
+
+
+def test_queues_that_are_called_otherwise(tmp_path: Path) -> None:
+    files = {
+        "tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n",
+        "pools/team.yaml": pool(),
+        "workflows/a.yaml": WORKFLOW,
+    }
+    root = changed(tmp_path, files, {**files, "tas.yaml": f"{files['tas.yaml']}spec: {{queuePrefix: own}}\n"})
+    (restart,) = json.loads(diff(root, "-o", "json").out)["restarts"]
+    assert restart["why"].startswith("its queue is called own-pool-")
+
+
+def test_work_that_goes_to_another_namespace(tmp_path: Path) -> None:
+    """What runs of it ends, whatever it is called."""
+    files = {
+        "tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\n",
+        "pools/team.yaml": pool(),
+        "workflows/a.yaml": WORKFLOW,
+    }
+    before = {**files, "workflows/job.yaml": JOB, "pools/team.yaml": pool(spec="  namespaces: [one]\n")}
+    root = changed(tmp_path, before, {**before, "pools/team.yaml": pool(spec="  namespaces: [two]\n")})
+    told = json.loads(diff(root, "-o", "json").out)
+    restarts = [(item["kind"], item["why"].partition(",")[0]) for item in told["restarts"]]
+    assert restarts == [(kind, "it goes from namespace one to two") for kind in ("PodGroup", "Job")]
+    assert told["risk"]["level"] == "high"
+
+
+def test_policies_of_several_clusters_are_told_apart(tmp_path: Path) -> None:
+    backends = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: eu}, {name: us}]\n"
+    pools = {f"pools/{name}.yaml": pool(name, spec=f"  backend: {name}\n") for name in ("eu", "us")}
+    files = {"tas.yaml": backends, **pools}
+    root = changed(tmp_path, files, {**files, "tas.yaml": f"{backends}  guard: warn\n"})
+    rows = [line.split("  ")[1] for line in diff(root).out.splitlines() if line.startswith("  policy ")]
+    assert len(rows) == len(set(rows)) == 6

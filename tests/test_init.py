@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 
 from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write
+from tests.support.history import commit, git
 
 FILES = {
     ".github/workflows/manifests.yaml",
@@ -20,6 +22,8 @@ FILES = {
     "tas.yaml",
     "workflows/train.yaml",
 }
+
+GITHUB = ".github/workflows/manifests.yaml"
 
 
 def files(root: Path) -> dict[str, str]:
@@ -70,7 +74,51 @@ class TestWhere:
         assert "validate -C 'my repository' &&" in kubectl_tas("init", "my repository", cwd=tmp_path).err
 
 
+class TestInAGitRepository:
+    """What CI and pre-commit read at the top alone goes there, and names the folder."""
+
+    @pytest.fixture
+    def mono(self, tmp_path: Path) -> Path:
+        git(tmp_path, "init", "--quiet", "--initial-branch=trunk")
+        git(tmp_path, "remote", "add", "origin", "git@git.example.com:team/mono.git")
+        return tmp_path
+
+    @pytest.mark.parametrize("ci", ["github", "gitlab"])
+    def test_hooks_and_jobs_are_at_the_top(self, mono: Path, ci: str) -> None:
+        result = kubectl_tas("init", "a team/gpus", "--ci", ci, "--gitops", "argocd", cwd=mono)
+        assert (result.code, "git knows no remote" in result.err) == (0, False)
+        assert kubectl_tas("render", "-C", mono / "a team/gpus").code == 0
+        job, name = (GITHUB, "env") if ci == "github" else (".gitlab-ci.yml", "variables")
+        told = yaml.safe_load((mono / job).read_text())
+        where = told if ci == "github" else told["manifests"]
+        assert where[name]["KUBECTL_TAS_DIRECTORY"] == "a team/gpus"
+        (hooks,) = yaml.safe_load((mono / ".pre-commit-config.yaml").read_text())["repos"]
+        for hook in hooks["hooks"]:
+            program, *words = shlex.split(hook["entry"])
+            commit(mono)
+            assert (program, kubectl_tas(*words, cwd=mono).code) == ("kubectl-tas", 0)
+        source = yaml.safe_load((mono / "a team/gpus/argocd/application.yaml").read_text())["spec"]["source"]
+        assert (mono / source["path"] / "kustomization.yaml").is_file()
+        assert not (mono / "a team/gpus/.pre-commit-config.yaml").exists()
+
+    def test_places_are_told_from_the_working_folder(self, mono: Path) -> None:
+        (mono / "gpus").mkdir()
+        assert "wrote ../.pre-commit-config.yaml\n" in kubectl_tas("init", cwd=mono / "gpus").out
+
+    def test_branch(self, mono: Path) -> None:
+        """The one that is there, where there is no main."""
+        kubectl_tas("init", "--gitops", "argocd", cwd=mono)
+        job = yaml.load((mono / GITHUB).read_text(), yaml.BaseLoader)
+        assert job["on"]["push"]["branches"] == ["trunk"]
+        assert "targetRevision: trunk\n" in (mono / "argocd/application.yaml").read_text()
+
+
 class TestFilesThatAreThere:
+    def test_hooks_without_this_tool(self, repository: Path) -> None:
+        write(repository, {".pre-commit-config.yaml": "repos: []\n"})
+        assert "Nothing in .pre-commit-config.yaml runs kubectl-tas" in kubectl_tas("init", cwd=repository).err
+        assert "runs kubectl-tas" not in kubectl_tas("init", "other", cwd=repository).err
+
     def test_all_are_kept(self, repository: Path) -> None:
         assert kubectl_tas("init", repository).code == 0
         before = files(repository)
@@ -120,6 +168,11 @@ class TestRefusals:
         (tmp_path / "file").touch()
         result = kubectl_tas("init", "file", cwd=tmp_path)
         assert (result.code, result.out) == (2, "")
+
+    @pytest.mark.parametrize("source", ["", "two words", "kubectl-tas 1.0", "a\nb"])
+    def test_source_that_pip_does_not_read(self, repository: Path, source: str) -> None:
+        assert kubectl_tas("init", "--source", source, cwd=repository).code == 2
+        assert files(repository) == {}
 
     def test_full_disk(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def full(source: str, target: str, **folders: int) -> None:

@@ -44,6 +44,13 @@ def test_clean(validate: Validate) -> None:
     assert (result.code, result.out) == (0, "No problems found in 3 files.\n")
 
 
+def test_nothing(validate: Validate) -> None:
+    """A program before the pipe that failed is no success; a file may well be empty."""
+    done = validate(" \n")
+    assert (done.code, done.out, done.err.splitlines()[0]) == (3, "", "error: standard input is empty")
+    assert validate("", "--stdin-filename", "workflows/new.yaml").code == 0
+
+
 def test_is_judged_with_the_repository(validate: Validate) -> None:
     result = validate(subpool("b", 11))
     assert result.code == 1

@@ -8,7 +8,7 @@ import click
 
 from kubectl_tas.check import check_fleet
 from kubectl_tas.check.waivers import Base, settle
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import base_option, output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, read_revision, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.compare.change import Change, Earlier
@@ -29,7 +29,7 @@ FORMATS: dict[str, Callable[[Impact], str]] = {
 
 @click.command(epilog="Example: kubectl tas diff --base origin/main -o markdown")
 @output_option(*FORMATS)
-@click.option("--base", metavar="REF", required=True, help="The git revision to compare with.")
+@base_option("The git revision to compare with.", required=True)
 @template_options
 @repository_option
 def diff(output: str, base: str, directory: str | None) -> int:

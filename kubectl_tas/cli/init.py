@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -35,29 +36,38 @@ def init(target: str, ci: str, gitops: str, source: str | None) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
     It has a pool, a subpool, a workflow, pre-commit's hooks, a CI job, and with --gitops what Argo CD or Flux need to
-    know of it. Files that are there already are kept; where tas.yaml is one of them, no example is written.
+    know of it. Files that are there already are kept; where tas.yaml is one of them, no example is written. In a folder
+    of a git repository, the hooks and the CI job go to the top of that, where alone they are read.
     """
     from kubectl_tas.edit import scaffold
     from kubectl_tas.emit.fresh import write_missing
     from kubectl_tas.load.source import CONFIG_FILE
 
     root = Path(group_directory() or ".") / target
-    if source is not None and (not source.strip() or not source.isprintable()):
+    if source is not None and (not scaffold.is_requirement(source) or not source.isprintable()):
         raise click.BadParameter(f"{source!r} is not a requirement of pip", param_hint="--source")
-    remote = scaffold.remote_of(root)
-    chosen = scaffold.Scaffold(
-        ci, gitops, source or scaffold.own_source(), remote or scaffold.Remote(scaffold.NO_REMOTE, "main")
-    )
-    files = chosen.files(root)
-    kept = write_missing(root, files)
-    for name in files:
-        where = (root / name).as_posix()
+    checkout = scaffold.checkout_of(root)
+    files = scaffold.Scaffold(ci, gitops, source or scaffold.own_source(), checkout).files(root)
+    has_settings = (root / CONFIG_FILE).exists()
+    kept = write_missing(checkout.top, files)
+    up = Path(os.path.relpath(checkout.top, root.resolve()))
+    shown = {name: Path(os.path.normpath(root / up / name)).as_posix() for name in files}
+    for name, where in shown.items():
         say(f"kept {where}, which is there already" if name in kept else f"wrote {where}")
-    if gitops != "none" and CONFIG_FILE in kept:
+    if gitops != "none" and has_settings:
         say(f"Set spec.gitops: {gitops} in {(root / CONFIG_FILE).as_posix()}, if it is not there.", err=True)
-    for name in sorted(files.keys() - kept):
-        if scaffold.NO_REMOTE.encode() in files[name]:
-            where = (root / name).as_posix()
+    for name, where in shown.items():
+        if name not in kept and scaffold.NO_REMOTE.encode() in files[name]:
             say(f"Replace {scaffold.NO_REMOTE} in {where}: git knows no remote origin here.", err=True)
+        if name in kept and b"kubectl-tas" in files[name] and _lacks_it(checkout.top / name):
+            say(f"Nothing in {where} runs kubectl-tas: add what init writes in an empty folder.", err=True)
     at = "" if root == Path() else f" -C {shlex.quote(str(root))}"
     say(f"Next: kubectl tas validate{at} && kubectl tas render{at}", err=True)
+
+
+def _lacks_it(path: Path) -> bool:
+    """Whether a file that is there already does not name this tool."""
+    try:
+        return b"kubectl-tas" not in path.read_bytes()
+    except OSError:  # a folder or a link that leads nowhere, of which nothing is known
+        return False

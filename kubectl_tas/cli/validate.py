@@ -16,6 +16,7 @@ from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, 
 from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.report.findings import STDIN
@@ -95,7 +96,10 @@ def _opened(directory: str | None, paths: Sequence[str], stdin_filename: str | N
         raise click.UsageError("- does not go with other paths")
     root = find_root(directory)
     path = _below_root(root, stdin_filename).as_posix() if stdin_filename is not None else STDIN
-    source = OverlaySource(FolderSource(root), {path: read_stdin()})
+    content = read_stdin()
+    if stdin_filename is None and not content.strip():
+        raise TasError("standard input is empty", hint="What should have written to it most likely failed.")
+    source = OverlaySource(FolderSource(root), {path: content})
     session = check_source(root, source, partial(replaced, path) if path == STDIN else None)
     config = session.fleet.config
     if path != STDIN and not is_read(path, (*config.sources, VALUES), exclude=config.output):

@@ -10,6 +10,7 @@ from typing import Literal
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.immutable import Effect
+from kubectl_tas.compare.namespaces import moved
 from kubectl_tas.compare.objects import CHANGE_REFUSED, object_changes, path_text
 from kubectl_tas.compare.pools import renamed
 from kubectl_tas.compare.topologies import is_recreated
@@ -400,7 +401,9 @@ def _told(state: WorkState | None) -> object:
 
 
 def _restarts(change: Change) -> Iterator[Restart]:
-    """PodGroups of workflows that get another name, then workloads whose pods are replaced."""
+    """PodGroups of workflows that get another name, work that goes to another namespace, then workloads whose pods are
+    replaced.
+    """
     later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
     for before in change.before.workflows:
         after = later.get((before.name, before.pool.backend.name))
@@ -411,6 +414,10 @@ def _restarts(change: Change) -> Iterator[Restart]:
             if names.get(group, old) != old:
                 why = f"{_reason(before, after)}, and Pods that run cannot be changed"
                 yield Restart("PodGroup", old, names[group], why)
+    for was, now in moved(change):
+        if now.kind != "Workflow":  # whose PodGroups have another name then
+            why = f"it goes from namespace {was.namespace} to {now.namespace}"
+            yield Restart(now.kind, was.name, now.name, why)
     gitops = change.after.config.gitops
     for item in object_changes(change):
         told, name = item.of(Effect.RESTARTED), item.after.name
@@ -431,8 +438,10 @@ def _names(fleet: Fleet, workflow: FleetWorkflow) -> dict[str, str]:
 
 def _reason(before: Submission, after: Submission) -> str:
     """What makes the pods of a workflow others, as far as it can be named."""
-    if before.queue != after.queue:
+    if before.target != after.target:
         return f"it goes from {before.target} to {after.target}"
+    if before.queue != after.queue:
+        return f"its queue is called {after.queue}, no longer {before.queue}"
     if before.namespace != after.namespace:
         return f"it goes from namespace {before.namespace} to {after.namespace}"
     if before.priority != after.priority:

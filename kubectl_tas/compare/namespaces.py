@@ -22,22 +22,29 @@ _Key = tuple[str, str, str]
 
 
 def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
-    """Work that is there before and after, each in one namespace of a cluster, unless nothing runs in its queue."""
+    """What ``moved`` finds, told."""
+    for old, new in moved(change):
+        message = (
+            f"{new.kind} {new.name} goes from namespace {old.namespace} to {new.namespace} since "
+            f"{change.revision}: what runs there ends, and starts again here"
+        )
+        related = (Related(f"declared at {change.revision}", old.place),)
+        hint = f"Wait until it is done, or let it run in {old.namespace}."
+        place = new.declared.at("metadata", "namespace") if new.own_namespace else new.place
+        yield Diagnostic(NAMESPACE_CHANGED, message, place, related, hint=hint)
+
+
+def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
+    """Work that is there before and after, each time in one namespace of a cluster, but in another one, unless nothing
+    runs in its queue.
+    """
     before, after = _by_name(change.before), _by_name(change.after)
     for key, there in after.items():
         earlier = before.get(key, [])
         if len(there) != 1 or len(earlier) != 1 or _is_idle(change, earlier[0]):
             continue
-        old, new = earlier[0], there[0]
-        if old.namespace != new.namespace:
-            message = (
-                f"{new.kind} {new.name} goes from namespace {old.namespace} to {new.namespace} since "
-                f"{change.revision}: what runs there ends, and starts again here"
-            )
-            related = (Related(f"declared at {change.revision}", old.place),)
-            hint = f"Wait until it is done, or let it run in {old.namespace}."
-            place = new.declared.at("metadata", "namespace") if new.own_namespace else new.place
-            yield Diagnostic(NAMESPACE_CHANGED, message, place, related, hint=hint)
+        if earlier[0].namespace != there[0].namespace:
+            yield earlier[0], there[0]
 
 
 def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:

@@ -15,8 +15,8 @@ from kubectl_tas.draw.impactsections import Section, counted, quota_text, risk_l
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable
 
-LIMIT = 65_536
-"""Bytes of a comment: GitHub takes so many characters, GitLab a million."""
+LIMIT = 65_000
+"""Bytes of a page: GitHub takes 65,536 characters for a comment, GitLab a million, and a job puts its mark before."""
 _SHOWN = (1_000_000, 300, 100, 50, 25, 10, 5, 2, 0)
 """Rows of a table that are tried, until all of it is within the limit."""
 MAX_CELL = 300

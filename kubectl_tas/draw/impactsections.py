@@ -190,9 +190,13 @@ def _restarts(impact: Impact) -> Section:
 def _guard(impact: Impact) -> Section:
     rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
     rows += [(f"rule {item.code}", item.before, item.after) for item in impact.rules]
+    several = len({item.backend for item in impact.policies}) > 1
     for policy in impact.policies:
         what = f": {', '.join(policy.what)}" if policy.what else ""
-        rows.append((f"policy {policy.name}", NOTHING if policy.kind == "made" else "there", f"{policy.kind}{what}"))
+        where = f" on {policy.backend}" if several else ""
+        rows.append(
+            (f"policy {policy.name}{where}", NOTHING if policy.kind == "made" else "there", f"{policy.kind}{what}")
+        )
     return Section("Guard rules", ("Rule", "Before", "After"), tuple(rows))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -22,14 +24,18 @@ NO_REMOTE = "https://git.example.com/gpu-pools.git"
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
 """How git writes SSH addresses: git@github.com:team/gpu-pools.git."""
 _SAMPLES = ("pools/", "subpools/", "workflows/")
+_AT_TOP = (".github/", ".gitlab-ci.yml", ".pre-commit-config.yaml")
+"""What is read at the top of a checkout alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
-    """Where others reach a repository."""
+class Checkout:
+    """The git repository around a folder, as far as there is one."""
 
+    top: Path
+    """Where CI and pre-commit look for their files; without git the folder itself."""
     url: str
-    """Without a user's password or token."""
+    """Where others reach it, without a user's password or token; ``NO_REMOTE`` where it has no remote."""
     branch: str
     """The branch that is deployed."""
 
@@ -44,32 +50,47 @@ class Scaffold:
     """argocd, flux or none."""
     source: str
     """What pip installs, as a line of a requirements file."""
-    remote: Remote
-    """Where Argo CD or Flux read the repository."""
+    checkout: Checkout
+    """Where the files are committed."""
 
     def files(self, root: Path) -> dict[str, bytes]:
-        """The files, by their path below ``root``. A repository that has settings gets no example."""
+        """The files, by their path below the top of the checkout of ``root``. A repository that has settings gets no
+        example.
+        """
         folder = resource_root() / "templates" / "init"
+        below = Path(os.path.relpath(root.resolve(), self.checkout.top)).as_posix()
+        prefix = "" if below == "." else f"{below}/"
         found = {}
         for part in ("repository", f"ci/{self.ci}", f"gitops/{self.gitops}"):
             for path in (folder / part).rglob("*"):
-                if path.is_file():
-                    found[_visible(path.relative_to(folder / part).as_posix())] = self._filled(path)
-        if (root / CONFIG_FILE).exists():
-            found = {name: content for name, content in found.items() if not name.startswith(_SAMPLES)}
+                name = _visible(path.relative_to(folder / part).as_posix())
+                is_sample = name.startswith(_SAMPLES) and (root / CONFIG_FILE).exists()
+                if path.is_file() and not is_sample:
+                    found[name if name.startswith(_AT_TOP) else f"{prefix}{name}"] = self._filled(path, prefix)
         return dict(sorted(found.items()))
 
-    def _filled(self, path: Path) -> bytes:
+    def _filled(self, path: Path, prefix: str) -> bytes:
+        """The text of a template; ``prefix`` is the folder below the top of the checkout, with a slash."""
         text = path.read_text(encoding="utf-8")
         for name, value in (
+            ("folder", scalar(prefix.removesuffix("/") or ".")),
+            ("below", prefix),
+            ("at", f" -C {shlex.quote(prefix.removesuffix('/'))}" if prefix else ""),
             ("source", self.source),
             ("gitops", self.gitops),
-            ("url", scalar(_as_url(self.remote.url) if self.gitops == "flux" else self.remote.url)),
-            ("branch", scalar(self.remote.branch, flow=True)),
-            ("name", _name(self.remote.url)),
+            ("url", scalar(_as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url)),
+            ("branch", scalar(self.checkout.branch, flow=True)),
+            ("name", _name(self.checkout.url)),
         ):
             text = text.replace(f"<< {name} >>", value)
         return text.encode()
+
+
+def is_requirement(text: str) -> bool:
+    """Whether pip can read a line of a requirements file: a name with versions or an address, or an address or a path
+    alone.
+    """
+    return re.fullmatch(r"\s*[A-Za-z0-9._-]+(\[[\w\s,.-]*\])?\s*([=<>!~@;].*)?|\s*\S*[/:]\S*\s*", text) is not None
 
 
 def own_source() -> str:
@@ -88,19 +109,29 @@ def own_source() -> str:
     return f"kubectl-tas @ {_without_secrets(url)}" if url.startswith("https://") else release
 
 
-def remote_of(root: Path) -> Remote | None:
-    """The remote ``origin`` of the git repository at ``root``, and its default branch; None where it has none."""
+def checkout_of(root: Path) -> Checkout:
+    """The git repository that ``root``, which need not be there, is in or will be in. Its branch is the default one of
+    the remote ``origin``, else main where there is one, else what is checked out.
+    """
+    root = root.resolve()
+    there = next(folder for folder in (root, *root.parents) if folder.is_dir())
 
     def git(*arguments: str) -> str:
-        done = process.run(["git", "-C", str(root), *arguments])
+        done = process.run(["git", "-C", str(there), *arguments])
         return done.out.decode(errors="replace").strip() if done.code == 0 else ""
 
     try:
-        url = git("remote", "get-url", "origin") if root.is_dir() else ""
-        branch = git("symbolic-ref", "--short", "refs/remotes/origin/HEAD") if url else ""
-    except TasError:  # without git there is no remote either
-        return None
-    return Remote(_without_secrets(url), branch.removeprefix("origin/") or "main") if url else None
+        top = git("rev-parse", "--show-toplevel")
+        if not top:
+            return Checkout(root, NO_REMOTE, "main")
+        url = _without_secrets(git("remote", "get-url", "origin")) or NO_REMOTE
+        branch = git("symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
+        has_main = git("for-each-ref", "refs/heads/main", "refs/remotes/origin/main")
+        return Checkout(
+            Path(top), url, branch or ("main" if has_main else git("symbolic-ref", "--short", "HEAD") or "main")
+        )
+    except TasError:  # without git there is neither
+        return Checkout(root, NO_REMOTE, "main")
 
 
 def _without_secrets(url: str) -> str:
