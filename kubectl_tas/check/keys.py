@@ -10,7 +10,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import closest, question
 
 KEY_UNKNOWN = Rule(
     "key-unknown",
@@ -70,7 +70,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if not slash:
         near = closest(key, PLAIN, most=1, folds=True)
         if near is not None:
-            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=f'Did you mean "{near}"?')
+            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=question(key, near))
         return
     bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
     likely = (closest(text, DOMAINS, most=min(_SLIPS, len(text) // 4), folds=True) for text in (domain, bare))
@@ -79,7 +79,8 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         return
     known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))
     here = (item for item in known if item not in KNOWN[other])
-    hint = did_you_mean(f"{meant}/{name}", known, f"Known are: {', '.join(here)}.")
+    near = closest(f"{meant}/{name}", known)
+    hint = question(key, near) if near else f"Known are: {', '.join(here)}."
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 
 
