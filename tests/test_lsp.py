@@ -140,7 +140,7 @@ def test_hovers(root: Path) -> None:
             "```text",
             "Pool:      team--research",
             "State:     ACTIVE",
-            "Queue:     ml-team--research",
+            "Queue:     osmo-pool-ml-team--research",
             "Quota:     16 GPUs",
             "Declared:  8 GPUs",
             "Left:      8 GPUs",

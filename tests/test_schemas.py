@@ -117,7 +117,7 @@ def test_the_words_of_topologies_are_closed(name: str) -> None:
 
 
 def test_the_command_prints_them() -> None:
-    assert kubectl_tas("schema").out.split() == sorted(name.lower() for name in SCHEMAS)
+    assert kubectl_tas("schema").out.split() == sorted(["all", *(name.lower() for name in SCHEMAS)])
     for name, text in TEXTS.items():
         assert kubectl_tas("schema", name.removesuffix(".json")).out == text
 
@@ -183,10 +183,16 @@ def fields(document: Any, schema: dict[str, Any], root: dict[str, Any]) -> Itera
     elif isinstance(document, dict):
         for key, value in document.items():
             if key in schema.get("properties", ()):
-                yield part, key
+                if schema is parts_of(root).get(part):
+                    yield part, key
                 yield from fields(value, schema["properties"][key], root)
             elif isinstance(schema.get("additionalProperties"), dict):
                 yield from fields(value, schema["additionalProperties"], root)
+
+
+def parts_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema and its parts, by name."""
+    return {**schema.get("$defs", {}), schema["title"]: schema}
 
 
 def by_model(name: str, document: Any) -> bool:

@@ -86,68 +86,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI's without a domain."""
-KNOWN: dict[str, frozenset[str]] = {
-    "labels": frozenset(
-        {
-            labels.POOL,
-            labels.PRIORITY,
-            labels.OWNED,
-            labels.GANG,
-            labels.WORKFLOW,
-            labels.GROUP,
-            labels.TASK,
-            labels.REPLACE,
-            labels.QUEUE,
-            labels.SUBGROUP,
-            labels.PRIORITY_CLASS,
-            labels.PREEMPTIBILITY,
-            "kai.scheduler/accounting",
-            labels.NODE_POOL,
-            "kai.scheduler/task-priority",
-            labels.RUNAI_QUEUE,
-        }
-    ),
-    "annotations": frozenset(
-        {
-            labels.POD_GROUP,
-            labels.SKIP_PODGROUPER,
-            labels.TOPOLOGY,
-            labels.PLACEMENT_REQUIRED,
-            labels.PLACEMENT_PREFERRED,
-            *labels.SEGMENT_ANNOTATIONS,
-            labels.BATCH_MIN_MEMBER,
-            labels.PREEMPTION_DELAY,
-            labels.STALENESS_GRACE,
-            *gpus.ANNOTATIONS,
-            "gpu-fraction-container-name",
-            "kai.scheduler/last-start-timestamp",
-            "kai.scheduler/stale-podgroup-timestamp",
-            "kai.scheduler/top-owner-metadata",
-        }
-    ),
-    "both": frozenset(
-        {
-            "grove.io/base-podgang",
-            "grove.io/disable-managed-resource-protection",
-            "grove.io/mnnvl-group",
-            "grove.io/pod-template-hash",
-            "grove.io/podclique",
-            "grove.io/podclique-pod-index",
-            "grove.io/podcliquescalinggroup",
-            "grove.io/podcliquescalinggroup-replica-index",
-            "grove.io/podcliqueset-replica-index",
-            "grove.io/podgang",
-            "grove.io/reconcile-trigger",
-            "grove.io/scheduler-name",
-            "grove.io/should-not-mirror",
-            "grove.io/topology-name",
-            "kai.scheduler/numa-placement-observed",
-            "kai.scheduler/numa-placement-predicted",
-            "runai/pod-index",
-            "runai/shared-gpu-configmap",
-        }
-    ),
+KNOWN = {
+    where: frozenset(key.name for key in labels.KEYS if key.where == where)
+    for where in ("labels", "annotations", "both")
 }
-"""Where each key is read: KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
-pkg/scheduler/constants/labels) and Grove (operator/api/common); with those that they write themselves.
-"""
