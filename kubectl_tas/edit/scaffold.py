@@ -14,13 +14,15 @@ from kubectl_tas import __version__, process
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.resolve import names
-from kubectl_tas.resources import resource_root
+from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar
 
 NO_REMOTE = "https://git.example.com/gpu-pools.git"
 """What stands for the address of a repository that has none."""
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
 """How git writes SSH addresses: git@github.com:team/gpu-pools.git."""
+_SCHEMAS = ("all", "config", "pool", "subpool", "values", "workflow")
+"""What the settings of editors and the samples name."""
 _SAMPLES = ("pools/", "subpools/", "workflows/")
 
 
@@ -50,7 +52,7 @@ class Scaffold:
     def files(self, root: Path) -> dict[str, bytes]:
         """The files, by their path below ``root``. A repository that has settings gets no example."""
         folder = resource_root() / "templates" / "init"
-        found = {}
+        found = {f".schemas/{name}.json": read_resource(f"schemas/{name}.json").encode() for name in _SCHEMAS}
         for part in ("repository", f"ci/{self.ci}", f"gitops/{self.gitops}"):
             for path in (folder / part).rglob("*"):
                 if path.is_file():
