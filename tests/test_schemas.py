@@ -323,7 +323,7 @@ class TestCombined:
         """What is rendered without a finding has none in an editor."""
         for path in sorted(GOLDEN.glob("manifests/*/input/*/**/*.yaml")):
             text = path.read_text()
-            if path.parts[-2] == "values" or template_root(text) is not None:
+            if "values" in path.parts or template_root(text) is not None:
                 continue
             for document in (item for found in [parse("x.yaml", text)[0]] for item in found):
                 kind = next((kind for kind in KINDS if kind.name == document.data.get("kind")), WORKFLOW)

@@ -24,7 +24,7 @@ def schema(kind: str | None, folder: str | None) -> None:
     """Print the JSON Schema of KIND, for editors; without KIND, list the kinds.
 
     The kind all is one schema for whatever may stand in a file, but values files. With --all each is written to DIR, as
-    KIND.json. Files of these names are replaced if kubectl-tas wrote them; if one is somebody else's, nothing is written.
+    KIND.json. Files of these names are replaced if kubectl-tas wrote them; if it did not, nothing is written.
     """
     names = _names()
     if folder is not None:

@@ -1,4 +1,4 @@
-"""JSON Schemas into a folder, for editors; a file of somebody else is not overwritten, one that is right not touched."""
+"""JSON Schemas into a folder, for editors: files of others are not overwritten, what is right is not touched."""
 
 from __future__ import annotations
 
