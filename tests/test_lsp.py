@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -251,6 +253,25 @@ class TestRoots:
             assert it.messages == []
 
         run(root, session)
+
+
+WITHOUT = """
+import sys
+sys.modules["pygls"] = None
+from kubectl_tas.cli.main import run
+sys.exit(run(sys.argv[1:], "kubectl tas"))
+"""
+
+
+def test_without_the_packages() -> None:
+    """A clear word, and all else works."""
+    lsp = subprocess.run([sys.executable, "-c", WITHOUT, "lsp"], capture_output=True, text=True, check=False)
+    assert (lsp.returncode, lsp.stdout) == (3, "")
+    assert lsp.stderr == (
+        "error: the language server needs the package pygls\n  = help: Install it: pip install 'kubectl-tas[lsp]'\n"
+    )
+    rules = subprocess.run([sys.executable, "-c", WITHOUT, "rule"], capture_output=True, text=True, check=False)
+    assert rules.returncode == 0
 
 
 def test_what_cannot_be_read_is_said_once_and_the_server_goes_on(root: Path) -> None:

@@ -21,8 +21,8 @@ NO_REMOTE = "https://git.example.com/gpu-pools.git"
 """What stands for the address of a repository that has none."""
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
 """How git writes SSH addresses: git@github.com:team/gpu-pools.git."""
-_SCHEMAS = ("all", "config", "pool", "subpool", "values", "workflow")
-"""What the settings of editors and the samples name."""
+_SCHEMAS = ("all", "values")
+"""What the settings of editors name, and the samples."""
 _SAMPLES = ("pools/", "subpools/", "workflows/")
 
 
