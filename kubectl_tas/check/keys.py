@@ -9,6 +9,7 @@ from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labelkeys import KEYS
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import closest, question
 
@@ -87,6 +88,5 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI's without a domain."""
 KNOWN = {
-    where: frozenset(key.name for key in labels.KEYS if key.where == where)
-    for where in ("labels", "annotations", "both")
+    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
 }

@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
-from kubectl_tas.model import labels
 from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.labelkeys import Reader, keys_on
 from kubectl_tas.model.manifest import (
     ConfigMap,
     Namespace,
@@ -206,14 +206,14 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
     return {**draft, "title": model.__name__, **schema}
 
 
-def _reader(model: type[BaseModel], part: str) -> labels.Reader:
+def _reader(model: type[BaseModel], part: str) -> Reader:
     """On what the labels and annotations of a part are read."""
     if part != "RootMeta":
-        return labels.Reader.PODS
-    return labels.Reader.BOTH if model.__name__ in _BARE else labels.Reader.WORK
+        return Reader.PODS
+    return Reader.BOTH if model.__name__ in _BARE else Reader.WORK
 
 
-def _name_keys(part: dict[str, Any], reader: labels.Reader) -> None:
+def _name_keys(part: dict[str, Any], reader: Reader) -> None:
     """Adds the labels and annotations that are read there, for editors to offer; any other may stand beside them."""
     for where in ("labels", "annotations"):
         field = part.get("properties", {}).get(where, {})
@@ -224,7 +224,7 @@ def _name_keys(part: dict[str, Any], reader: labels.Reader) -> None:
                     "description": key.about,
                     **({"anyOf": [{"enum": list(key.choices)}, text]} if key.choices else text),
                 }
-                for key in labels.keys_on(where, reader)
+                for key in keys_on(where, reader)
             }
 
 
