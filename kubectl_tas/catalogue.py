@@ -9,13 +9,16 @@ from pkgutil import walk_packages
 import kubectl_tas
 from kubectl_tas.diagnostics import Rule
 
+_WITHOUT = ("__main__", "editor")
+"""What declares no rules: the one would start the command line, the other wants packages that need not be there."""
+
 
 @cache
 def all_rules() -> dict[str, Rule]:
     """Every rule by its code, sorted. Raises ValueError where two rules have one code."""
     found: dict[str, Rule] = {}
     for module in walk_packages(kubectl_tas.__path__, f"{kubectl_tas.__name__}."):
-        if module.name == f"{kubectl_tas.__name__}.__main__":  # which would start the command line
+        if module.name.split(".")[1] in _WITHOUT:
             continue
         for value in vars(import_module(module.name)).values():
             if isinstance(value, Rule) and found.setdefault(value.code, value) is not value:

@@ -89,6 +89,21 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
+class Suggestion(str):
+    """A hint that says what to write instead: its text for people, and the two words for programs."""
+
+    written: str
+    """What stands there, without quotes."""
+    meant: str
+    """What should."""
+
+    def __new__(cls, text: str, written: str, meant: str) -> Suggestion:
+        """The hint ``text``, which names ``meant``."""
+        found = super().__new__(cls, text)
+        found.written, found.meant = written, meant
+        return found
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """One finding. ``location`` is None where no place in a file is known."""
@@ -114,6 +129,11 @@ class Diagnostic:
     def severity(self) -> Severity:
         """How bad it is here."""
         return self.level or self.rule.severity
+
+    @property
+    def fix(self) -> Suggestion | None:
+        """What to write at ``location`` instead, where the hint is sure of it."""
+        return self.hint if isinstance(self.hint, Suggestion) else None
 
     @property
     def places(self) -> tuple[Location, ...]:

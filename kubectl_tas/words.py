@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import itemgetter
 
+from kubectl_tas.diagnostics import Suggestion
+
 MAX_LENGTH = 253
 """Characters of the longest word that is compared: no name is longer, and comparing takes the product of two."""
 MAX_KNOWN = 400
@@ -57,9 +59,19 @@ def _slips(first: str, second: str, *, other: bool) -> int:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", *, folds: bool = False, quote: str = '"') -> str:
-    """The question after a slip; ``otherwise`` where no known name is near."""
+    """The question after a slip, a Suggestion; ``otherwise`` where no known name is near."""
     found = closest(name, known, folds=folds)
-    return otherwise if found is None else f"Did you mean {quote}{found}{quote}?"
+    return otherwise if found is None else question(name, found, quote=quote)
+
+
+def question(name: str, found: str, *, quote: str = '"') -> Suggestion:
+    """The question after a name that stands for another."""
+    return Suggestion(f"Did you mean {quote}{found}{quote}?", name, found)
+
+
+def write_instead(name: str, found: str, verb: str = "Write") -> Suggestion:
+    """The advice after a name of which it is known what should stand there."""
+    return Suggestion(f"{verb} {found}.", name, found)
 
 
 def nothing_called(what: str, name: str, known: Sequence[str]) -> str:

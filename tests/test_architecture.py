@@ -12,7 +12,8 @@ from tests.support.golden import ROOT
 
 PACKAGE = "kubectl_tas"
 FLOORS = {
-    "cli": 7,
+    "cli": 8,
+    "editor": 7,
     "draw": 6,
     "imports": 6,
     "compile": 5,

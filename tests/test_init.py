@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 import yaml
+from jsonschema.validators import validator_for
 
 from kubectl_tas.emit import disk
 from tests.support.cli import kubectl_tas, write
@@ -16,6 +19,9 @@ from tests.support.history import commit, git
 FILES = {
     ".github/workflows/manifests.yaml",
     ".pre-commit-config.yaml",
+    ".schemas/all.json",
+    ".schemas/values.json",
+    ".vscode/settings.json",
     "pools/team.yaml",
     "requirements-tas.txt",
     "subpools/team--research.yaml",
@@ -47,6 +53,23 @@ def test_it_works(repository: Path) -> None:
     assert kubectl_tas("check", cwd=repository).code == 0
     assert kubectl_tas("render", "--fail-on-change", cwd=repository).code == 0
     assert kubectl_tas("workflow", "explain", "train", cwd=repository).code == 0
+
+
+def test_editors_find_the_schemas(repository: Path) -> None:
+    """Every schema that the settings or a sample name is there, is the tool's own, and accepts the samples."""
+    kubectl_tas("init", cwd=repository)
+    settings = json.loads((repository / ".vscode/settings.json").read_text())["yaml.schemas"]
+    samples = [name for name in FILES if name.endswith(".yaml") and not name.startswith(".")]
+    for name in samples:
+        text = (repository / name).read_text()
+        (named,) = re.findall(r"^# yaml-language-server: \$schema=(\S+)$", text, re.MULTILINE)
+        schema = json.loads(((repository / name).parent / named).read_text())
+        validator_for(schema)(schema).validate(yaml.safe_load(text))
+    for name in settings:
+        kind = Path(name).stem
+        assert (repository / name).read_text() == kubectl_tas("schema", kind).out
+    assert kubectl_tas("schema", "--all", ".schemas", cwd=repository).code == 0
+    assert {f".schemas/{path.name}" for path in (repository / ".schemas").iterdir()} > set(settings)
 
 
 def test_the_hooks_are_those_of_the_project(repository: Path) -> None:
@@ -131,7 +154,7 @@ class TestFilesThatAreThere:
         write(repository, {"tas.yaml": "mine\n"})
         result = kubectl_tas("init", cwd=repository)
         assert "kept tas.yaml, which is there already\n" in result.out
-        assert files(repository).keys() == {name for name in FILES if "/" not in name or name.startswith(".github")}
+        assert files(repository).keys() == {name for name in FILES if "/" not in name or name.startswith(".")}
         assert (repository / "tas.yaml").read_text() == "mine\n"
 
     def test_settings_that_are_kept(self, repository: Path) -> None:

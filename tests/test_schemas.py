@@ -6,19 +6,24 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema.validators import extend
 from pydantic import BaseModel, ValidationError
 
 from kubectl_tas.load import kinds
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
 from kubectl_tas.load.schema import validate, validator
-from kubectl_tas.model.schemas import MODELS, schema_texts
+from kubectl_tas.load.tokens import template_root
+from kubectl_tas.model.schemas import MODELS, READ, schema_texts
+from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN
@@ -117,7 +122,7 @@ def test_the_words_of_topologies_are_closed(name: str) -> None:
 
 
 def test_the_command_prints_them() -> None:
-    assert kubectl_tas("schema").out.split() == sorted(name.lower() for name in SCHEMAS)
+    assert kubectl_tas("schema").out.split() == sorted(["all", *(name.lower() for name in SCHEMAS)])
     for name, text in TEXTS.items():
         assert kubectl_tas("schema", name.removesuffix(".json")).out == text
 
@@ -183,10 +188,16 @@ def fields(document: Any, schema: dict[str, Any], root: dict[str, Any]) -> Itera
     elif isinstance(document, dict):
         for key, value in document.items():
             if key in schema.get("properties", ()):
-                yield part, key
+                if schema is parts_of(root).get(part):
+                    yield part, key
                 yield from fields(value, schema["properties"][key], root)
             elif isinstance(schema.get("additionalProperties"), dict):
                 yield from fields(value, schema["additionalProperties"], root)
+
+
+def parts_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema and its parts, by name."""
+    return {**schema.get("$defs", {}), schema["title"]: schema}
 
 
 def by_model(name: str, document: Any) -> bool:
@@ -254,3 +265,134 @@ def test_no_string_takes_nul(name: str) -> None:
     for path, schema in strings(json.loads(TEXTS[name])):
         assert not re.search(schema.get("pattern", "").replace("$", r"\Z"), "\0"), path
         assert not re.search(schema.get("pattern", "").replace("$", r"\Z"), "a\0a"), path
+
+
+COMBINED = json.loads(TEXTS["all.json"])
+WRITTEN = [model.__name__ for model in (*READ, Workflow)]
+"""Kinds that people write."""
+
+
+@cache
+def combined(draft: type = Draft7Validator) -> Any:
+    """The combined schema, as the loader compares numbers and patterns."""
+    return extend(draft, validator("pool").VALIDATORS, type_checker=validator("pool").TYPE_CHECKER)(COMBINED)
+
+
+class TestCombined:
+    def test_it_has_every_kind_that_is_read(self) -> None:
+        assert set(READ) == {kind.model for kind in KINDS}
+
+    @pytest.mark.parametrize("draft", [Draft7Validator, Draft202012Validator])
+    def test_it_is_valid_in_both_drafts(self, draft: Any) -> None:
+        draft.check_schema(COMBINED)
+
+    def test_every_reference_leads_somewhere_within(self) -> None:
+        found = set(re.findall(r'"\$ref": "(.*?)"', TEXTS["all.json"])) - {"#"}
+        assert found == {f"#/$defs/{name}" for name in COMBINED["$defs"]}
+        for name in WRITTEN:
+            assert f"#/$defs/kind.{name}" in found
+
+    @pytest.mark.parametrize("name", [*WRITTEN, "Companion"])
+    def test_documents_are_valid(self, name: str) -> None:
+        assert combined().is_valid(DOCUMENTS[name])
+        assert combined(Draft202012Validator).is_valid(DOCUMENTS[name])
+
+    def test_lists(self) -> None:
+        items = [DOCUMENTS["Pool"], DOCUMENTS["Job"]]
+        assert combined().is_valid({"apiVersion": "v1", "kind": "List", "items": items})
+        assert not combined().is_valid({"apiVersion": "v1", "kind": "List", "items": [{**items[0], "x": 1}]})
+
+    @pytest.mark.parametrize(
+        "document", [{}, {"kind": "Pool"}, {"apiVersion": "v1"}, {"apiVersion": "v1", "kind": "x"}, []]
+    )
+    def test_what_is_no_document(self, document: Any) -> None:
+        assert not combined().is_valid(document)
+
+    @pytest.mark.parametrize("name", WRITTEN)
+    @settings(max_examples=60, deadline=None)
+    @given(data=st.data())
+    def test_it_accepts_what_the_schema_of_the_kind_does(self, name: str, data: st.DataObject) -> None:
+        document = copy.deepcopy(DOCUMENTS[name])
+        for _ in range(data.draw(st.integers(1, 3))):
+            mutate(document, data)
+        told = ("workflow" in document) if name == "Workflow" else document.get("kind") == DOCUMENTS[name]["kind"]
+        if told:
+            assert combined().is_valid(document) == by_schema(name, document)
+
+    def test_sources_of_golden_cases(self) -> None:
+        """What is rendered without a finding has none in an editor."""
+        for path in sorted(GOLDEN.glob("manifests/*/input/*/**/*.yaml")):
+            text = path.read_text()
+            if "values" in path.parts or template_root(text) is not None:
+                continue
+            for document in (item for found in [parse("x.yaml", text)[0]] for item in found):
+                kind = next((kind for kind in KINDS if kind.name == document.data.get("kind")), WORKFLOW)
+                data = kind.normalize(document.data) if kind.normalize else document.data
+                assert combined().is_valid(data), path
+
+
+class TestKeys:
+    """Labels and annotations that editors offer."""
+
+    def offered(self, name: str, part: str) -> dict[str, Any]:
+        fields = SCHEMAS[name]["$defs"][part]["properties"]
+        return {**fields["labels"]["properties"], **fields["annotations"]["properties"]}
+
+    def test_on_the_object(self) -> None:
+        found = self.offered("PyTorchJob", "RootMeta")
+        assert {"kubectl-tas/pool", "kubectl-tas/gang", "kai.scheduler/topology"} <= found.keys()
+        assert found["kubectl-tas/priority"]["anyOf"][0] == {"enum": ["HIGH", "NORMAL", "LOW"]}
+        assert found["kubectl-tas/podgroup"]["anyOf"][0] == {"enum": ["owned"]}
+        assert "kai.scheduler/segment-size" not in found
+
+    def test_on_pods(self) -> None:
+        found = self.offered("PyTorchJob", "Meta")
+        assert {"kai.scheduler/segment-size", "gpu-fraction", "kai.scheduler/topology"} <= found.keys()
+        assert "kubectl-tas/pool" not in found
+
+    def test_a_bare_pod_has_both(self) -> None:
+        assert {"kubectl-tas/pool", "gpu-fraction"} <= self.offered("BarePod", "RootMeta").keys()
+
+    def test_others_may_stand_beside_them(self) -> None:
+        document = copy.deepcopy(DOCUMENTS["Job"])
+        document["metadata"]["labels"]["example.com/team"] = "a"
+        assert by_schema("Job", document)
+
+
+class TestFiles:
+    """``schema --all`` writes them to a folder."""
+
+    def test_all_are_written_once(self, tmp_path: Path) -> None:
+        first = kubectl_tas("schema", "--all", tmp_path / "a/b")
+        assert (first.code, first.err) == (0, "")
+        assert {path.name: path.read_text() for path in (tmp_path / "a/b").iterdir()} == TEXTS
+        times = {path: path.stat().st_mtime_ns for path in (tmp_path / "a/b").iterdir()}
+        assert kubectl_tas("schema", "--all", tmp_path / "a/b").out.startswith(f"All {len(TEXTS)} schemas in ")
+        assert {path: path.stat().st_mtime_ns for path in times} == times
+
+    def test_what_differs_is_replaced_where_it_is_ours(self, tmp_path: Path) -> None:
+        kubectl_tas("schema", "--all", tmp_path)
+        old = {**json.loads(TEXTS["pool.json"]), "description": "old"}
+        (tmp_path / "pool.json").write_text(json.dumps(old))
+        assert kubectl_tas("schema", "--all", tmp_path).out == f"wrote {tmp_path}/pool.json\n"
+        assert (tmp_path / "pool.json").read_text() == TEXTS["pool.json"]
+
+    @pytest.mark.parametrize("text", ['{"title": "mine"}', "no JSON", "[" * 100_000])
+    def test_files_of_others_stay(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "pool.json").write_text(text)
+        result = kubectl_tas("schema", "--all", tmp_path)
+        assert (result.code, result.out) == (3, "")
+        assert "pool.json" in result.err
+        assert [path.name for path in tmp_path.iterdir()] == ["pool.json"]
+        assert (tmp_path / "pool.json").read_text() == text
+
+    def test_a_link_stays(self, tmp_path: Path) -> None:
+        (tmp_path / "pool.json").symlink_to(tmp_path / "nowhere")
+        assert kubectl_tas("schema", "--all", tmp_path).code == 3
+
+    def test_a_file_in_place_of_the_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "a").touch()
+        assert kubectl_tas("schema", "--all", tmp_path / "a").code == 3
+
+    def test_a_kind_does_not_go_with_it(self, tmp_path: Path) -> None:
+        assert kubectl_tas("schema", "--all", tmp_path, "pool").code == 2

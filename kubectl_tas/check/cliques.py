@@ -15,7 +15,7 @@ from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import did_you_mean, write_instead
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit")
 """The values of cliqueStartupType."""
@@ -158,7 +158,7 @@ def _startup(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
     written = origin.value(path)
     if written is not None and written not in STARTUP_TYPES:
         meant = next((kind for kind in STARTUP_TYPES if kind.endswith(str(written))), "")
-        hint = f"Write {meant}." if meant else did_you_mean(str(written), STARTUP_TYPES, folds=True)
+        hint = write_instead(str(written), meant) if meant else did_you_mean(str(written), STARTUP_TYPES, folds=True)
         yield invalid_value(origin, path, f"must be one of {', '.join(STARTUP_TYPES)}", written, hint)
     for clique in item.cliques:
         where = (*clique.path, "spec", "startsAfter")

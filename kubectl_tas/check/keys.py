@@ -9,8 +9,9 @@ from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.labelkeys import KEYS
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import closest, question
 
 KEY_UNKNOWN = Rule(
     "key-unknown",
@@ -70,7 +71,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if not slash:
         near = closest(key, PLAIN, most=1, folds=True)
         if near is not None:
-            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=f'Did you mean "{near}"?')
+            yield Diagnostic(KEY_UNKNOWN, f'nothing reads "{key}"', place, hint=question(key, near))
         return
     bare = next((domain.removesuffix(ending) for ending in _ENDINGS if domain.endswith(ending)), domain)
     likely = (closest(text, DOMAINS, most=min(_SLIPS, len(text) // 4), folds=True) for text in (domain, bare))
@@ -79,74 +80,13 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         return
     known = sorted(item for items in KNOWN.values() for item in items if item.startswith(f"{meant}/"))
     here = (item for item in known if item not in KNOWN[other])
-    hint = did_you_mean(f"{meant}/{name}", known, f"Known are: {', '.join(here)}.")
+    near = closest(f"{meant}/{name}", known)
+    hint = question(key, near) if near else f"Known are: {', '.join(here)}."
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 
 
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI's without a domain."""
-KNOWN: dict[str, frozenset[str]] = {
-    "labels": frozenset(
-        {
-            labels.POOL,
-            labels.PRIORITY,
-            labels.OWNED,
-            labels.GANG,
-            labels.WORKFLOW,
-            labels.GROUP,
-            labels.TASK,
-            labels.REPLACE,
-            labels.QUEUE,
-            labels.SUBGROUP,
-            labels.PRIORITY_CLASS,
-            labels.PREEMPTIBILITY,
-            "kai.scheduler/accounting",
-            labels.NODE_POOL,
-            "kai.scheduler/task-priority",
-            labels.RUNAI_QUEUE,
-        }
-    ),
-    "annotations": frozenset(
-        {
-            labels.POD_GROUP,
-            labels.SKIP_PODGROUPER,
-            labels.TOPOLOGY,
-            labels.PLACEMENT_REQUIRED,
-            labels.PLACEMENT_PREFERRED,
-            *labels.SEGMENT_ANNOTATIONS,
-            labels.BATCH_MIN_MEMBER,
-            labels.PREEMPTION_DELAY,
-            labels.STALENESS_GRACE,
-            *gpus.ANNOTATIONS,
-            "gpu-fraction-container-name",
-            "kai.scheduler/last-start-timestamp",
-            "kai.scheduler/stale-podgroup-timestamp",
-            "kai.scheduler/top-owner-metadata",
-        }
-    ),
-    "both": frozenset(
-        {
-            "grove.io/base-podgang",
-            "grove.io/disable-managed-resource-protection",
-            "grove.io/mnnvl-group",
-            "grove.io/pod-template-hash",
-            "grove.io/podclique",
-            "grove.io/podclique-pod-index",
-            "grove.io/podcliquescalinggroup",
-            "grove.io/podcliquescalinggroup-replica-index",
-            "grove.io/podcliqueset-replica-index",
-            "grove.io/podgang",
-            "grove.io/reconcile-trigger",
-            "grove.io/scheduler-name",
-            "grove.io/should-not-mirror",
-            "grove.io/topology-name",
-            "kai.scheduler/numa-placement-observed",
-            "kai.scheduler/numa-placement-predicted",
-            "runai/pod-index",
-            "runai/shared-gpu-configmap",
-        }
-    ),
+KNOWN = {
+    where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
 }
-"""Where each key is read: KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
-pkg/scheduler/constants/labels) and Grove (operator/api/common); with those that they write themselves.
-"""

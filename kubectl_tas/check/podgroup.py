@@ -20,7 +20,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import did_you_mean, write_instead
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",
@@ -246,7 +246,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
         hint = "Use the queue of an ACTIVE subpool, or that of the pool itself, which ends in --shared."
     elif queue in containers:
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
-        hint = f"Use {containers[queue].shared_queue}."
+        hint = write_instead(queue, containers[queue].shared_queue, "Use")
     elif queue == item.backend.root_queue(fleet.config.queuePrefix):
         message = f'the queue "{queue}" only holds other queues; KAI takes work for leaves'
         hint = "Use the queue of a subpool, or that of a pool, which ends in --shared."
@@ -371,7 +371,7 @@ def _constraint(
         bound = next((name for name, known in topologies.items() if known.name == constraint.topology), None)
         if bound is not None:
             message = f'the topology "{constraint.topology}" stands for the Topology "{bound}" there'
-            hint = f"Write {bound}."
+            hint = write_instead(constraint.topology, bound)
         yield Diagnostic(PODGROUP_TOPOLOGY, message, place, hint=hint)
         return
     yield from _levels(item, constraint, path, topology)

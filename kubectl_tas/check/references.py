@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
-from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import closest, did_you_mean, question
 
 BACKEND_UNKNOWN = Rule(
     "backend-unknown",
@@ -213,7 +213,8 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             topology = _topology(item, fleet)
             level = topology.level(item.name) if topology else None
             if level is not None:
-                hint = f"That is the node label of the key {level.key}: write {level.key}."
+                text = f"That is the node label of the key {level.key}: write {level.key}."
+                hint = Suggestion(text, item.name, level.key)
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback
@@ -241,7 +242,7 @@ def _moved(name: str, fleet: Fleet) -> str:
     """A question after the only subpool that is called as the last part of a name, whatever stands before it."""
     short = re.split(f"{names.SEPARATOR}|[/.:]", name)[-1]
     found = [subpool.canonical for pool in fleet.pools for subpool in pool.subpools if subpool.name == short]
-    return f'Did you mean "{found[0]}"?' if len(found) == 1 else ""
+    return question(name, found[0]) if len(found) == 1 else ""
 
 
 def _defined(item: Dangling, known: str) -> str:

@@ -21,7 +21,7 @@ from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import whole_number
 from kubectl_tas.resolve.workload import OWNED, FleetWorkload
-from kubectl_tas.words import did_you_mean, within
+from kubectl_tas.words import did_you_mean, within, write_instead
 
 WORKLOAD_POOL = Rule(
     "workload-pool",
@@ -153,7 +153,7 @@ def own_labels(declared: _Labelled, read: tuple[str, ...]) -> Iterator[Diagnosti
             yield _label(declared, "labels", name, f'the label "{name}" is not read', hint)
         elif name == labels.PRIORITY and value not in PRIORITIES:
             near = value.upper() if value.upper() in PRIORITIES else ""
-            hint = f"Write {near}." if near else "Use HIGH, NORMAL or LOW."
+            hint = write_instead(value, near) if near else "Use HIGH, NORMAL or LOW."
             message = f'{name} must be one of {", ".join(PRIORITIES)}, not "{value}"'
             yield _label(declared, "labels", name, message, hint)
         elif name == labels.OWNED and value != OWNED:

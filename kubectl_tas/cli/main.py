@@ -52,6 +52,10 @@ COMMANDS = {
         "kubectl_tas.cli.fn:fn",
         "Run as a KRM function, which kustomize and kpt call: a ResourceList comes in, and one goes out.",
     ),
+    "lsp": (
+        "kubectl_tas.cli.lsp:lsp",
+        "Serve editors by the Language Server Protocol, on standard input and output.",
+    ),
     "rule": ("kubectl_tas.cli.rule:rule", "Explain the rule CODE; without CODE, list all rules."),
     "version": (
         "kubectl_tas.cli.version:version",

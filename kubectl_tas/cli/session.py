@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from kubectl_tas.check import check_fleet
 from kubectl_tas.check.blame import blamed
 from kubectl_tas.check.consequences import gathered
-from kubectl_tas.check.waivers import Base, settle
+from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
@@ -116,18 +116,14 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:
     """Loads, resolves and checks what ``source`` holds of the repository at ``root``, changed by ``adjust``."""
     with progress("Reading") as tick:
-        loaded = load_repository(source, tick, settings())
-    if loaded.refused:
-        raise click.UsageError("\n".join(loaded.refused))
-    fleet = resolve(adjust(loaded.repository) if adjust else loaded.repository)
-    found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
-    return _settled(Session(root, fleet, (), (), complete=loaded.complete), found, None)
+        judged = judge(source, tick, settings(), adjust)
+    if judged.refused:
+        raise click.UsageError("\n".join(judged.refused))
+    return _settled(Session(root, judged.fleet, (), (), complete=judged.complete), judged.found, None)
 
 
 def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:
-    settled = settle(found, session.fleet, base, complete=session.complete)
-    counted = tuple(item for item in settled if item.waiver is None)
-    waived = tuple(item for item in settled if item.waiver is not None)
+    counted, waived = settled(found, session.fleet, base, complete=session.complete)
     return replace(session, found=found, diagnostics=counted, waived=waived)
 
 

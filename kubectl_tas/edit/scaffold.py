@@ -16,13 +16,15 @@ from kubectl_tas import __version__, process
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.resolve import names
-from kubectl_tas.resources import resource_root
+from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar
 
 NO_REMOTE = "https://git.example.com/gpu-pools.git"
 """What stands for the address of a repository that has none."""
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
 """How git writes SSH addresses: git@github.com:team/gpu-pools.git."""
+_SCHEMAS = ("all", "values")
+"""What the settings of editors name, and the samples."""
 _SAMPLES = ("pools/", "subpools/", "workflows/")
 _AT_TOP = (".github/", ".gitlab-ci.yml", ".pre-commit-config.yaml")
 """What is read at the top of a checkout alone."""
@@ -60,7 +62,8 @@ class Scaffold:
         folder = resource_root() / "templates" / "init"
         below = Path(os.path.relpath(root.resolve(), self.checkout.top)).as_posix()
         prefix = "" if below == "." else f"{below}/"
-        found = {}
+        schemas = (f"schemas/{name}.json" for name in _SCHEMAS)
+        found = {f"{prefix}.{name}": read_resource(name).encode() for name in schemas}
         for part in ("repository", f"ci/{self.ci}", f"gitops/{self.gitops}"):
             for path in (folder / part).rglob("*"):
                 name = _visible(path.relative_to(folder / part).as_posix())

@@ -160,6 +160,26 @@ class Document:
                     waiting.append((inner, (*path, step)))
         return None
 
+    def path_around(self, index: int) -> KeyPath | None:
+        """The path of the scalar value that a character of the file, from 0, is within or right behind; that of a key
+        is the path of its value. None where there is neither.
+        """
+        node: Any = self._node
+        path: KeyPath = ()
+        while type(node) is not ScalarNode:
+            parts = node.value if type(node) is MappingNode else [(None, item) for item in node.value]
+            for step, (key, value) in enumerate(parts):
+                name = step if key is None else key.value
+                if key is not None and key.start_mark.index <= index <= key.end_mark.index:
+                    return (*path, name)
+                last = index if type(value) is ScalarNode else index + 1
+                if value.start_mark.index <= index and last <= value.end_mark.index:
+                    node, path = value, (*path, name)
+                    break
+            else:
+                return None
+        return path
+
     def part(self, path: KeyPath) -> Document:
         """What stands at ``path``, as a document of its own; the path must be there."""
         node = self._node

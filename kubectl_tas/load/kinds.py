@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
@@ -169,10 +169,15 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
         versions = " or ".join(dict.fromkeys(candidate.api_version for candidate in same))
         message = f"{kind} has apiVersion {versions}, {found}"
         where = "apiVersion" if "apiVersion" in data else "kind"
-        return _unknown(document, (where,), message, f"Write apiVersion: {same[0].api_version}.")
+        hint = f"Write apiVersion: {same[0].api_version}."
+        if isinstance(api_version, str):
+            hint = Suggestion(hint, api_version, same[0].api_version)
+        return _unknown(document, (where,), message, hint)
     near = did_you_mean(kind, [*related, *(item.kind for item in COMPANIONS if item.apiVersion == api_version)])
     near = near or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
     hint = _ADVICE.get(kind) or " ".join(filter(None, (near, _known_kinds(), _addition(api_version, kind))))
+    if isinstance(near, Suggestion) and kind not in _ADVICE:
+        hint = Suggestion(hint, near.written, near.meant)
     if kind.endswith("List"):
         hint = f"Write it as {LIST}."
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'

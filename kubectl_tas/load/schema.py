@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
@@ -175,7 +175,8 @@ def unknown_field(
     """
     other = CALLED_OTHERWISE.get(key)
     meant = next((MEANT[beside, key] for beside in known if (beside, key) in MEANT), "")
-    close = f"It is called {other} here." if other in known else meant or _closest(key, known)
+    renamed = Suggestion(f"It is called {other} here.", key, other) if other in known else ""
+    close = renamed or meant or _closest(key, known)
     where = written(path)
     hint = close or otherwise or (f"Fields here: {', '.join(known)}." if 0 < len(known) <= MAX_LISTED else "")
     message = f'unknown field "{key}"' + (f" in {where}" if where else "")

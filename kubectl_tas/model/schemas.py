@@ -17,6 +17,7 @@ from kubectl_tas.model.config import Config
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.labelkeys import Reader, keys_on
 from kubectl_tas.model.manifest import (
     ConfigMap,
     Namespace,
@@ -36,40 +37,132 @@ from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 
-MODELS: tuple[type[BaseModel], ...] = (
+READ: tuple[type[BaseModel], ...] = (
     ClusterTopology,
-    Companion,
     Config,
-    ConfigMap,
-    Function,
-    Namespace,
     OperatorConfiguration,
-    Pod,
     PodCliqueSet,
-    PodGang,
     PodGroup,
     PodTemplate,
     Pool,
+    ResourceValidation,
+    Subpool,
+    *WORKLOADS,
+)
+"""What people write and is told by its kind."""
+MODELS: tuple[type[BaseModel], ...] = (
+    *READ,
+    Companion,
+    ConfigMap,
+    Function,
+    Namespace,
+    Pod,
+    PodGang,
     PriorityClass,
     Queue,
-    ResourceValidation,
     Role,
     RoleBinding,
     Service,
-    Subpool,
     Topology,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
     Values,
     Workflow,
-    *WORKLOADS,
 )
 """The kinds that have a schema file of their own."""
+COMBINED = "all"
+"""The name of the schema that chooses one by what a document is."""
+WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."
+"""What every schema says of itself. A file that says so may be replaced."""
+_BARE = ("BarePod", "Notebook")
+"""Workloads of which the metadata is that of the pod."""
 
 
 def schema_texts() -> dict[str, str]:
     """The text of every file below ``schemas/``, by its name."""
-    return {f"{model.__name__.lower()}.json": json.dumps(json_schema(model), indent=2) + "\n" for model in MODELS}
+    schemas = {model: json_schema(model) for model in MODELS}
+    found = {model.__name__.lower(): schema for model, schema in schemas.items()}
+    found[COMBINED] = _combined(schemas)
+    return {f"{name}.json": json.dumps(found[name], indent=2) + "\n" for name in sorted(found)}
+
+
+def _combined(schemas: dict[type[BaseModel], dict[str, Any]]) -> dict[str, Any]:
+    """One schema of all that stands in folders that are read but values files, for editors that take one for a file.
+
+    A document is told by its root key ``workflow``, else by its kind; any other kind stands beside workloads. It holds
+    to what draft 7 and 2020-12 read alike, since the servers of editors know the one or the other.
+    """
+    parts: dict[str, Any] = {}
+
+    def ref(model: type[BaseModel]) -> dict[str, str]:
+        """Where the schema of a model is: its parts are shared with others that have the same."""
+        schema = {key: value for key, value in schemas[model].items() if key not in ("$schema", "$comment", "title")}
+        inner = schema.pop("$defs", {})
+        moved = {
+            name: name if parts.get(name, part) == part else f"{model.__name__}.{name}" for name, part in inner.items()
+        }
+        while True:  # a part that names one that has moved is another one too
+            renamed = {name: _with_refs(part, moved) for name, part in inner.items()}
+            clashes = [name for name, part in renamed.items() if parts.get(moved[name], part) != part]
+            if not clashes:
+                break
+            moved |= {name: f"{model.__name__}.{name}" for name in clashes}
+        parts.update({moved[name]: part for name, part in renamed.items()})
+        parts[f"kind.{model.__name__}"] = _with_refs(schema, moved)
+        return {"$ref": f"#/$defs/kind.{model.__name__}"}
+
+    kinds = [(_choices(schemas[model], "kind"), model) for model in READ]
+    known = sorted(kind for named, _ in kinds for kind in named)
+    versions = sorted({version for _, model in kinds for version in _choices(schemas[model], "apiVersion")})
+    rules = [
+        {
+            "if": {"required": ["workflow"]},
+            "then": ref(Workflow),
+            "else": {"required": ["apiVersion", "kind"]},
+        },
+        *({"if": _has_kind(*named), "then": ref(model)} for named, model in kinds),
+        {"if": _has_kind("List"), "then": {"properties": {"items": {"type": "array", "items": {"$ref": "#"}}}}},
+        {
+            "if": {"required": ["kind"], "properties": {"kind": {"not": {"enum": [*known, "List"]}}}},
+            "then": ref(Companion),
+        },
+    ]
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$comment": WRITTEN,
+        "title": "kubectl-tas",
+        "description": "A pool, subpool, topology, workflow, workload, or what stands beside one.",
+        "type": "object",
+        "properties": {
+            "apiVersion": {"description": "The API of the kind.", "anyOf": [{"enum": versions}, {}]},
+            "kind": {"description": "What the document is.", "anyOf": [{"enum": known}, {}]},
+            "workflow": {"description": "An OSMO workflow, which has neither apiVersion nor kind."},
+        },
+        "allOf": rules,
+        "$defs": dict(sorted(parts.items())),
+    }
+
+
+def _choices(schema: dict[str, Any], field: str) -> list[str]:
+    """What a field of fixed words may be."""
+    found = schema["properties"][field]
+    return [str(word) for word in found.get("enum", [found.get("const")])]
+
+
+def _has_kind(*named: str) -> dict[str, Any]:
+    return {"required": ["kind"], "properties": {"kind": {"enum": list(named)}}}
+
+
+def _with_refs(part: Any, moved: dict[str, str]) -> Any:
+    """A copy in which references name parts as they are called now."""
+    if isinstance(part, dict):
+        return {
+            key: f"#/$defs/{moved[value.rpartition('/')[2]]}"
+            if key == "$ref" and isinstance(value, str)
+            else _with_refs(value, moved)
+            for key, value in part.items()
+        }
+    return [_with_refs(item, moved) for item in part] if isinstance(part, list) else part
 
 
 class _Generator(GenerateJsonSchema):
@@ -107,7 +200,32 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
             written = models[name].model_fields[field].alias or field
             if written in part.get("properties", {}):
                 part["properties"][written]["description"] = text
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": model.__name__, **schema}
+        if model in (*WORKLOADS, PodCliqueSet):
+            _name_keys(part, _reader(model, name))
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$comment": WRITTEN}
+    return {**draft, "title": model.__name__, **schema}
+
+
+def _reader(model: type[BaseModel], part: str) -> Reader:
+    """On what the labels and annotations of a part are read."""
+    if part != "RootMeta":
+        return Reader.PODS
+    return Reader.BOTH if model.__name__ in _BARE else Reader.WORK
+
+
+def _name_keys(part: dict[str, Any], reader: Reader) -> None:
+    """Adds the labels and annotations that are read there, for editors to offer; any other may stand beside them."""
+    for where in ("labels", "annotations"):
+        field = part.get("properties", {}).get(where, {})
+        if isinstance(field.get("additionalProperties"), dict):
+            text = field["additionalProperties"]
+            field["properties"] = {
+                key.name: {
+                    "description": key.about,
+                    **({"anyOf": [{"enum": list(key.choices)}, text]} if key.choices else text),
+                }
+                for key in keys_on(where, reader)
+            }
 
 
 def _reachable(model: type[BaseModel]) -> set[type[BaseModel]]:

@@ -1,0 +1,190 @@
+"""A name in a document in, the place where that is declared out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.load.document import Document
+from kubectl_tas.load.schema import written
+from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.topologies import FleetTopology
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name, and what kind of thing it names."""
+
+    what: str
+    """pool, queue, topology, level, backend, podgroup; or in the same document resource, task, clique."""
+    name: str
+    document: Document
+    path: KeyPath
+
+
+_BY_KEY = {
+    labels.POOL: "pool",
+    labels.QUEUE: "queue",
+    labels.TOPOLOGY: "topology",
+    labels.PLACEMENT_REQUIRED: "level",
+    labels.PLACEMENT_PREFERRED: "level",
+    labels.SEGMENT_REQUIRED: "level",
+    labels.SEGMENT_PREFERRED: "level",
+    labels.POD_GROUP: "podgroup",
+}
+"""What labels and annotations name, wherever they stand."""
+_BY_PATH = (
+    ("Workflow", "workflow.pool", "pool"),
+    ("Workflow", "workflow.backend", "backend"),
+    ("Workflow", "workflow.*tasks[[]*[]].resource", "resource"),
+    ("Workflow", "workflow.*tasks[[]*[]].inputs[[]*[]].task", "task"),
+    ("Workflow", "*resources.*.topology[[]*[]].key", "level"),
+    ("Pool", "spec.parent", "pool"),
+    ("Pool", "spec.topology", "topology"),
+    ("Pool", "spec.backend", "backend"),
+    ("Subpool", "spec.parent", "pool"),
+    ("PodGroup", "spec.queue", "queue"),
+    ("PodGroup", "spec.*topologyConstraint.topology", "topology"),
+    ("PodGroup", "spec.*topologyConstraint.*TopologyLevel", "level"),
+    ("PodCliqueSet", "spec.*opologyName", "topology"),
+    ("PodCliqueSet", "spec.*topologyConstraint.packDomain", "level"),
+    ("PodCliqueSet", "spec.*topologyConstraint.pack.*", "level"),
+    ("PodCliqueSet", "spec.*startsAfter[[]*[]]", "clique"),
+    ("PodCliqueSet", "spec.*cliqueNames[[]*[]]", "clique"),
+)
+"""What fields name, by the kind of their document and their path."""
+
+
+def reference_at(document: Document, path: KeyPath) -> Reference | None:
+    """What is named at a path of a document; None where nothing is."""
+    name = document.value(path)
+    if not isinstance(name, str) or not name:
+        return None
+    if len(path) > 1 and path[-2] in ("labels", "annotations") and path[-1] in _BY_KEY:
+        return Reference(_BY_KEY[str(path[-1])], name, document, path)
+    data = document.data
+    kind = "Workflow" if isinstance(data, dict) and "workflow" in data else _field(data, "kind")
+    where = written(path)
+    found = (what for of, pattern, what in _BY_PATH if of == kind and fnmatchcase(where, pattern))
+    what = next(found, None)
+    return Reference(what, name, document, path) if what else None
+
+
+def definitions(reference: Reference, fleet: Fleet) -> list[Location]:
+    """Where what is named is declared, as the repository was read last, or in the same document."""
+    return list(dict.fromkeys(_DEFINED[reference.what](reference, fleet)))
+
+
+def _pool(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    target = fleet.target(reference.name)
+    if target is not None:
+        pool, subpool = target
+        yield (subpool or pool).declared.at("metadata", "name")
+        return
+    folded = names.fold(reference.name).partition(names.SEPARATOR)[0]  # one with errors is declared all the same
+    declared = (item for item in fleet.repository.pools if names.fold(item.spec.metadata.name) == folded)
+    yield from (item.at("metadata", "name") for item in declared)
+
+
+def _queue(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    for pool in fleet.pools:
+        if reference.name in (pool.queue, pool.shared_queue):
+            yield pool.declared.at("metadata", "name")
+        own = (item for item in pool.subpools if item.queue == reference.name)
+        yield from (item.declared.at("metadata", "name") for item in own)
+
+
+def _topology(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    for topology in _called(reference.name, fleet):
+        yield topology.declared.at("metadata", "name")
+
+
+def _called(name: str, fleet: Fleet) -> list[FleetTopology]:
+    """The topologies of that name, or that stand for one of that name on some cluster."""
+    return [
+        topology
+        for topology in fleet.topologies
+        if topology.name == name or any(topology.name_on(backend) == name for backend in fleet.backends)
+    ]
+
+
+def _level(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    for topology in _near(reference, fleet):
+        level = topology.level(reference.name)
+        if level is not None:
+            yield topology.declared.at(*topology.path, topology.levels.index(level))
+
+
+def _near(reference: Reference, fleet: Fleet) -> list[FleetTopology]:
+    """The topologies that a level may be one of: what its document names, that of its pool, or any."""
+    data, beside = reference.document.data, reference.document.value(reference.path[:-1])
+    for name in (_field(beside, labels.TOPOLOGY), _field(beside, "topology"), _field(beside, "topologyName")):
+        if name:
+            return _called(name, fleet)
+    of_pool = reference.document.value(("workflow", "pool"))
+    of_pool = of_pool or reference.document.value(("metadata", "labels", labels.POOL))
+    target = fleet.target(of_pool) if isinstance(of_pool, str) else None
+    if target is not None and target[0].topology is not None and "workflow" in data:
+        return [target[0].topology]
+    return list(fleet.topologies)
+
+
+def _backend(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    config = fleet.repository.config
+    if config is not None:
+        found = (backend.index for backend in fleet.backends if backend.name == reference.name)
+        yield from (config.at("spec", "backends", index, "name") for index in found)
+
+
+def _pod_group(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    found = (item for item in fleet.repository.pod_groups if item.spec.metadata.name == reference.name)
+    yield from (item.at("metadata", "name") for item in found)
+
+
+def _resource(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+    for path in (("workflow", "resources", reference.name), ("resources", reference.name)):
+        if reference.document.value(path) is not None:
+            yield reference.document.locate(path, key=True)
+
+
+def _named(*lists: str) -> Any:
+    """Finds items of a name in any list of the document that is called as one of ``lists``."""
+
+    def find(reference: Reference, fleet: Fleet) -> Iterator[Location]:
+        for path, item in _items(reference.document.data, lists):
+            if _field(item, "name") == reference.name:
+                yield reference.document.locate((*path, "name"))
+
+    return find
+
+
+def _items(data: Any, lists: tuple[str, ...], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    if isinstance(data, (dict, list)):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            if step in lists and isinstance(value, list):
+                yield from (((*path, step, index), item) for index, item in enumerate(value))
+            yield from _items(value, lists, (*path, step))
+
+
+_DEFINED: dict[str, Any] = {
+    "pool": _pool,
+    "queue": _queue,
+    "topology": _topology,
+    "level": _level,
+    "backend": _backend,
+    "podgroup": _pod_group,
+    "resource": _resource,
+    "task": _named("tasks"),
+    "clique": _named("cliques"),
+}
+
+
+def _field(data: Any, key: str) -> str:
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,84 @@
+"""What there is to say of a word: the rule that a finding is of, the queue of a pool, the verdict on a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.draw import answer as answer_pages
+from kubectl_tas.editor.definition import Reference
+from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.accounts import Account, accounts
+from kubectl_tas.gangs.admission import answers
+from kubectl_tas.load.document import Document
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said
+from kubectl_tas.report import table
+from kubectl_tas.report.rules import page
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+
+_NAMES = (("metadata", "name"), ("workflow", "name"))
+"""Where a document says what it is called."""
+
+
+def of_rules(found: Iterable[Diagnostic]) -> Iterator[str]:
+    """The page of each rule that findings are of, as Markdown."""
+    for rule in dict.fromkeys(item.rule for item in found):
+        yield page(rule)
+
+
+def of_reference(reference: Reference, fleet: Fleet) -> Iterator[str]:
+    """The queue, the quota and what is left of a pool or subpool that is named, as Markdown."""
+    for account in accounts(fleet, None, archived=True):
+        own = names.fold(account.name) == names.fold(reference.name)
+        if own if reference.what == "pool" else reference.what == "queue" and account.queue == reference.name:
+            yield _card(account)
+
+
+def of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[str]:
+    """The same of what a document declares, and the verdict on what it sends, where ``path`` is that of its name."""
+    if path not in _NAMES:
+        return
+    place = document.locate(path)
+    for item in fleet.submissions:
+        if item.declared.at(*path) == place:
+            try:
+                yield _block(answer_pages.render(answers(fleet, [item], None, None)))
+            except TasError as error:
+                yield error.message
+    for account in accounts(fleet, None, archived=True):
+        if (account.subpool or account.pool).declared.at(*path) == place:
+            yield _card(account)
+
+
+def _card(account: Account) -> str:
+    facts = [("Pool", account.name)]
+    if account.state is not None:
+        facts.append(("State", account.state))
+    if account.queue is not None:
+        facts.append(("Queue", account.queue))
+    facts.append(("Quota", _said(account.quota)))
+    if account.total is not None:
+        facts.append(("In all", f"{_said(account.total)}, subpools and child pools included"))
+    if account.used is not None:
+        facts.append(("Declared", _said(account.used, of=account.quota)))
+    if account.available is not None:
+        facts.append(("Left", _said(account.available, of=account.quota)))
+    facts.append(("Limit", _said(account.limit)))
+    return _block(table.pairs(facts))
+
+
+def _said(amounts: Amounts, of: Amounts | None = None) -> str:
+    """GPUs, and other resources where there is a limit to them, of these amounts or of those that they are part of."""
+    whole = amounts if of is None else of
+    return ", ".join(
+        "no limit" if whole.of(name) == NO_LIMIT else said(name, amounts.of(name))
+        for name in RESOURCES
+        if name == "gpu" or whole.of(name) not in (0, NO_LIMIT)
+    )
+
+
+def _block(text: str) -> str:
+    fence = "```" if "```" not in text else "~~~~"
+    return f"{fence}text\n{text.rstrip()}\n{fence}"

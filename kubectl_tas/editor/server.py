@@ -1,0 +1,390 @@
+"""The language server: what ``validate`` finds, published while somebody types, and what an editor asks besides."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from kubectl_tas import __version__
+from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.editor import hover, project
+from kubectl_tas.editor.definition import definitions, reference_at
+from kubectl_tas.editor.fixes import fix
+from kubectl_tas.editor.positions import Text
+from kubectl_tas.editor.project import Judgement, find_root, judged, shown, text_of
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.document import Document
+from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.model.base import KeyPath
+
+R = TypeVar("R")
+PAUSE = 0.25
+"""Seconds without a change after which what is typed is judged."""
+SOURCE = "kubectl-tas"
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFO: types.DiagnosticSeverity.Information,
+}
+_WATCHED = "**/*.{yaml,yml,json}"
+
+
+@dataclass
+class _Project:
+    """One repository that has open files, or had some."""
+
+    root: Path
+    due: float = 0
+    """When it is to be judged, by the clock of the event loop."""
+    is_stale: bool = False
+    """Whether anything has changed since it was judged."""
+    task: asyncio.Task[None] | None = None
+    judgement: Judgement | None = None
+    shown: set[str] = field(default_factory=set)
+    """The files for which findings are published."""
+
+
+@dataclass
+class _Document:
+    """One that is open in the editor."""
+
+    uri: str
+    """As the client spells it."""
+    version: int
+    text: str
+    root: Path | None = None
+    """Its repository."""
+
+
+class Server(LanguageServer):
+    """Judges each repository of which a file is open, whenever it has changed."""
+
+    def __init__(self) -> None:
+        super().__init__(SOURCE, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self._projects: dict[Path, _Project] = {}
+        self._open: dict[Path, _Document] = {}
+        self._turn = asyncio.Lock()
+        self._told: set[str] = set()
+
+    def opened(self, uri: str, version: int, text: str, *, pause: float = 0) -> None:
+        """A document was opened, or has another text: its repository is judged after ``pause`` seconds."""
+        path = _path(uri)
+        if path is not None:
+            before = self._open.get(path)
+            self._open[path] = _Document(uri, version, text, before.root if before else None)
+            self._changed(path, pause, is_new=before is None)
+
+    def saved(self, uri: str) -> None:
+        """A document was saved."""
+        path = _path(uri)
+        if path is not None:
+            self._changed(path, 0, is_new=False)
+
+    def closed(self, uri: str) -> None:
+        """A document was closed: from now on its file counts."""
+        path = _path(uri)
+        gone = self._open.pop(path, None) if path is not None else None
+        if path is not None and gone is not None:
+            self._judge_soon(gone.root, 0)
+            self._find_roots()
+
+    def changed_on_disk(self) -> None:
+        """Files have changed that may be open or not."""
+        self._find_roots()
+        for root in list(self._projects):
+            self._judge_soon(root, PAUSE)
+
+    def _changed(self, path: Path, pause: float, *, is_new: bool) -> None:
+        if is_new:
+            self._find_roots()
+        if path in self._open:
+            self._judge_soon(self._open[path].root, pause)
+
+    def _find_roots(self) -> None:
+        """Finds the repository of every open document, which is another where a Config came or went."""
+        for path, document in self._open.items():
+            root = find_root(path, self._open)
+            if root != document.root:
+                self._judge_soon(document.root, 0)
+                self._judge_soon(root, 0)
+                document.root = root
+
+    def _judge_soon(self, root: Path | None, pause: float) -> None:
+        if root is None:
+            return
+        found = self._projects.setdefault(root, _Project(root))
+        found.is_stale = True
+        found.due = asyncio.get_running_loop().time() + pause
+        if found.task is None or found.task.done():
+            found.task = asyncio.create_task(self._judge(found))
+
+    async def _judge(self, item: _Project) -> None:
+        """Judges a repository until nothing is newer than what was judged."""
+        clock = asyncio.get_running_loop().time
+        while item.is_stale:
+            while (wait := item.due - clock()) > 0:
+                await asyncio.sleep(wait)
+            async with self._turn:
+                item.is_stale = False
+                try:
+                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root))
+                    if not item.is_stale:
+                        item.judgement = judgement
+                        self._publish(item, judgement)
+                except Exception as error:
+                    self.failed(error)
+
+    def _typed(self, root: Path) -> dict[str, bytes]:
+        """What stands in the editor of the files of a repository, by their paths in it."""
+        own = ((path, document) for path, document in self._open.items() if document.root == root)
+        return {path.relative_to(root).as_posix(): item.text.encode("utf-8", "surrogatepass") for path, item in own}
+
+    def _publish(self, item: _Project, judgement: Judgement) -> None:
+        """Publishes all findings of a repository, and takes back those of files that have none any more."""
+        texts = self.texts(judgement)
+        found: dict[str, list[types.Diagnostic]] = {}
+        for finding, place in shown(judgement.found):
+            found.setdefault(place.path, []).append(_published(finding, place, texts))
+        if find_root(item.root / CONFIG_FILE, self._open) != item.root:  # it is no repository any more
+            found = {}
+            self._projects.pop(item.root, None)
+        for path in sorted(found.keys() | item.shown):
+            document = self._open.get(item.root / path)
+            version = document.version if document else None
+            params = types.PublishDiagnosticsParams(texts.uri(path), found.get(path, []), version)
+            self.text_document_publish_diagnostics(params)
+        item.shown = set(found)
+
+    async def known(self, uri: str) -> tuple[Judgement, str] | None:
+        """What is known of the repository of a document, as it stands now, and the document's path in it."""
+        path = _path(uri)
+        root = find_root(path, self._open) if path is not None else None
+        item = self._projects.get(root) if root is not None else None
+        if path is None or item is None:
+            return None
+        if item.task is not None:
+            await asyncio.shield(item.task)
+        return (item.judgement, path.relative_to(item.root).as_posix()) if item.judgement else None
+
+    def texts(self, judgement: Judgement) -> _Texts:
+        """The texts of a repository's files, as the client counts in them."""
+        spelled = {path: document.uri for path, document in self._open.items()}
+        return _Texts(judgement, self.workspace.position_encoding or types.PositionEncodingKind.Utf16, spelled)
+
+    def failed(self, error: Exception) -> None:
+        """Says that something could not be done; each once, and the server goes on."""
+        message = f"internal error: {type(error).__name__}: {error}"
+        if isinstance(error, TasError):
+            message = f"{error.message}. {error.hint}".strip()
+        elif os.environ.get("KUBECTL_TAS_DEBUG"):
+            where = "".join(traceback.format_exception(error))
+            self.window_log_message(types.LogMessageParams(types.MessageType.Error, where))
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
+        if message not in self._told:
+            self._told.add(message)
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {message}"))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """What goes wrong outside of our own code is said likewise."""
+        self.failed(error)
+
+
+class _Texts:
+    """The texts of a repository's files, each read once, as a client counts in them and calls them."""
+
+    def __init__(self, judgement: Judgement, encoding: str, spelled: Mapping[Path, str]) -> None:
+        self._judgement = judgement
+        self._encoding = encoding
+        self._spelled = spelled
+        self._known: dict[str, Text] = {}
+
+    def of(self, path: str) -> Text:
+        """The text of one."""
+        if path not in self._known:
+            text = text_of(self._judgement.root, path, self._judgement.typed)
+            self._known[path] = Text(text, self._encoding)
+        return self._known[path]
+
+    def uri(self, path: str) -> str:
+        """What the client calls a file."""
+        full = self._judgement.root / path
+        return self._spelled.get(full) or full.as_uri()
+
+    def place(self, place: Location) -> types.Location:
+        """A place as the client has it."""
+        return types.Location(self.uri(place.path), self.of(place.path).range(place))
+
+
+def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Diagnostic:
+    related = [
+        types.DiagnosticRelatedInformation(texts.place(item.location), item.message)
+        for item in finding.related
+        if item.location is not None and item.location != place
+    ]
+    if finding.location is not None and finding.location != place:
+        related.insert(0, types.DiagnosticRelatedInformation(texts.place(finding.location), "the first of its places"))
+    nowhere = [item.message for item in finding.related if item.location is None]
+    return types.Diagnostic(
+        texts.of(place.path).range(place),
+        "\n".join(text for text in (finding.message, *nowhere, finding.hint) if text),
+        _SEVERITIES[finding.severity],
+        finding.rule.code,
+        source=SOURCE,
+        related_information=related,
+    )
+
+
+def _path(uri: str) -> Path | None:
+    """The file that a URI names; None where it is none, such as a buffer that was never saved."""
+    name = uris.to_fs_path(uri) if uri.startswith("file:") else None
+    return Path(name) if name else None
+
+
+def make_server() -> Server:
+    """A server that is ready to be started."""
+    logging.getLogger("pygls").addHandler(logging.NullHandler())
+    logging.getLogger("pygls").propagate = False
+    server = Server()
+    for name, handler in _HANDLERS.items():
+        server.feature(name, *_OPTIONS.get(name, ()))(_guarded(server, handler))
+    return server
+
+
+def _guarded(server: Server, handler: Callable[[Server, Any], Awaitable[R]]) -> Callable[[Any], Awaitable[R | None]]:
+    """A handler that says what goes wrong in it, and then has no answer."""
+
+    async def answer(params: Any) -> R | None:
+        try:
+            return await handler(server, params)
+        except Exception as error:
+            server.failed(error)
+            return None
+
+    return answer
+
+
+async def _initialized(server: Server, _params: types.InitializedParams) -> None:
+    able = server.client_capabilities.workspace
+    if able and able.did_change_watched_files and able.did_change_watched_files.dynamic_registration:
+        options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(_WATCHED)])
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        params = types.RegistrationParams([types.Registration("files", method, options)])
+        await server.client_register_capability_async(params)
+
+
+async def _opened(server: Server, params: types.DidOpenTextDocumentParams) -> None:
+    item = params.text_document
+    server.opened(item.uri, item.version, item.text)
+
+
+async def _changed(server: Server, params: types.DidChangeTextDocumentParams) -> None:
+    item = params.text_document
+    if params.content_changes:  # each is the whole text, as the server asks for it
+        server.opened(item.uri, item.version, params.content_changes[-1].text, pause=PAUSE)
+
+
+async def _saved(server: Server, params: types.DidSaveTextDocumentParams) -> None:
+    server.saved(params.text_document.uri)
+
+
+async def _closed(server: Server, params: types.DidCloseTextDocumentParams) -> None:
+    server.closed(params.text_document.uri)
+
+
+async def _files(server: Server, _params: types.DidChangeWatchedFilesParams) -> None:
+    server.changed_on_disk()
+
+
+async def _at(
+    server: Server, params: types.HoverParams | types.DefinitionParams
+) -> tuple[Judgement, str, Text, tuple[Document, KeyPath] | None] | None:
+    """The repository, the file, its text, and the document and key path of the scalar at a position."""
+    known = await server.known(params.text_document.uri)
+    if known is None:
+        return None
+    judgement, path = known
+    text = server.texts(judgement).of(path)
+    offset = text.offset(params.position)
+    paths = ((document, document.path_around(offset)) for document in project.documents(path, text.text))
+    word = next(((document, found) for document, found in paths if found is not None), None)
+    return judgement, path, text, word
+
+
+async def _hover(server: Server, params: types.HoverParams) -> types.Hover | None:
+    found = await _at(server, params)
+    if found is None:
+        return None
+    judgement, path, text, word = found
+    offset = text.offset(params.position)
+    parts: list[str] = []
+    if word is not None:
+        reference = reference_at(*word)
+        parts += hover.of_reference(reference, judgement.fleet) if reference else []
+        parts += hover.of_name(*word, judgement.fleet)
+    there = []
+    for finding, place in judgement.shown_in(path):
+        start, end = text.span(place)
+        there += [finding] if start <= offset <= end and place.line else []
+    parts += hover.of_rules(there)
+    value = "\n\n---\n\n".join(dict.fromkeys(parts))
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, value)) if value else None
+
+
+async def _definition(server: Server, params: types.DefinitionParams) -> list[types.Location] | None:
+    found = await _at(server, params)
+    if found is None or found[3] is None:
+        return None
+    reference = reference_at(*found[3])
+    if reference is None:
+        return None
+    texts = server.texts(found[0])
+    return [texts.place(place) for place in definitions(reference, found[0].fleet)]
+
+
+async def _code_action(server: Server, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+    known = await server.known(params.text_document.uri)
+    if known is None:
+        return None
+    judgement, path = known
+    texts = server.texts(judgement)
+    text, uri = texts.of(path), params.text_document.uri
+    first, last = text.offset(params.range.start), text.offset(params.range.end)
+    actions = []
+    for finding, place in judgement.shown_in(path):
+        found = fix(finding, place, text)
+        if found is not None and found.start <= last and first <= found.end:
+            edit = types.TextEdit(types.Range(text.position(found.start), text.position(found.end)), found.text)
+            actions.append(
+                types.CodeAction(
+                    found.title,
+                    types.CodeActionKind.QuickFix,
+                    [_published(finding, place, texts)],
+                    is_preferred=True,
+                    edit=types.WorkspaceEdit({uri: [edit]}),
+                )
+            )
+    return actions
+
+
+_HANDLERS: dict[str, Callable[[Server, Any], Awaitable[Any]]] = {
+    types.INITIALIZED: _initialized,
+    types.TEXT_DOCUMENT_DID_OPEN: _opened,
+    types.TEXT_DOCUMENT_DID_CHANGE: _changed,
+    types.TEXT_DOCUMENT_DID_SAVE: _saved,
+    types.TEXT_DOCUMENT_DID_CLOSE: _closed,
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: _files,
+    types.TEXT_DOCUMENT_HOVER: _hover,
+    types.TEXT_DOCUMENT_DEFINITION: _definition,
+    types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
+}
+_OPTIONS = {types.TEXT_DOCUMENT_CODE_ACTION: (types.CodeActionOptions([types.CodeActionKind.QuickFix]),)}
