@@ -108,8 +108,8 @@ def test_from_init_to_what_is_applied(checkout: Checkout) -> None:
     place = "gpus/subpools/team--research.yaml"
     (result,) = json.loads(said["sarif"].out)["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == place
-    assert said["github"].out.startswith(f"::error file={place},line=7,")
-    assert json.loads(said["gitlab"].out)[0]["location"] == {"path": place, "lines": {"begin": 7}}
+    assert said["github"].out.startswith(f"::error file={place},line=8,")
+    assert json.loads(said["gitlab"].out)[0]["location"] == {"path": place, "lines": {"begin": 8}}
     (failure,) = ElementTree.fromstring(said["junit"].out).iterfind(f".//testcase[@name='{place}']/failure")
     assert {"quota-exceeds-pool"} == {
         failure.get("type"),

@@ -175,7 +175,7 @@ def unknown_field(
     """
     other = CALLED_OTHERWISE.get(key)
     meant = next((MEANT[beside, key] for beside in known if (beside, key) in MEANT), "")
-    renamed = Suggestion(f"It is called {other} here.", key, other) if other in known else ""
+    renamed = Suggestion(f"It is called {other} here.", key, other) if other and other in known else ""
     close = renamed or meant or _closest(key, known)
     where = written(path)
     hint = close or otherwise or (f"Fields here: {', '.join(known)}." if 0 < len(known) <= MAX_LISTED else "")

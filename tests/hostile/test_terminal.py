@@ -45,6 +45,9 @@ LEAVES = {
     "check": ["check", "check -o json"],
     "diff": [f"diff --base HEAD -o {form}" for form in ("text", "json", "markdown", "html")] + ["diff --base {evil}"],
     "fn": ["fn"],
+    "fit": ["fit --all --nodes {file}", "fit {evil} --nodes {evil}", "fit --all --cluster-state {evil}"],
+    "nodes generate": ["nodes generate --racks 1 --pool {evil}", "nodes generate --topology {evil}"],
+    "lsp": [],  # it prints what its protocol says, and what it finds is what validate finds
     "version": ["version", "version -o json"],
     "help": ["help", "help pool list", "help {evil}"],
     "pool list": [f"pool list {flags}" for flags in ("", "-o wide", "-o json", "-o yaml", "-o csv", "--live")],
