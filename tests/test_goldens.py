@@ -56,8 +56,8 @@ def test_a_silent_case_may_expect_nothing(tmp_path: Path) -> None:
 def test_the_index_has_a_line_for_each_case() -> None:
     lines = index().splitlines()
     for case in find():
-        path = case.relative_to(GOLDEN).as_posix()
-        assert sum(f"]({path}): {read(case).shows}" in line for line in lines) == 1, path
+        path, shows = case.relative_to(GOLDEN).as_posix(), read(case).shows
+        assert sum(f"]({path}): {shows}" in line for line in lines) == 1, path
 
 
 def test_a_case_is_laid_out_over_what_it_shares(tmp_path: Path) -> None:
