@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
-from kubectl_tas.gangs.lifetime import CODES, action_of, code_ranges
+from kubectl_tas.gangs.lifetime import CODES, actions_by_code, code_ranges
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
@@ -116,8 +116,9 @@ def _lost(field: str) -> Lost:
 def _of_codes(field: str, actions: Mapping[str, str | int], *, as_jobs: bool, several: bool = False) -> Iterator[Lost]:
     """What a Job, or a Pod, cannot make of exit codes; that others than 0 fail it is so in any case."""
     ranges = code_ranges(actions)
-    does = {item.does for item in (action_of(code, ranges) for code in CODES) if item is not None}
-    zero = action_of(0, ranges)
+    by_code = actions_by_code(ranges)
+    zero = by_code.pop(0, None)
+    does = {item.does for item in by_code.values()}
     if zero is not None and zero.does != "COMPLETE":
         yield field, _ZERO
     if "RESCHEDULE" in does and not as_jobs:

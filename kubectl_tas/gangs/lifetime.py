@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -83,16 +83,20 @@ def code_ranges(actions: Mapping[str, str | int]) -> tuple[CodeRange, ...]:
     return tuple(found)
 
 
-def action_of(code: int, ranges: tuple[CodeRange, ...]) -> CodeRange | None:
-    """What is written for an exit code."""
-    return next((item for item in ranges if item.first <= code <= item.last), None)
+def actions_by_code(ranges: Iterable[CodeRange]) -> dict[int, CodeRange]:
+    """What is written for each exit code of a container, 0 included, as far as anything is."""
+    found: dict[int, CodeRange] = {}
+    for item in ranges:
+        for code in range(item.first, min(item.last, CODES[-1]) + 1):
+            found.setdefault(code, item)
+    return found
 
 
 def rescheduled(task: Task, pool: PoolSpec) -> tuple[int, ...]:
     """The codes with which a container fails and is to run again; the pool's actions come after those of the task."""
     ranges = (*code_ranges(task.exitActions), *code_ranges(pool.default_exit_actions))
-    found = ((code, action_of(code, ranges)) for code in CODES)
-    return tuple(code for code, item in found if item is not None and item.does == "RESCHEDULE")
+    by_code = actions_by_code(ranges)
+    return tuple(sorted(code for code, item in by_code.items() if code in CODES and item.does == "RESCHEDULE"))
 
 
 def job(task: Task, pool: PoolSpec, retries: int) -> dict[str, Any]:
