@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
-from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.gang import Member
 from kubectl_tas.gangs.podspec import away_from, pod_spec, tolerated
 from kubectl_tas.resolve.fleet import Fleet
@@ -36,11 +35,10 @@ def member_of(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> Member:
 
 
 def own_spec(fleet: Fleet, workflow: FleetWorkflow, task: FleetTask) -> dict[str, Any]:
-    """What the task, its resource, the timeouts and the nodes of its platform say."""
+    """What the task, its resource and the nodes of its platform say."""
     priority_class = getattr(fleet.config.priorityClasses, workflow.priority)
     scheduler = workflow.pool.backend.scheduler_name
-    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, workflow.pool.declared.spec.spec)
-    return pod_spec(task.spec, task.resource.spec, scheduler, priority_class, task.platform.nodes) | deadline
+    return pod_spec(task.spec, task.resource.spec, scheduler, priority_class, task.platform.nodes)
 
 
 def on_platform(task: FleetTask, spec: dict[str, Any]) -> Merged:
@@ -124,13 +122,9 @@ def _mount(spec: dict[str, Any], task: FleetTask) -> None:
     there = {mount.get("mountPath") for mount in container.get("volumeMounts", []) if isinstance(mount, dict)}
     wanted = [path for path in task.platform.spec.default_mounts if path not in there]
     if wanted:
-        named = list(_named(wanted))
+        named = [(f"platform-{index}", path) for index, path in enumerate(dict.fromkeys(wanted))]
         mounts = [{"name": name, "mountPath": path} for name, path in named]
         volumes = [{"name": name, "hostPath": {"path": path}} for name, path in named]
         container = {**container, "volumeMounts": [*container.get("volumeMounts", []), *mounts]}
         spec["containers"] = [container, *spec["containers"][1:]]
         spec["volumes"] = [*spec.get("volumes", []), *volumes]
-
-
-def _named(paths: list[str]) -> Iterator[tuple[str, str]]:
-    yield from ((f"platform-{index}", path) for index, path in enumerate(dict.fromkeys(paths)))
