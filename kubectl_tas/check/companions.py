@@ -32,7 +32,7 @@ def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _kinds(fleet)
     for declared in fleet.repository.companions:
         name = declared.spec.metadata.name
-        if len(name) > names.MAX_NAME or not all(names.is_label(part) for part in name.split(".")):
+        if not names.is_object_name(name):
             message = f'the {declared.spec.kind} name "{name}" cannot be the name of a Kubernetes object'
             hint = f"Use at most {names.MAX_NAME} lower-case letters, digits, '-' and '.'."
             yield Diagnostic(NAME_INVALID, message, declared.at("metadata", "name"), hint=hint)

@@ -12,7 +12,7 @@ from kubectl_tas.check.workflow import TASK_DATA
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.files import MAX_BYTES, normal, task_file
 from kubectl_tas.gangs.podspec import mounted_secrets
-from kubectl_tas.gangs.tokens import OUTPUT, data_paths, filled
+from kubectl_tas.gangs.tokens import OUTPUT, data_paths, filled, is_below
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.model.workflow import Task, Workflow
@@ -50,7 +50,6 @@ _NEEDED = frozenset(
     f"/{name}" for name in ("bin", "boot", "etc", "home", "lib", "lib64", "opt", "root", "run", "sbin", "srv", "tmp")
 ) | {"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/sbin", "/var", "/var/run", "/var/tmp"}
 """Folders that an image cannot do without, or that its programs write to."""
-_SECRET = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _KEY = re.compile(r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}")
 _LONGEST_VALUE = names.MAX_NAME
 """Characters that stand for a token at the most."""
@@ -121,9 +120,9 @@ def _misplaced(mount: _Mount) -> tuple[str, str] | None:
         return "has '..' or ':' in its path, which Kubernetes refuses", "Write it without."
     if mount.kind == "file" and (path.endswith("/") or spelled == "/"):
         return "is the path of a folder", "Add the name that the file is to have there."
-    if any(_is_at_or_below(spelled, folder) for folder in _RESERVED):
+    if is_below(_RESERVED, spelled):
         return "lies where the node fills in its own", "Choose another folder."
-    if _is_at_or_below(spelled, _OSMO) and not spelled.startswith(f"{OUTPUT}/"):
+    if is_below((_OSMO,), spelled) and not spelled.startswith(f"{OUTPUT}/"):
         return f"lies in {_OSMO}, which OSMO keeps for itself", "Choose another folder."
     if mount.kind == "Secret" and (spelled == "/" or spelled in _NEEDED):
         return (
@@ -131,10 +130,6 @@ def _misplaced(mount: _Mount) -> tuple[str, str] | None:
             f"Give it a folder of its own, such as {PurePosixPath(spelled, 'secret')}.",
         )
     return None
-
-
-def _is_at_or_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
 
 
 def _contents(fleet: Fleet, declared: Declared[Workflow], task: Task, path: KeyPath) -> Iterator[Diagnostic]:
@@ -164,7 +159,7 @@ def _credentials(declared: Declared[Workflow], task: Task, path: KeyPath) -> Ite
     for name, keys in task.credentials.items():
         where = (*path, "credentials", name)
         secret = names.fold(name)
-        if len(secret) > names.MAX_NAME or _SECRET.fullmatch(secret) is None:
+        if not names.is_object_name(secret):
             hint = "Letters, digits, '-', '_' and '.', a letter or digit at both ends."
             yield _wrong(f'"{name}" cannot be the name of a Secret', declared.origin.locate(where, key=True), hint)
         if isinstance(keys, str):

@@ -68,7 +68,7 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:
         name = workload.spec.metadata.name
-        if not all(names.is_label(part) for part in name.split(".")) or len(name) > 253:
+        if not names.is_object_name(name):
             yield _invalid(workload.spec.kind, name, workload.at("metadata", "name"))
     yield from _queue_lengths(fleet)
 

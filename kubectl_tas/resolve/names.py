@@ -28,6 +28,11 @@ def is_label(name: str) -> bool:
     return _LABEL.fullmatch(name) is not None
 
 
+def is_object_name(name: str) -> bool:
+    """Whether ``name`` is an RFC 1123 subdomain, as the names of most objects must be."""
+    return len(name) <= MAX_NAME and all(map(is_label, name.split(".")))
+
+
 def fold(name: str) -> str:
     """A workflow's names are the same whatever their case, and '_' is '-', as in OSMO."""
     return name.lower().replace("_", "-")
