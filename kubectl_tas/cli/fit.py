@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import chosen_backends, cluster_options, given_clusters
+from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.cli.wordtypes import FILE, SUBMISSION
+from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.draw import fit as pages
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.live import kubectl
 from kubectl_tas.place.fit import Outcome, fit
-from kubectl_tas.place.nodes import Nodes, read_nodes
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet, files_of
@@ -28,17 +27,8 @@ from kubectl_tas.words import nothing_called
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
 @click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
 @click.option("--all", "is_all", is_flag=True, help="Answer for each workflow of the repository.")
-@click.option(
-    "--nodes",
-    "files",
-    metavar="FILE",
-    type=FILE,
-    multiple=True,
-    help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; may be repeated.",
-)
-@click.option("--live", is_flag=True, help="Ask the cluster for its nodes and pods.")
 @output_option("text", "json")
-@cluster_options
+@nodes_options
 @template_options
 @repository_option
 def fit_command(
@@ -60,11 +50,8 @@ def fit_command(
     if refuse_errors(_without_verdicts(session)):
         return 1
     chosen = _chosen(session.fleet, workflows, is_all=is_all, backend=cluster["backend"])
-    asks = [name for name, value in cluster.items() if value and name != "backend"]
-    if files and (live or asks):
-        raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
-    nodes_of = _reader(session.fleet, files, cluster, live=live)
-    answers = [answer for item in chosen for answer in fit(session.fleet, item, nodes_of(item))]
+    source = NodeSource(session.fleet, files, cluster, live=live)
+    answers = [answer for item in chosen for answer in fit(session.fleet, item, source.nodes(item.pool.backend.name))]
     if output == "json":
         hand_over(json.dump(pages.data(answers)))
     else:
@@ -105,29 +92,3 @@ def _called(fleet: Fleet, known: Sequence[FleetWorkflow], wanted: str) -> list[F
     if not found:
         raise click.UsageError(nothing_called("workflow", wanted, [item.name for item in known]))
     return found
-
-
-def _reader(
-    fleet: Fleet, files: Sequence[str], cluster: dict[str, Any], *, live: bool
-) -> Callable[[FleetWorkflow], Nodes]:
-    """What gives the nodes for a workflow; each cluster is read once."""
-    if files:
-        nodes = _read([item for file in files for item in kubectl.read_file(file)])
-        return lambda _: nodes
-    clusters = given_clusters(fleet, cluster, live=live)
-    known: dict[str, Nodes] = {}
-
-    def of(workflow: FleetWorkflow) -> Nodes:
-        name = workflow.pool.backend.name
-        if name not in known:
-            known[name] = _read(clusters.of(name).nodes_and_pods())
-        return known[name]
-
-    return of
-
-
-def _read(items: list[dict[str, Any]]) -> Nodes:
-    nodes = read_nodes(items, kubectl.complete_kinds(items))
-    if not nodes.knows_pods:
-        say("There are no pods among these: all that nodes have is taken as free.", err=True)
-    return nodes

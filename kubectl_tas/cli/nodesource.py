@@ -1,0 +1,71 @@
+"""Where the nodes of a cluster come from: files, or the clusters of backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.terminal import say
+from kubectl_tas.cli.wordtypes import FILE
+from kubectl_tas.live import kubectl
+from kubectl_tas.place.nodes import Nodes, read_nodes
+from kubectl_tas.resolve.fleet import Fleet
+
+
+def nodes_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds ``--nodes``, which is given as ``files``, ``--live``, and ``cluster_options``."""
+    for option in (
+        cluster_options,
+        click.option("--live", is_flag=True, help="Ask the cluster for its nodes and pods."),
+        click.option(
+            "--nodes",
+            "files",
+            metavar="FILE",
+            type=FILE,
+            multiple=True,
+            help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+class NodeSource:
+    """The nodes and pods of each cluster, by the name of its backend; each is read once."""
+
+    def __init__(self, fleet: Fleet, files: Sequence[str], cluster: Mapping[str, Any], *, live: bool) -> None:
+        """``files`` have those of whichever cluster; without any, the clusters of ``cluster_options`` are asked.
+
+        A usage error where both are given.
+        """
+        asks = [name for name, value in cluster.items() if value and name != "backend"]
+        if files and (live or asks):
+            raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
+        self._files = files
+        self._clusters = None if files else given_clusters(fleet, cluster, live=live)
+        self._objects: dict[str, list[dict[str, Any]]] = {}
+        self._nodes: dict[str, Nodes] = {}
+
+    def objects(self, backend: str) -> list[dict[str, Any]]:
+        """As kubectl prints them; others may be among them. Raises TasError where they cannot be read."""
+        key = "" if self._clusters is None else backend
+        if key not in self._objects:
+            self._objects[key] = (
+                [item for file in self._files for item in kubectl.read_file(file)]
+                if self._clusters is None
+                else self._clusters.of(backend).nodes_and_pods()
+            )
+        return self._objects[key]
+
+    def nodes(self, backend: str) -> Nodes:
+        """Read, with what pods leave free. Raises TasError where they cannot be, or there are none."""
+        key = "" if self._clusters is None else backend
+        if key not in self._nodes:
+            items = self.objects(backend)
+            self._nodes[key] = found = read_nodes(items, kubectl.complete_kinds(items))
+            if not found.knows_pods:
+                say("There are no pods among these: all that nodes have is taken as free.", err=True)
+        return self._nodes[key]
