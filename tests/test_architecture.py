@@ -14,6 +14,7 @@ PACKAGE = "kubectl_tas"
 FLOORS = {
     "cli": 8,
     "editor": 7,
+    "site": 7,
     "draw": 6,
     "imports": 6,
     "compile": 5,
@@ -169,7 +170,7 @@ def test_only_the_command_line_talks_and_exits(path: Path) -> None:
             assert called not in forbidden, f"{path.name}:{node.lineno} calls {called}"
 
 
-@pytest.mark.parametrize("room_name", ["model", "report", "draw", "check", "compile", "resolve", "place"])
+@pytest.mark.parametrize("room_name", ["model", "report", "draw", "check", "compile", "resolve", "place", "site"])
 def test_pure_rooms_touch_nothing(room_name: str) -> None:
     """Data in, data out: no files, no processes, no clock, no chance."""
     for path in (ROOT / PACKAGE / room_name).rglob("*.py"):

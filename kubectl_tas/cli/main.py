@@ -41,6 +41,10 @@ COMMANDS = {
         "kubectl_tas.cli.fit:fit_command",
         "Say whether each WORKFLOW has a placement on the nodes that there are, and whether KAI's scheduler finds it.",
     ),
+    "report": (
+        "kubectl_tas.cli.report:report",
+        "Write a static site of the repository: clusters, pools, topologies, work with its verdicts, and findings.",
+    ),
     "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
     "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),

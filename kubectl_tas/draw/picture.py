@@ -41,8 +41,8 @@ class Picture:
     """What else there is to say."""
 
 
-def picture(fleet: Fleet, item: Submission) -> Picture:
-    """The picture of one submission."""
+def picture(fleet: Fleet, item: Submission, admission: Admission | None = None) -> Picture:
+    """The picture of one submission; ``admission`` is that of ``fleet``, where there are many pictures of it."""
     match item:
         case FleetWorkflow():
             topology, gangs = _pool_topology(item), tuple(gangs_of_workflow(fleet, item))
@@ -61,7 +61,7 @@ def picture(fleet: Fleet, item: Submission) -> Picture:
             facts = (("Pods", str(len(item.group.pods))),)
         case _:
             raise TypeError(item)
-    return Picture(item, Admission(fleet).verdict(item), topology, gangs, facts)
+    return Picture(item, (admission or Admission(fleet)).verdict(item), topology, gangs, facts)
 
 
 def _count(item: FleetPodCliqueSet) -> str:

@@ -88,34 +88,43 @@ def _sum(item: Total) -> tuple[str, ...]:
         f"Total ({item.backend})",
         "-",
         "-",
-        *(_shown("gpu", part) for part in (item.quota, item.used, item.available)),
+        *(amount_text("gpu", part) for part in (item.quota, item.used, item.available)),
     )
 
 
 def _wide_sum(item: Total) -> tuple[str, ...]:
-    others = (_shown(name, part) for name in OTHERS for part in (item.quota, item.used))
+    others = (amount_text(name, part) for name in OTHERS for part in (item.quota, item.used))
     return ("-", "-", *others, "-", item.backend, "-", "-")
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
-    available = _shown("gpu", row.available)
-    return (f"{branch}{row.name}", "ONLINE", row.state or "-", _quota("gpu", row), _shown("gpu", row.used), available)
+    available = amount_text("gpu", row.available)
+    return (
+        f"{branch}{row.name}",
+        "ONLINE",
+        row.state or "-",
+        quota_text("gpu", row),
+        amount_text("gpu", row.used),
+        available,
+    )
 
 
-def _quota(resource: ResourceName, row: Account) -> str:
+def quota_text(resource: ResourceName, row: Account) -> str:
+    """What is guaranteed, and for a pool that others divide the whole of it."""
     quota = show(resource, row.quota.of(resource))
     whole = NO_LIMIT if row.total is None else row.total.of(resource)
     return quota if whole == NO_LIMIT else f"{quota} (Total: {show(resource, whole)})"
 
 
-def _shown(resource: ResourceName, amounts: Amounts | None) -> str:
+def amount_text(resource: ResourceName, amounts: Amounts | None) -> str:
+    """An amount that may not be known."""
     return "unknown" if amounts is None else show(resource, amounts.of(resource))
 
 
 def _wide_cells(row: Account) -> tuple[str, ...]:
     running = "-" if row.running is None else str(row.running)
-    others = (cell for name in OTHERS for cell in (_quota(name, row), _shown(name, row.used)))
-    mine = (_shown("gpu", row.limit), str(row.weight.gpu))
+    others = (cell for name in OTHERS for cell in (quota_text(name, row), amount_text(name, row.used)))
+    mine = (amount_text("gpu", row.limit), str(row.weight.gpu))
     return (*mine, *others, running, row.pool.backend.name, row.queue or "-", row.file)
 
 
@@ -245,10 +254,10 @@ def _file(item: FleetSubpool) -> str:
 
 def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
     """All about a pool, or about one of its subpools."""
-    parts = [table.pairs(_subpool_facts(pool, subpool) if subpool else _pool_facts(pool))]
+    parts = [table.pairs(subpool_facts(pool, subpool) if subpool else pool_facts(pool))]
     if subpool is None:
         parts.append(table.section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
-        parts.append(table.section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), _queues(pool)))
+        parts.append(table.section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), queues(pool)))
     parts.append(table.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
     workloads = _workloads(fleet, pool, subpool)
     if workloads:
@@ -256,7 +265,8 @@ def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
     return "\n".join(parts)
 
 
-def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
+def pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
+    """What there is to say of a pool."""
     backend, spec = pool.backend, pool.declared.spec.spec
     scheduler = f"{backend.scheduler_name} {backend.release.version}" if backend.release else backend.scheduler_name
     return [
@@ -316,7 +326,8 @@ def _toleration(item: Toleration) -> str:
     return f"{item.key or ''}{value}{effect}{exists}{seconds}"
 
 
-def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str]]:
+def subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str]]:
+    """What there is to say of a subpool."""
     written = subpool.declared.spec.spec.namespaces
     return [
         ("Name", subpool.canonical),
@@ -344,7 +355,8 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
     return [] if priority is None else [("Priority", str(priority))]
 
 
-def _queues(pool: FleetPool) -> list[tuple[str, ...]]:
+def queues(pool: FleetPool) -> list[tuple[str, ...]]:
+    """The queues of a pool, each with its state, quota, limit and weight."""
     rest = (_all(pool.maximum), _weight(pool.weight))
     rows: list[tuple[str, ...]] = [
         (pool.queue, "-", _all(pool.guarantee), *rest),

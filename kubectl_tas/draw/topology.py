@@ -69,7 +69,7 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
         ("Name", topology.name),
         ("Kind", topology.declared.spec.kind),
         ("File", topology.declared.origin.path),
-        *(("Topology", text) for text in _objects(fleet, topology)),
+        *(("Topology", text) for text in objects(fleet, topology)),
     ]
     header = ("KEY", "LABEL") if topology.pool else ("DOMAIN", "LABEL")
     levels = [(level.key, level.label) for level in topology.levels]
@@ -79,12 +79,12 @@ def page(fleet: Fleet, topology: FleetTopology) -> str:
     work = [(item.what, item.queue) for item in fleet.placed_by(topology)]
     parts.append(table.section("Placed work", ("NAME", "QUEUE"), work))
     if topology.pool is None:
-        parts.append(table.section("PodCliqueSets", ("NAME", CONDITION), list(_sets(fleet, topology))))
+        parts.append(table.section("PodCliqueSets", ("NAME", CONDITION), list(sets(fleet, topology))))
     return "\n".join(parts)
 
 
-def _objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
-    """What stands for it on each cluster."""
+def objects(fleet: Fleet, topology: FleetTopology) -> Iterator[str]:
+    """What stands for a topology on each cluster."""
     for backend in (topology.backend,) if topology.backend else fleet.backends:
         where = f" on backend {backend.name}"
         if not backend.has(Feature.TOPOLOGY):
@@ -119,7 +119,8 @@ def _set_name(fleet: Fleet, item: FleetPodCliqueSet) -> str:
     return full_name(cluster_of(fleet, item), *item.key)
 
 
-def _sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
+def sets(fleet: Fleet, topology: FleetTopology) -> Iterator[tuple[str, str]]:
+    """The PodCliqueSets that use a cluster topology, each with the condition that Grove would report."""
     known = domains(declared_levels(fleet))
     for item in _sets_of(fleet, topology):
         state = condition(item.spec, known)

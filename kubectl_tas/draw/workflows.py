@@ -18,7 +18,7 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
     """One line for each workflow, workload and PodCliqueSet."""
     admission = Admission(fleet)
     rows = []
-    for item in _sorted(fleet.submissions):
+    for item in in_order(fleet.submissions):
         verdict = admission.verdict(item)
         more = (item.target, item.priority, item.declared.origin.path, verdict.text) if wide else ()
         rows.append((name(item), item.queue, str(item.gpus), verdict.outcome.upper(), *more))
@@ -27,13 +27,13 @@ def render(fleet: Fleet, *, wide: bool = False) -> str:
 
 def names(fleet: Fleet) -> list[str]:
     """``Kind/name`` of each."""
-    return [name(item) for item in _sorted(fleet.submissions)]
+    return [name(item) for item in in_order(fleet.submissions)]
 
 
 def data(fleet: Fleet) -> dict[str, Any]:
     """The same for programs."""
     admission = Admission(fleet)
-    return {"version": 1, "workflows": [_record(item, admission) for item in _sorted(fleet.submissions)]}
+    return {"version": 1, "workflows": [_record(item, admission) for item in in_order(fleet.submissions)]}
 
 
 def name(item: Submission) -> str:
@@ -41,7 +41,8 @@ def name(item: Submission) -> str:
     return f"{item.kind}/{item.name}"
 
 
-def _sorted(items: Iterable[Submission]) -> list[Submission]:
+def in_order(items: Iterable[Submission]) -> list[Submission]:
+    """By kind, name and file."""
     return sorted(items, key=lambda item: (item.kind, item.name, item.declared.origin.path))
 
 

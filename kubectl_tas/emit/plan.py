@@ -118,23 +118,49 @@ def plan(files: dict[str, str], root: Path, output: str, sources: Sequence[str])
     """
     real = real_output(root, output, sources)
     with Disk(root.resolve()) as disk:
-        present = _Present(disk, output, real)
-        present.refuse_obstacles(files)
-        changes: list[Change] = []
-        same: list[str] = []
-        for path, after in files.items():
-            before = present.read(path) if path in present.files else None
-            if before == after:
-                same.append(path)
-                continue
-            if before is not None and not before.startswith(text.MARK):
-                raise _in_the_way(path)
-            changes.append(Change(path, before, after))
-        for path in present.files - files.keys():
-            before = present.read(path) if path.endswith(".yaml") else ""
-            if is_leftover(path) or before.startswith(text.MARK):
-                changes.append(Change(path, before, None))
-    return Plan(tuple(sorted(changes, key=lambda change: change.path)), tuple(same), output, real)
+        return compared(files, Present(disk, output, real), _MANIFESTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the files of an output folder have in common."""
+
+    suffixes: tuple[str, ...]
+    """How the names of those end that the tool writes."""
+    is_ours: Callable[[str], bool]
+    """Whether a text of such a file says that the tool wrote it."""
+    hint: str
+    """What to do where something else is in the way."""
+
+
+_MANIFESTS = Kind(
+    (".yaml",),
+    lambda content: content.startswith(text.MARK),
+    "Move it elsewhere, or choose another output folder in tas.yaml.",
+)
+
+
+def compared(files: dict[str, str], present: Present, kind: Kind) -> Plan:
+    """Compares ``files`` with what is ``present``. Raises TasError where something else is in the way of one."""
+    obstacle = present.obstacle(files)
+    if obstacle is not None:
+        raise _in_the_way(obstacle, kind)
+    changes: list[Change] = []
+    same: list[str] = []
+    for path, after in files.items():
+        before = present.read(path) if path in present.files else None
+        if before == after:
+            same.append(path)
+            continue
+        if before is not None and not kind.is_ours(before):
+            raise _in_the_way(path, kind)
+        changes.append(Change(path, before, after))
+    for path in present.files - files.keys():
+        before = present.read(path) if path.endswith(kind.suffixes) else ""
+        if is_leftover(path) or kind.is_ours(before):
+            changes.append(Change(path, before, None))
+    changes.sort(key=lambda change: change.path)
+    return Plan(tuple(changes), tuple(same), present.output, present.real)
 
 
 def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
@@ -155,7 +181,7 @@ def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-class _Present:
+class Present:
     """What lies below the output folder, relative to the root; links are not followed, hidden folders left out."""
 
     def __init__(self, disk: Disk, output: str, real: str) -> None:
@@ -165,7 +191,7 @@ class _Present:
         self._others: set[str] = set()
         """Links, pipes and the like: never ours."""
         self._disk = disk
-        self._output, self._real = output, real
+        self.output, self.real = output, real
         try:
             status = disk.status(real)
         except OSError as error:
@@ -175,19 +201,18 @@ class _Present:
         if status is not None:
             self._scan(output, depth=0)
 
-    def refuse_obstacles(self, wanted: Iterable[str]) -> None:
-        """Raises TasError where a file is wanted but no file stands, or a folder is needed but none stands."""
+    def obstacle(self, wanted: Iterable[str]) -> str | None:
+        """What stands where a file is wanted and is none, or where a folder is needed and is none."""
         blocked = self._folders | self._others
         needed: set[str] = set()
         for path in wanted:
             if path in blocked:
-                raise _in_the_way(path)
+                return path
             folder = path.rpartition("/")[0]
             while folder and folder not in needed:
                 needed.add(folder)
                 folder = folder.rpartition("/")[0]
-        for path in sorted(needed & (self.files | self._others)):
-            raise _in_the_way(path)
+        return min(needed & (self.files | self._others), default=None)
 
     def read(self, path: str) -> str:
         """The text of a file; bytes that are no UTF-8 make it differ from anything that is rendered."""
@@ -200,7 +225,7 @@ class _Present:
         return content.decode("utf-8", "surrogateescape")
 
     def _locate(self, path: str) -> str:
-        return self._real + path.removeprefix(self._output)
+        return self.real + path.removeprefix(self.output)
 
     def _scan(self, folder: str, *, depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -220,11 +245,8 @@ class _Present:
                 self._scan(path, depth=depth + 1)
 
 
-def _in_the_way(path: str) -> TasError:
-    return TasError(
-        f"{path} is in the way: kubectl-tas did not write it",
-        hint="Move it elsewhere, or choose another output folder in tas.yaml.",
-    )
+def _in_the_way(path: str, kind: Kind) -> TasError:
+    return TasError(f"{path} is in the way: kubectl-tas did not write it", hint=kind.hint)
 
 
 def _unreadable(what: str, error: OSError) -> TasError:

@@ -49,7 +49,7 @@ def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
     code = paint(f"[{diagnostic.rule.code}]", DIM, colour=colour)
     lines = [f"{place}{kind}: {printable(diagnostic.message)} {code}"]
     if diagnostic.location is not None:
-        lines += _snippet(diagnostic.location, colour=colour)
+        lines += snippet(diagnostic.location, colour=colour)
     for related in diagnostic.related[:MAX_RELATED]:
         where = f" ({related.location})" if related.location else ""
         lines.append(f"  = note: {printable(f'{related.message}{where}')}")
@@ -60,7 +60,8 @@ def _block(diagnostic: Diagnostic, *, colour: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _snippet(place: Location, *, colour: bool) -> list[str]:
+def snippet(place: Location, *, colour: bool = False) -> list[str]:
+    """The line of a place, and carets below what is meant; nothing where there is no line."""
     if not place.source.strip():
         return []
     source = same_width(place.source)

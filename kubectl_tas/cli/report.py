@@ -1,0 +1,55 @@
+"""``kubectl tas report``: a site of the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import cluster_options, named_clusters
+from kubectl_tas.cli.options import repository_option, template_options
+from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES
+from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
+from kubectl_tas.cli.terminal import progress, say
+from kubectl_tas.cli.wordtypes import FOLDER
+from kubectl_tas.emit.pages import plan_pages
+from kubectl_tas.emit.plan import apply_plan
+from kubectl_tas.site.content import Content
+from kubectl_tas.site.files import files
+
+
+@click.command("report", epilog="Example: kubectl tas report -o site --title 'GPUs of ACME'")
+@click.option(
+    "-o", "--output", metavar="DIR", type=FOLDER, default="site", show_default=True, help="The folder of the site."
+)
+@click.option("--title", default="GPU pools", show_default=True, help="What the site is called.")
+@click.option("--live", is_flag=True, help="Count what runs in the clusters as used, not what is declared.")
+@cluster_options
+@template_options
+@repository_option
+def report(output: str, title: str, live: bool, directory: str | None, **cluster: Any) -> int:
+    """Write a static site of the repository: clusters, pools, topologies, work with its verdicts, and findings.
+
+    It needs no server and no network: open index.html. The same input gives the same bytes; what is right already
+    is not written, and pages of an earlier run that nothing declares any more are removed. The folder must be empty
+    or a site that this command wrote; what others put there is left alone. A repository with errors gets a site
+    that shows them; the command exits 1 then.
+    """
+    session = open_session(directory)
+    fleet = session.fleet
+    asked = named_clusters(fleet, cluster, live=live)
+    own = {pool.backend.name for pool in fleet.pools}
+    answers = asked.ask(lambda one: one.state().queues, own & asked.names) if asked else None
+    source = SOURCES[CLUSTER if asked else DECLARED]
+    content = Content(title, fleet, session.shown, session.waived, answers.found if answers else None, source)
+    with progress("Drawing") as tick:
+        texts = files(content, tick)
+    plan, base = plan_pages(texts, Path(output), session.root, (*fleet.config.sources, fleet.config.output))
+    with progress("Writing") as tick:
+        apply_plan(plan, base, tick)
+    written = sum(change.after is not None for change in plan.changes)
+    counts = f"{written} written, {len(plan.changes) - written} removed, {plan.unchanged} unchanged"
+    say(f"Wrote {Path(output) / 'index.html'}: {counts}.", err=True)
+    unread = tell_unread(answers.failed) if answers else 0
+    return tell_errors(session) or unread

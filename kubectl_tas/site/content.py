@@ -1,0 +1,105 @@
+"""What a site tells of: a fleet with its accounts and verdicts, and what was found."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kubectl_tas.diagnostics import Diagnostic, Severity
+from kubectl_tas.draw.picture import Picture, picture
+from kubectl_tas.gangs.accounts import Account, accounts
+from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.site.blocks import Badge, Tone
+from kubectl_tas.site.places import Places, places
+
+_TONES: dict[Outcome, Tone] = {
+    "admitted": "good",
+    "pending": "fair",
+    "draining": "fair",
+    "unschedulable": "bad",
+    "rejected": "bad",
+}
+SEVERITIES: dict[Severity, tuple[str, Tone]] = {
+    Severity.ERROR: ("error", "bad"),
+    Severity.WARNING: ("warning", "fair"),
+    Severity.INFO: ("note", "plain"),
+}
+"""What each is called, and how things stand with it."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that the pages are made of."""
+
+    title: str
+    """Of the site."""
+    fleet: Fleet
+    findings: tuple[Diagnostic, ...]
+    """Those that count, in order."""
+    waived: tuple[Diagnostic, ...]
+    usage: Mapping[str, Mapping[str, QueueUsage]] | None
+    """What the queues of each cluster hold; None: what the repository declares counts."""
+    used_from: str
+    """Where that comes from, in words."""
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the page of each thing is."""
+        return places(self.fleet)
+
+    @cached_property
+    def accounts(self) -> tuple[Account, ...]:
+        """Every pool, what is below it, and its subpools, by cluster."""
+        found: list[Account] = []
+        for backend in self.fleet.backends:
+            queues = None if self.usage is None else self.usage.get(backend.name, {})
+            found += accounts(self.fleet.of_backend(backend.name), queues, archived=True)
+        return tuple(found)
+
+    @cached_property
+    def _admission(self) -> Admission:
+        return Admission(self.fleet)
+
+    @cached_property
+    def verdicts(self) -> dict[int, Verdict]:
+        """The verdict on each submission, by its identity."""
+        return {id(item): self._admission.verdict(item) for item in self.places.work}
+
+    def verdict(self, item: Submission) -> Verdict:
+        """The verdict on one."""
+        return self.verdicts[id(item)]
+
+    def picture(self, item: Submission) -> Picture:
+        """What becomes of one."""
+        return picture(self.fleet, item, self._admission)
+
+    @cached_property
+    def by_file(self) -> dict[str, Sequence[Diagnostic]]:
+        """The findings of each file."""
+        found: dict[str, list[Diagnostic]] = defaultdict(list)
+        for item in self.findings:
+            if item.location is not None:
+                found[item.location.path].append(item)
+        return dict(found)
+
+    @cached_property
+    def work_of_pool(self) -> dict[str, list[Submission]]:
+        """What is sent to each pool, its subpools included."""
+        found: dict[str, list[Submission]] = defaultdict(list)
+        for item in self.places.work:
+            found[item.pool.name].append(item)
+        return dict(found)
+
+
+def verdict_badge(outcome: Outcome) -> Badge:
+    """The verdict as a word that stands out."""
+    return Badge(outcome, _TONES[outcome])
+
+
+def severity_badge(severity: Severity) -> Badge:
+    """The same of a finding."""
+    return Badge(*SEVERITIES[severity])

@@ -1,0 +1,113 @@
+"""Pages of what was found: by file, and what each rule means."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.report import text
+from kubectl_tas.report.rules import waiving
+from kubectl_tas.site import blocks, places
+from kubectl_tas.site.blocks import Badge, Block, Link, Page, Pager, Table, Text
+from kubectl_tas.site.content import SEVERITIES, Content, severity_badge
+
+FINDINGS = 50
+"""Findings that stand on one page."""
+OF_ONE = 10
+"""Findings that stand on a page about something else."""
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """All findings, those that are waived last, then the rules that they are of."""
+    found = [(item, False) for item in content.findings] + [(item, True) for item in content.waived]
+    starts = range(0, max(1, len(found)), FINDINGS)
+    paths = tuple(blocks.further(places.FINDINGS, number) for number in range(1, len(starts) + 1))
+    for number, start in enumerate(starts, 1):
+        part = found[start : start + FINDINGS]
+        before = found[start - 1][0] if start else None
+        counted = (_counted(content), _rules(content)) if number == 1 else ()
+        pager = (Pager("Findings", number, paths),) if len(paths) > 1 else ()
+        title = "Findings" if number == 1 else f"Findings, page {number}"
+        crumbs = () if number == 1 else (Link("Findings", places.FINDINGS),)
+        body = tuple(_by_file(part, before))
+        yield Page(paths[number - 1], title, "", "Findings", crumbs, (*counted, *body, *pager))
+    yield _rule_page(content)
+
+
+def findings_of(content: Content, path: str) -> blocks.Findings:
+    """The findings of a file, on a page about something that it declares."""
+    found = content.by_file.get(path, ())
+    more = Link(f"All {len(found)} findings", _place_of_file(content, path)) if len(found) > OF_ONE else None
+    items = tuple(_finding(item) for item in found[:OF_ONE])
+    return blocks.Findings(f"Findings in {path}", items, none="Nothing was found.", more=more)
+
+
+def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
+    """The first findings that count most."""
+    order = list(SEVERITIES)
+    return tuple(_finding(item) for item in sorted(content.findings, key=lambda x: order.index(x.severity))[:most])
+
+
+def _counted(content: Content) -> Text:
+    line = text.summary(content.findings, len(content.fleet.repository.files), waived=len(content.waived)).strip()
+    return Text(line, Badge("as kubectl tas validate says", "plain"))
+
+
+def _by_file(part: Sequence[tuple[Diagnostic, bool]], before: Diagnostic | None) -> Iterator[Block]:
+    groups: dict[tuple[str, bool], list[Diagnostic]] = defaultdict(list)
+    for item, is_waived in part:
+        groups[_path(item), is_waived].append(item)
+    for (path, is_waived), items in groups.items():
+        title = f"Waived in {path}" if is_waived else path or "The repository"
+        is_first = not is_waived and path and (before is None or _path(before) != path)
+        found = tuple(_finding(item, waived=is_waived) for item in items)
+        yield blocks.Findings(title, found, anchor=places.file_anchor(path) if is_first else "")
+
+
+def _path(item: Diagnostic) -> str:
+    return item.location.path if item.location else ""
+
+
+def _place_of_file(content: Content, path: str) -> str:
+    """Where its findings begin."""
+    index = next(index for index, item in enumerate(content.findings) if _path(item) == path)
+    return f"{blocks.further(places.FINDINGS, index // FINDINGS + 1)}#{places.file_anchor(path)}"
+
+
+def _finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:
+    notes = [f"{note.message}{f' ({note.location})' if note.location else ''}" for note in item.related]
+    left = len(notes) - text.MAX_RELATED
+    return blocks.Finding(
+        severity_badge(item.severity),
+        str(item.location) if item.location else "",
+        item.message,
+        Link(item.rule.code, places.rule_place(item.rule.code)),
+        tuple(text.snippet(item.location)) if item.location else (),
+        (*notes[: text.MAX_RELATED], *((f"and {left} more",) if left > 0 else ())),
+        item.hint,
+        waived,
+    )
+
+
+def _used(content: Content) -> Counter[str]:
+    return Counter(item.rule.code for item in (*content.findings, *content.waived))
+
+
+def _rules(content: Content) -> Table:
+    rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived)}
+    rows = tuple(
+        (Link(code, places.rule_place(code)), str(count), rules[code].summary)
+        for code, count in sorted(_used(content).items(), key=lambda pair: (-pair[1], pair[0]))
+    )
+    return Table("Rules", ("Rule", "Findings", "When it fires"), rows)
+
+
+def _rule_page(content: Content) -> Page:
+    rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived)}
+    body = [
+        Text(f"{rule.summary} {rule.rationale} {waiving(rule)}", severity_badge(rule.severity), code)
+        for code, rule in sorted(rules.items())
+    ]
+    none = [] if body else [Text("No rule found anything.")]
+    return Page(places.RULES, "Rules", "", "Findings", (Link("Findings", places.FINDINGS),), (*body, *none))

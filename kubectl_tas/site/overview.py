@@ -1,0 +1,54 @@
+"""The first page: how much there is, how it stands, and what to look at."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kubectl_tas.diagnostics import Severity
+from kubectl_tas.gangs.accounts import totals
+from kubectl_tas.quantities import show, total
+from kubectl_tas.site import blocks, places
+from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone, anchor
+from kubectl_tas.site.content import Content
+from kubectl_tas.site.found import worst
+from kubectl_tas.site.queues import account_table, cluster_table
+from kubectl_tas.site.work import LOOK_AT, OPEN, waiting
+
+_FIRST = 10
+"""Rows of a table that is whole elsewhere."""
+_POOLS = 50
+
+
+def page(content: Content) -> Page:
+    """The overview."""
+    fleet = content.fleet
+    first = worst(content, _FIRST)
+    more = Link(f"All {len(content.findings)} findings", places.FINDINGS) if len(content.findings) > _FIRST else None
+    body = (
+        _tiles(content),
+        waiting(content, _FIRST),
+        blocks.Findings("Findings", first, none="Nothing was found.", more=more),
+        Text(f"Used: {content.used_from}."),
+        *((cluster_table(content, fleet.backends[:_POOLS]),) if len(fleet.backends) > 1 else ()),
+        account_table(content, "Pools", most=_POOLS),
+    )
+    return Page(places.HOME, content.title, "", "Overview", (), body)
+
+
+def _tiles(content: Content) -> Tiles:
+    fleet = content.fleet
+    counts = Counter(item.severity for item in content.findings)
+    open_work = sum(content.verdict(item).outcome in OPEN for item in content.places.work)
+    guaranteed = total(item.quota for item in totals([row for row in content.accounts if row.state != "ARCHIVED"]))
+    errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
+    rows: list[tuple[str, str, str, Tone]] = [
+        ("Clusters", places.CLUSTERS, str(len(fleet.backends)), "plain"),
+        ("Pools", places.POOLS, str(len(fleet.pools)), "plain"),
+        ("GPUs guaranteed", places.POOLS, show("gpu", guaranteed.gpu), "plain"),
+        ("Topologies", places.TOPOLOGIES, str(len(fleet.topologies)), "plain"),
+        ("Workflows, workloads", places.WORK, str(len(content.places.work)), "plain"),
+        (LOOK_AT, f"{places.HOME}#{anchor(LOOK_AT)}", str(open_work), "fair" if open_work else "good"),
+        ("Errors", places.FINDINGS, str(errors), "bad" if errors else "good"),
+        ("Warnings", places.FINDINGS, str(warnings), "fair" if warnings else "good"),
+    ]
+    return Tiles(tuple((Link(name, target), number, tone) for name, target, number, tone in rows))

@@ -1,0 +1,144 @@
+"""Pages of clusters and pools: what is guaranteed, what is used of it, and what is sent there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_tas.draw.pool import amount_text, pool_facts, queues, quota_text, subpool_facts
+from kubectl_tas.gangs.accounts import Account, totals
+from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.site import blocks, places
+from kubectl_tas.site.blocks import Badge, Bar, Block, Cell, Facts, Indented, Link, Page, Table, Text, Tone
+from kubectl_tas.site.content import Content
+from kubectl_tas.site.found import findings_of
+from kubectl_tas.site.work import work_table
+
+_STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
+_HEADER = ("Pool", "State", "GPU quota", "Used", "Available", "Used of the quota")
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """The lists of clusters and pools, and a page for each."""
+    yield from blocks.divided(
+        Page(places.CLUSTERS, "Clusters", "", "Clusters", (), (cluster_table(content, content.fleet.backends),))
+    )
+    for backend in content.fleet.backends:
+        yield from blocks.divided(_cluster(content, backend))
+    used = Text(f"Used: {content.used_from}.")
+    yield from blocks.divided(Page(places.POOLS, "Pools", "", "Pools", (), (used, account_table(content, "Pools"))))
+    for pool in content.fleet.pools:
+        yield from blocks.divided(_pool(content, pool))
+
+
+def cluster_table(content: Content, backends: Sequence[FleetBackend]) -> Table:
+    """A row for each cluster, with its sums."""
+    sums = {item.backend: item for item in totals([row for row in content.accounts if row.state != "ARCHIVED"])}
+    rows = []
+    for backend in backends:
+        own = [pool for pool in content.fleet.pools if pool.backend == backend]
+        found = sums.get(backend.name)
+        amounts = (found.quota, found.used, found.available) if found else (Amounts(),) * 3
+        shown = tuple(amount_text("gpu", part) for part in amounts)
+        bar = _bar(amounts[0], amounts[1])
+        rows.append((content.places.cluster(backend), _scheduler(backend), str(len(own)), *shown, bar))
+    header = ("Cluster", "Scheduler", "Pools", "GPUs guaranteed", "Used", "Available", "Used of the quota")
+    return Table("Clusters", header, tuple(rows))
+
+
+def account_table(content: Content, title: str, backend: FleetBackend | None = None, most: int | None = None) -> Table:
+    """Pools with what is below them; with ``most`` no more than the first rows."""
+    listed = [row for row in content.accounts if row.state != "ARCHIVED" and backend in (None, row.pool.backend)]
+    more = Link(f"All {len(listed)} pools and subpools", places.POOLS) if most and len(listed) > most else None
+    rows = tuple(_account(content, row) for row in listed[:most])
+    return Table(title, _HEADER, rows, none="No pool is declared.", more=more)
+
+
+def _account(content: Content, row: Account) -> tuple[Cell, ...]:
+    where = content.places.subpool(row.pool, row.subpool) if row.subpool else content.places.pool(row.pool)
+    state: Cell = Badge(row.state, _STATES[row.state]) if row.state else ""
+    amounts = (amount_text("gpu", row.used), amount_text("gpu", row.available))
+    return Indented(where, row.depth), state, quota_text("gpu", row), *amounts, _bar(row.quota, row.used)
+
+
+def _bar(quota: Amounts, used: Amounts | None) -> Cell:
+    """Nothing where there is no share to draw."""
+    if used is None or quota.gpu in (0, NO_LIMIT):
+        return ""
+    percent = int(100 * used.gpu / quota.gpu)
+    return Bar(min(100, percent), "bad" if percent > 100 else "good"), f"{percent}%"
+
+
+def _scheduler(backend: FleetBackend) -> str:
+    return f"{backend.scheduler_name} {backend.release.version}" if backend.release else backend.scheduler_name
+
+
+def _cluster(content: Content, backend: FleetBackend) -> Page:
+    facts = Facts(
+        (
+            ("Namespace", backend.namespace),
+            ("Scheduler", _scheduler(backend)),
+            ("Grove", backend.spec.grove.version),
+            *((("Context", backend.spec.context),) if backend.spec.context else ()),
+        )
+    )
+    table = account_table(content, "Pools", backend)
+    used = Text(f"Used: {content.used_from}.")
+    link, crumbs = content.places.cluster(backend), (Link("Clusters", places.CLUSTERS),)
+    return Page(
+        link.target, backend.name, "Cluster", "Clusters", crumbs, (facts, _topologies(content, backend), used, table)
+    )
+
+
+def _topologies(content: Content, backend: FleetBackend) -> Table:
+    rows = tuple(
+        (content.places.topology(item), " > ".join(level.key for level in item.levels))
+        for item in content.fleet.topologies
+        if item.backend in (None, backend)
+    )
+    return Table("Topologies", ("Topology", "Levels, the coarsest first"), rows[: blocks.ROWS])
+
+
+def _pool(content: Content, pool: FleetPool) -> Page:
+    link = content.places.pool(pool)
+    above = tuple(content.places.pool(item) for item in reversed(pool.chain[1:]))
+    crumbs = (Link("Pools", places.POOLS), *above)
+    linked: dict[str, Cell] = {
+        "Backend": content.places.cluster(pool.backend),
+        "Parent": content.places.pool(pool.parent) if pool.parent else "",
+        "Children": tuple(content.places.pool_called(child.name) for child in pool.children),
+        "Topology": content.places.topology(pool.topology) if pool.topology else "none",
+    }
+    facts = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in pool_facts(pool)]
+    levels = tuple((level.key, level.label) for level in pool.levels)
+    body: list[Block] = [
+        Facts(tuple(facts[1:])),
+        _quotas(content, pool),
+        *([_subpools(pool)] if pool.subpools else []),
+        *([Table("Topology keys", ("Key", "Node label"), levels)] if levels else []),
+        Table("Queues", ("Queue", "State", "Quota", "Limit", "Weight"), tuple(queues(pool))),
+        findings_of(content, pool.declared.origin.path),
+        work_table(content, content.work_of_pool.get(pool.name, ())),
+    ]
+    return Page(link.target, pool.name, "Pool", "Pools", crumbs, tuple(body))
+
+
+def _quotas(content: Content, pool: FleetPool) -> Table:
+    """What the pool and all below it are guaranteed and use."""
+    below = [row for row in content.accounts if pool in row.pool.chain and row.state != "ARCHIVED"]
+    rows = tuple(_account(content, row) for row in below)
+    return Table("Quota", _HEADER, rows[: blocks.ROWS])
+
+
+def _subpools(pool: FleetPool) -> Table:
+    """All there is to say of each subpool."""
+    rows, anchors = [], []
+    for subpool in pool.subpools:
+        facts = {name: text for name, text in subpool_facts(pool, subpool) if name not in ("Name", "State")}
+        quota, queue, file = facts.pop("Quota"), facts.pop("Queue"), facts.pop("File")
+        more = "; ".join(f"{name.lower()}: {text}" for name, text in facts.items())
+        rows.append((subpool.name, Badge(subpool.state, _STATES[subpool.state]), quota, queue, more, file))
+        anchors.append(places.subpool_anchor(subpool))
+    header = ("Subpool", "State", "Quota", "Queue", "Also", "File")
+    return Table("Subpools", header, tuple(rows), anchors=tuple(anchors))

@@ -1,0 +1,125 @@
+"""Pages of all that is sent to queues: its verdict, and the tree of its constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubectl_tas.draw.picture import Picture
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.fleet import sent
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.site import blocks, places
+from kubectl_tas.site.blocks import Block, Cell, Facts, Figure, Link, Page, Table, Text
+from kubectl_tas.site.content import Content, verdict_badge
+from kubectl_tas.site.found import findings_of
+
+OPEN = ("rejected", "unschedulable", "pending", "draining")
+"""Verdicts that somebody should look at, the worst first."""
+LOOK_AT = "Work to look at"
+"""The table of it."""
+
+
+def pages(content: Content) -> Iterator[Page]:
+    """The list of all work, and a page for each."""
+    unread = _unread(content)
+    table = work_table(content, content.places.work)
+    yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, table)))
+    for item in content.places.work:
+        yield _page(content, item)
+
+
+def work_table(content: Content, items: Sequence[Submission]) -> Table:
+    """A row for each."""
+    several = len(content.fleet.backends) > 1
+    rows = tuple(
+        (
+            content.places.submission(item),
+            item.kind,
+            *((content.places.cluster(item.pool.backend),) if several else ()),
+            content.places.target(item),
+            item.priority,
+            str(item.gpus),
+            verdict_badge(content.verdict(item).outcome),
+        )
+        for item in items
+    )
+    header = ("Name", "Kind", *(("Cluster",) if several else ()), "Pool", "Priority", "GPUs", "Verdict")
+    return Table("Work", header, rows, none="Nothing is sent to a queue.")
+
+
+def waiting(content: Content, most: int) -> Table:
+    """What is not simply admitted, the worst first."""
+    found = [item for item in content.places.work if content.verdict(item).outcome in OPEN]
+    found.sort(key=lambda item: OPEN.index(content.verdict(item).outcome))
+    rows = tuple(
+        (
+            content.places.submission(item),
+            content.places.target(item),
+            str(item.gpus),
+            verdict_badge(content.verdict(item).outcome),
+            content.verdict(item).text,
+        )
+        for item in found[:most]
+    )
+    more = Link(f"All {len(found)} in the list of all work", places.WORK) if len(found) > most else None
+    header = ("Name", "Pool", "GPUs", "Verdict", "Why")
+    return Table(LOOK_AT, header, rows, none="All work is admitted.", more=more)
+
+
+def _unread(content: Content) -> tuple[Block, ...]:
+    """What is declared, but leads to no queue of the repository."""
+    known = {id(item.declared) for item in content.places.work}
+    rows = tuple(
+        (name, kind, item.origin.path) for kind, name, item in sent(content.fleet.repository) if id(item) not in known
+    )
+    if not rows:
+        return ()
+    text = (
+        f"{plural(len(rows), 'document')} is not in this list"
+        if len(rows) == 1
+        else f"{len(rows)} documents are not in this list"
+    )
+    why = Text(f"{text}, since no pool of the repository takes them: their findings say why.")
+    return why, Table("Sent to no pool", ("Name", "Kind", "File"), rows[: blocks.ROWS])
+
+
+def _page(content: Content, item: Submission) -> Page:
+    picture = content.picture(item)
+    link, kind = content.places.submission(item), item.kind
+    crumbs = (Link("Work", places.WORK), content.places.target(item))
+    body = (
+        _verdict(picture),
+        _facts(content, picture),
+        *_figures(picture),
+        findings_of(content, item.declared.origin.path),
+    )
+    return Page(link.target, item.name, kind, "Work", crumbs, body)
+
+
+def _verdict(picture: Picture) -> Block:
+    verdict = picture.verdict
+    return Text(f"{verdict.text}. {verdict.hint}".strip(), verdict_badge(verdict.outcome))
+
+
+def _facts(content: Content, picture: Picture) -> Facts:
+    item = picture.item
+    preemptible = "preemptible" if item.is_preemptible else "non-preemptible"
+    known = {topology.name_on(item.pool.backend): topology for topology in content.fleet.topologies}
+    topology = known.get(picture.topology or "")
+    placed: Cell = content.places.topology(topology) if topology else picture.topology or "none"
+    rows: list[tuple[str, Cell]] = [
+        ("File", item.declared.origin.path),
+        ("Cluster", content.places.cluster(item.pool.backend)),
+        ("Namespace", item.namespace),
+        ("Pool", content.places.target(item)),
+        ("Queue", item.queue),
+        ("Priority", f"{item.priority}, {preemptible}"),
+        ("GPUs", str(item.gpus)),
+        ("Topology", placed),
+        *picture.facts,
+    ]
+    return Facts(tuple(rows))
+
+
+def _figures(picture: Picture) -> Iterator[Figure]:
+    yield from ()
