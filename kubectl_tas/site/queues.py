@@ -16,7 +16,7 @@ from kubectl_tas.site.found import findings_of
 from kubectl_tas.site.work import work_table
 
 _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
-_HEADER = ("Pool", "State", "GPU quota", "Used", "Available", "Used of the quota")
+_HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", "State")
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -55,11 +55,11 @@ def account_table(content: Content, title: str, backend: FleetBackend | None = N
     return Table(title, _HEADER, rows, none="No pool is declared.", more=more)
 
 
-def _account(content: Content, row: Account) -> tuple[Cell, ...]:
+def _account(content: Content, row: Account, above: int = 0) -> tuple[Cell, ...]:
     where = content.places.subpool(row.pool, row.subpool) if row.subpool else content.places.pool(row.pool)
     state: Cell = Badge(row.state, _STATES[row.state]) if row.state else ""
     amounts = (amount_text("gpu", row.used), amount_text("gpu", row.available))
-    return Indented(where, row.depth), state, quota_text("gpu", row), *amounts, _bar(row.quota, row.used)
+    return Indented(where, row.depth - above), quota_text("gpu", row), *amounts, _bar(row.quota, row.used), state
 
 
 def _bar(quota: Amounts, used: Amounts | None) -> Cell:
@@ -127,7 +127,7 @@ def _pool(content: Content, pool: FleetPool) -> Page:
 def _quotas(content: Content, pool: FleetPool) -> Table:
     """What the pool and all below it are guaranteed and use."""
     below = [row for row in content.accounts if pool in row.pool.chain and row.state != "ARCHIVED"]
-    rows = tuple(_account(content, row) for row in below)
+    rows = tuple(_account(content, row, len(pool.chain) - 1) for row in below)
     return Table("Quota", _HEADER, rows[: blocks.ROWS])
 
 

@@ -34,16 +34,16 @@ def work_table(content: Content, items: Sequence[Submission]) -> Table:
     rows = tuple(
         (
             content.places.submission(item),
-            item.kind,
-            *((content.places.cluster(item.pool.backend),) if several else ()),
-            content.places.target(item),
-            item.priority,
-            str(item.gpus),
             verdict_badge(content.verdict(item).outcome),
+            str(item.gpus),
+            content.places.target(item),
+            *((content.places.cluster(item.pool.backend),) if several else ()),
+            item.priority,
+            item.kind,
         )
         for item in items
     )
-    header = ("Name", "Kind", *(("Cluster",) if several else ()), "Pool", "Priority", "GPUs", "Verdict")
+    header = ("Name", "Verdict", "GPUs", "Pool", *(("Cluster",) if several else ()), "Priority", "Kind")
     return Table("Work", header, rows, none="Nothing is sent to a queue.")
 
 
@@ -54,15 +54,15 @@ def waiting(content: Content, most: int) -> Table:
     rows = tuple(
         (
             content.places.submission(item),
-            content.places.target(item),
-            str(item.gpus),
             verdict_badge(content.verdict(item).outcome),
             content.verdict(item).text,
+            str(item.gpus),
+            content.places.target(item),
         )
         for item in found[:most]
     )
     more = Link(f"All {len(found)} in the list of all work", places.WORK) if len(found) > most else None
-    header = ("Name", "Pool", "GPUs", "Verdict", "Why")
+    header = ("Name", "Verdict", "Why", "GPUs", "Pool")
     return Table(LOOK_AT, header, rows, none="All work is admitted.", more=more)
 
 
