@@ -11,14 +11,16 @@ import click
 
 from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.options import PICTURES, output_option, repository_option, template_options
+from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.diagnostics import Severity
 from kubectl_tas.draw import json, tree
 from kubectl_tas.draw import workflows as pages
-from kubectl_tas.draw.picture import picture
+from kubectl_tas.draw.gangfigure import figure
+from kubectl_tas.draw.picture import Picture, picture
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
 from kubectl_tas.report.json import dump
@@ -63,7 +65,7 @@ def list_workflows(output: str, backend: str | None, directory: str | None) -> i
 
 @workflow.command(epilog="Example: kubectl tas workflow explain Job/train")
 @click.argument("workflow", metavar="FILE|NAME", type=SUBMISSION)
-@output_option("tree", "json")
+@output_option(*PICTURES, "json")
 @click.option("--pod-index", type=click.IntRange(min=0), help="Tell which segment the pod with this index is in.")
 @template_options
 @repository_option
@@ -78,12 +80,27 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
     if refuse_errors(replace(own, diagnostics=tuple(d for d in own.diagnostics if d.rule not in VERDICTS))):
         return 1
     found = session.fleet.submissions_in(paths, workflow)
-    page, tell = (json, hand_over) if output == "json" else (tree, show)
     if pod_index is not None:
-        tell(page.pod_segments(pod_index, _segments(found, pod_index)))
+        _tell_segments(pod_index, _segments(found, pod_index), output)
     else:
-        tell(page.render([picture(session.fleet, item) for item in found]))
+        _draw([picture(session.fleet, item) for item in found], output)
     return tell_errors(session)
+
+
+def _draw(pictures: Sequence[Picture], output: str) -> None:
+    if output == "json":
+        hand_over(json.render(pictures))
+    else:
+        show_figures([figure(item) for item in pictures], output)
+
+
+def _tell_segments(index: int, found: Sequence[tuple[FleetWorkload, PodSegment]], output: str) -> None:
+    if output == "json":
+        hand_over(json.pod_segments(index, found))
+    elif output == "tree":
+        show(tree.pod_segments(index, found))
+    else:
+        raise click.UsageError(f"--pod-index is told as tree or json, not as {output}")
 
 
 def _paths(session: Session, wanted: str) -> list[str]:

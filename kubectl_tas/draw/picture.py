@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas.compile.podgroups import note
+from kubectl_tas.draw.figure import Facts
 from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.cliqueset import gangs_of_set
@@ -22,9 +23,6 @@ from kubectl_tas.resolve.podgroup import SubmittedPodGroup
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
-
-Facts = tuple[tuple[str, str], ...]
-"""A name and a text each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,145 @@
+"""Figures as HTML: a page that stands alone, light and dark, without a script; or a part of another page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from kubectl_tas.draw import svg
+from kubectl_tas.draw.figure import Bar, Box, Figure, Look
+from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class
+from kubectl_tas.quantities import Amount
+from kubectl_tas.report.style import printable
+
+_RULES = {
+    "-boxes, -legend": ("list-style: none", "margin: .6rem 0 0", "padding: 0"),
+    "-boxes": ("display: flex", "flex-wrap: wrap", "gap: .5rem"),
+    "-box": (
+        "border-radius: 6px",
+        "box-sizing: border-box",
+        "min-width: 0",
+        "overflow-wrap: anywhere",
+        "padding: .3rem .6rem .5rem",
+    ),
+    "-holds": ("flex: 1 1 22rem",),
+    "-box p": ("font-size: .85rem", "line-height: 1.4", "margin: 0"),
+    "-box > p:first-child": ("font-size: .9rem", "font-weight: 600"),
+    "-bar": ("display: block", "margin-top: .3rem", "max-width: 100%"),
+    "-facts": (
+        "display: grid",
+        "gap: .15rem 1rem",
+        "grid-template-columns: minmax(5rem, max-content) 1fr",
+        "margin: 0",
+    ),
+    "-facts dd": ("margin: 0", "overflow-wrap: anywhere"),
+    "-legend": ("font-size: .85rem",),
+    "-sample": (
+        "border-radius: 3px",
+        "box-sizing: border-box",
+        "display: inline-block",
+        "height: .8rem",
+        "vertical-align: middle",
+        "width: 1.6rem",
+    ),
+}
+"""Places and sizes, by classes."""
+
+
+def render(figures: Sequence[Figure]) -> str:
+    """The page."""
+    title = _text(", ".join(figure.title for figure in figures))
+    body = "".join(section(figure, level=1) for figure in figures)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>\n{_PAGE}{STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
+    )
+
+
+def section(figure: Figure, *, level: int) -> str:
+    """A figure with a heading of that level and its facts; the page must have STYLE."""
+    rows = (("File", figure.file), *figure.facts)
+    facts = "".join(f"<dt>{_text(name)}</dt><dd>{_text(text)}</dd>\n" for name, text in rows)
+    return (
+        f"<section>\n<h{level}>{_text(figure.title)}</h{level}>\n"
+        f'<dl class="{NAMESPACE}-facts">\n{facts}</dl>\n{boxes(figure)}</section>\n'
+    )
+
+
+def boxes(figure: Figure) -> str:
+    """The boxes of a figure alone, as lists in lists, with what their lines mean; the page must have STYLE."""
+    looks = {box.look for box in figure.all}
+    legend = "".join(
+        f'<li><span class="{NAMESPACE}-sample {css_class(look)}" aria-hidden="true"></span> {_text(text)}</li>\n'
+        for look, text in LEGEND.items()
+        if look in looks
+    )
+    drawn = "".join(_boxes(figure.boxes, figure.scales))
+    return drawn + (f'<ul class="{NAMESPACE}-legend" role="list">\n{legend}</ul>\n' if legend else "")
+
+
+def _boxes(found: Sequence[Box], scales: dict[str, Amount]) -> Iterator[str]:
+    """A list of boxes. Lists without marks are none to some readers, unless they say that they are."""
+    if not found:
+        return
+    yield f'<ul class="{NAMESPACE}-boxes" role="list">\n'
+    for box in found:
+        holds = f" {NAMESPACE}-holds" if box.children else ""
+        yield f'<li class="{NAMESPACE}-box {css_class(box.look)}{holds}">\n'
+        for line in (box.title, *box.lines):
+            yield f"<p>{_text(line)}</p>\n"
+        for bar in box.bars:
+            yield _bar(bar, scales)
+        yield from _boxes(box.children, scales)
+        yield "</li>\n"
+    yield "</ul>\n"
+
+
+def _bar(bar: Bar, scales: dict[str, Amount]) -> str:
+    wide, high = f"{svg.BAR_WIDTH + 4:.0f}", f"{svg.BAR_HEIGHT + 6:.0f}"
+    shapes = "".join(svg.bar_shapes(bar, scales, 2, 3))
+    return (
+        f'<svg class="{NAMESPACE}-bar" aria-hidden="true" focusable="false" width="{wide}" height="{high}" '
+        f'viewBox="0 0 {wide} {high}">{shapes}</svg>\n<p>{_text(bar.text)}</p>\n'
+    )
+
+
+def _text(content: str) -> str:
+    return escape(printable(content))
+
+
+def _rules(theme: Theme) -> Iterator[str]:
+    """The colours of a theme."""
+    for look, (fill, line) in theme.looks.items():
+        name = f".{NAMESPACE}-box.{css_class(look)}, .{NAMESPACE}-sample.{css_class(look)}"
+        yield f"{name} {{ background: {fill}; border-color: {line}; color: {theme.text} }}"
+    quiet = (f"{css_class(Look.MORE)} p", f"{NAMESPACE}-facts dt", f"{NAMESPACE}-legend")
+    yield f"{', '.join(f'.{name}' for name in quiet)} {{ color: {theme.quiet} }}"
+
+
+def _shapes() -> Iterator[str]:
+    name = f".{NAMESPACE}"
+    for selectors, rules in _RULES.items():
+        yield f"{', '.join(name + selector for selector in selectors.split(', '))} {{ {'; '.join(rules)} }}"
+    for look, (line, dashes) in STROKES.items():
+        kind = "dotted" if look is Look.OUT else "dashed" if dashes else "solid"
+        yield f"{name}-box.{css_class(look)}, {name}-sample.{css_class(look)} {{ border: {line}px {kind} }}"
+
+
+def _style() -> str:
+    light = "".join(f"{rule}\n" for rule in (*_shapes(), *_rules(LIGHT)))
+    dark = "".join(f"{rule}\n" for rule in _rules(DARK))
+    return f"{svg.STYLE}{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
+
+
+STYLE = _style()
+"""The style sheet of sections; none of its rules is for anything else on a page."""
+_PAGE = f"""\
+:root {{ color-scheme: light dark }}
+body {{ background: {LIGHT.page}; color: {LIGHT.text}; font: 15px/1.5 {svg.FONT} }}
+body {{ margin: 1.5rem auto; max-width: 60rem; padding: 0 1rem }}
+@media (prefers-color-scheme: dark) {{ body {{ background: {DARK.page}; color: {DARK.text} }} }}
+h1 {{ font-size: 1.4rem; overflow-wrap: anywhere }}
+section + section {{ margin-top: 2.5rem }}
+"""

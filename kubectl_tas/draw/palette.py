@@ -1,0 +1,89 @@
+"""Colours and strokes of pictures, light and dark, as CSS: what they show, words beside them say too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubectl_tas.draw.figure import Look
+
+NAMESPACE = "tas"
+"""What all class names begin with: an SVG within a page shares its style sheet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """The colours of one theme."""
+
+    page: str
+    text: str
+    quiet: str
+    """Text that is less important, and lines."""
+    looks: Mapping[Look, tuple[str, str]]
+    """Of each box what fills it, and its line."""
+    size: str
+    """Of bars: what there is."""
+    filled: str
+    added: str
+    over: str
+    """What is taken of what there is not."""
+
+
+LIGHT = Theme(
+    page="#ffffff",
+    text="#1f2328",
+    quiet="#57606a",
+    looks={
+        Look.PLAIN: ("#f6f8fa", "#6e7781"),
+        Look.REQUIRED: ("#e8f2ff", "#0550ae"),
+        Look.PREFERRED: ("#f7f0ff", "#6639ba"),
+        Look.CHOSEN: ("#e6f7ea", "#116329"),
+        Look.OUT: ("#fff4ec", "#953800"),
+        Look.ITEM: ("#ffffff", "#6e7781"),
+        Look.MORE: ("#ffffff", "#6e7781"),
+    },
+    size="#ffffff",
+    filled="#0969da",
+    added="#1a7f37",
+    over="#bc4c00",
+)
+DARK = Theme(
+    page="#0d1117",
+    text="#e6edf3",
+    quiet="#9da7b1",
+    looks={
+        Look.PLAIN: ("#161b22", "#8b949e"),
+        Look.REQUIRED: ("#0f2440", "#79c0ff"),
+        Look.PREFERRED: ("#251a3d", "#d2a8ff"),
+        Look.CHOSEN: ("#0f2a18", "#56d364"),
+        Look.OUT: ("#2d1a0e", "#ffa657"),
+        Look.ITEM: ("#0d1117", "#8b949e"),
+        Look.MORE: ("#0d1117", "#8b949e"),
+    },
+    size="#0d1117",
+    filled="#58a6ff",
+    added="#56d364",
+    over="#f0883e",
+)
+STROKES = {
+    Look.PLAIN: ("1", ""),
+    Look.REQUIRED: ("2.5", ""),
+    Look.PREFERRED: ("2", "7 4"),
+    Look.CHOSEN: ("2.5", ""),
+    Look.OUT: ("1.5", "2 3"),
+    Look.ITEM: ("1", ""),
+    Look.MORE: ("1", "3 3"),
+}
+"""Of each box the width of its line, and its dashes."""
+LEGEND = {
+    Look.REQUIRED: "solid: required, all pods in one domain or none runs",
+    Look.PREFERRED: "dashed: preferred, in one domain if possible",
+    Look.CHOSEN: "thick: takes pods of this gang",
+    Look.OUT: "dotted: takes no new pods",
+}
+"""What needs to be said of lines."""
+
+
+def css_class(look: Look) -> str:
+    """The class of a box."""
+    return f"{NAMESPACE}-{look.value}"

@@ -1,0 +1,303 @@
+"""Figures as one SVG that stands alone: no script, no font but the reader's, light and dark.
+
+Nobody can measure a font of the reader's here, so the width of text is reckoned with a wide one, and never too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from kubectl_tas.draw import tree
+from kubectl_tas.draw.figure import Bar, Box, Figure, Look
+from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class
+from kubectl_tas.quantities import Amount
+from kubectl_tas.report.style import printable, width
+
+WIDTH = 880.0
+"""Units that a picture is wide where its boxes are not nested too deep for that."""
+LEAST = 170.0
+"""Units that a box may be wide, however deep it is nested."""
+HALF = 400.0
+"""Units that boxes with others in them must have, to be in two columns."""
+BAR_WIDTH, BAR_HEIGHT = 200.0, 12.0
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
+_MARGIN, _PAD, _GAP = 16.0, 10.0, 8.0
+_SIZES = {"heading": 20.0, "title": 14.0, "word": 13.0, "fact": 13.0}
+"""Font sizes."""
+_LINE = 1.4
+"""Distance of lines by font size."""
+_LABELS = 110.0
+"""Where the texts of facts begin, behind their names."""
+_NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of text."""
+
+    style: str
+    text: str
+
+    @property
+    def height(self) -> float:
+        return _SIZES[self.style] * _LINE
+
+
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """A box of which the size is known."""
+
+    box: Box
+    width: float
+    height: float
+    lines: tuple[_Line, ...]
+    bars: tuple[tuple[Bar, float, tuple[_Line, ...]], ...]
+    """Each with how far down it begins, and the lines below it."""
+    inside: _Columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Children in columns of one width."""
+
+    number: int
+    width: float
+    """Of each, at least."""
+    stretches: bool
+    """Whether they take all the width that there is."""
+    places: tuple[tuple[float, float, _Laid], ...]
+    """Of each child how far down it begins and how high it is, row by row."""
+
+    def spread(self, wide: float) -> float:
+        """The width of each in so much width together."""
+        return (wide + _GAP) / self.number - _GAP if self.stretches else self.width
+
+
+def render(figures: Sequence[Figure], *, prefix: str = NAMESPACE) -> str:
+    """The SVG. Within a page ``prefix`` makes the ids of each one its own."""
+    body: list[str] = []
+    reach, down = WIDTH, _MARGIN
+    for figure in figures:
+        drawn, width, down = _figure(figure, down)
+        body += drawn
+        reach = max(reach, width)
+    title = ", ".join(figure.title for figure in figures)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{NAMESPACE}-picture" role="img" '
+        f'aria-labelledby="{prefix}-title {prefix}-desc" width="{_n(reach)}" height="{_n(down)}" '
+        f'viewBox="0 0 {_n(reach)} {_n(down)}">\n'
+        f'<title id="{prefix}-title">{_text(title)}</title>\n'
+        f'<desc id="{prefix}-desc">{escape(tree.render(figures))}</desc>\n'
+        f"<style>\n{STYLE}</style>\n"
+        f'<rect class="{NAMESPACE}-page" width="100%" height="100%"/>\n'
+        + "".join(f"{line}\n" for line in body)
+        + "</svg>\n"
+    )
+
+
+def _figure(figure: Figure, down: float) -> tuple[list[str], float, float]:
+    """What is drawn of it below what is there, how far it reaches to the right, and how far down."""
+    drawn: list[str] = []
+    most = WIDTH - 2 * _MARGIN
+    for line in _wrapped("heading", figure.title, most):
+        down += line.height
+        drawn.append(_draw(line, _MARGIN, down))
+    down += _GAP
+    for name, text in (("File", figure.file), *figure.facts):
+        labels, values = _wrapped("fact", name, _LABELS - _GAP), _wrapped("fact", text, most - _LABELS)
+        for place, line in enumerate(labels):
+            drawn.append(_draw(line, _MARGIN, down + line.height * (place + 1), quiet=True))
+        for place, line in enumerate(values):
+            drawn.append(_draw(line, _MARGIN + _LABELS, down + line.height * (place + 1)))
+        down += max(sum(line.height for line in lines) for lines in (labels, values))
+    down += 2 * _GAP
+    scales, reach = figure.scales, 0.0
+    for box in figure.boxes:
+        laid = _lay(box, most)
+        wide = max(most, laid.width)
+        drawn += _box(laid, _MARGIN, down, (wide, laid.height), scales)
+        reach, down = max(reach, wide), down + laid.height + _GAP
+    for look in LEGEND:
+        if any(box.look is look for box in figure.all):
+            drawn += _sample(look, down)
+            down += _line_height("fact")
+    return drawn, reach + 2 * _MARGIN, down + _MARGIN
+
+
+def _lay(box: Box, most: float) -> _Laid:
+    """The box in no more width than there is, or in LEAST."""
+    inner = max(most, LEAST) - 2 * _PAD
+    lines = _wrapped("title", box.title, inner)
+    lines += [line for word in box.lines for line in _wrapped("word", word, inner)]
+    down = _PAD / 2 + sum(line.height for line in lines)
+    bars = []
+    for bar in box.bars:
+        below = _wrapped("word", bar.text, inner)
+        bars.append((bar, down + _GAP / 2, tuple(below)))
+        down += _GAP / 2 + BAR_HEIGHT + sum(line.height for line in below)
+    inside, down = _columns(box.children, inner, down)
+    texts = [*lines, *(line for _, _, below in bars for line in below)]
+    together = inside.number * (inside.width + _GAP) - _GAP
+    wide = max(together, *(_measure(line) for line in texts), *(BAR_WIDTH for _ in bars))
+    return _Laid(box, wide + 2 * _PAD, down + _PAD, tuple(lines), tuple(bars), inside)
+
+
+def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, float]:
+    """The boxes below each other from ``down`` on, as many in a row as there is room for, and where they end."""
+    holders = sum(bool(box.children) for box in boxes)
+    half = (most - _GAP) / 2
+    laid = [_lay(box, half if holders > 1 and half >= HALF else most) for box in boxes]
+    width = max((item.width for item in laid), default=0.0)
+    number = max(1, min(len(laid), int((most + _GAP) // (width + _GAP))))
+    places = []
+    for start in range(0, len(laid), number):
+        row = laid[start : start + number]
+        height = max(item.height for item in row)
+        places += [(down + _GAP, height, item) for item in row]
+        down += _GAP + height
+    return _Columns(number, width, holders > 0, tuple(places)), down
+
+
+def _box(laid: _Laid, x: float, y: float, size: tuple[float, float], scales: dict[str, Amount]) -> Iterator[str]:
+    """The box and all in it, in a place that may be larger than it must be."""
+    wide, high = size
+    yield (
+        f'<rect class="{css_class(laid.box.look)}" x="{_n(x)}" y="{_n(y)}" '
+        f'width="{_n(wide)}" height="{_n(high)}" rx="6"/>'
+    )
+    down = y + _PAD / 2
+    for line in laid.lines:
+        down += line.height
+        yield _draw(line, x + _PAD, down, quiet=laid.box.look is Look.MORE)
+    for bar, at, below in laid.bars:
+        yield from bar_shapes(bar, scales, x + _PAD, y + at)
+        down = y + at + BAR_HEIGHT
+        for line in below:
+            down += line.height
+            yield _draw(line, x + _PAD, down)
+    column = laid.inside.spread(wide - 2 * _PAD)
+    for place, (at, height, child) in enumerate(laid.inside.places):
+        right = _PAD + place % laid.inside.number * (column + _GAP)
+        yield from _box(child, x + right, y + at, (column, height), scales)
+
+
+def bar_shapes(bar: Bar, scales: dict[str, Amount], x: float, y: float) -> Iterator[str]:
+    """The shapes of a bar; the longest of its unit has BAR_WIDTH."""
+
+    def reach(amount: Amount) -> float:
+        return float(max(0, amount) / scales[bar.unit]) * BAR_WIDTH
+
+    size, filled, added = reach(bar.size), reach(bar.filled), reach(bar.filled + bar.added)
+    inside = min(size, filled)
+    yield _bar("size", x, y, size)
+    yield _bar("filled", x, y, inside)
+    if bar.added:
+        yield _striped("added", x + filled, y, added - filled)
+    if filled > size:
+        yield _striped("over", x + size, y, filled - size)
+    if bar.limit is not None and 0 < bar.limit <= scales[bar.unit]:
+        at = x + reach(bar.limit)
+        yield f'<path class="{NAMESPACE}-limit" d="M{_n(at)} {_n(y - 2)}v{_n(BAR_HEIGHT + 4)}"/>'
+
+
+def _bar(what: str, x: float, y: float, wide: float) -> str:
+    return f'<rect class="{NAMESPACE}-{what}" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(BAR_HEIGHT)}"/>'
+
+
+def _striped(what: str, x: float, y: float, wide: float) -> str:
+    """A part of a bar in stripes, which one tells from the others without its colour."""
+    path = f"M{_n(x)} {_n(y + BAR_HEIGHT / 2)}h{_n(wide)}"
+    return f'<path class="{NAMESPACE}-{what}" stroke-width="{_n(BAR_HEIGHT)}" d="{path}"/>'
+
+
+def _sample(look: Look, down: float) -> Iterator[str]:
+    """A line of the legend."""
+    yield f'<rect class="{css_class(look)}" x="{_n(_MARGIN)}" y="{_n(down + 5)}" width="24" height="12" rx="3"/>'
+    yield _draw(_Line("fact", LEGEND[look]), _MARGIN + 32, down + _line_height("fact"), quiet=True)
+
+
+def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
+    """A line of text of which the place ends at ``bottom``."""
+    baseline = bottom - line.height * 0.25
+    classes = f"{NAMESPACE}-{line.style}" + (f" {NAMESPACE}-quiet" if quiet else "")
+    return f'<text class="{classes}" x="{_n(x)}" y="{_n(baseline)}">{_text(line.text)}</text>'
+
+
+def _wrapped(style: str, text: str, most: float) -> list[_Line]:
+    """The text in lines that are no longer than that, broken at blanks, or behind hyphens, or anywhere."""
+    found, rest = [], printable(text)
+    while _measure(_Line(style, rest)) > most and len(rest) > 1:
+        end = 1
+        while _measure(_Line(style, rest[: end + 1])) <= most:
+            end += 1
+        at = max(rest.rfind(" ", 1, end + 1), rest.rfind("-", 1, end) + 1, rest.rfind("/", 1, end) + 1)
+        end = at if at > end / 3 else end
+        found.append(_Line(style, rest[:end].rstrip()))
+        rest = rest[end:].lstrip()
+    return [*found, _Line(style, rest)]
+
+
+def _line_height(style: str) -> float:
+    return _SIZES[style] * _LINE
+
+
+def _measure(line: _Line) -> float:
+    """About how wide a line is in the widest of the fonts that a reader may have."""
+    bold = 1.1 if line.style in ("heading", "title") else 1.0
+    return sum(map(_advance, line.text)) * _SIZES[line.style] * bold
+
+
+def _advance(char: str) -> float:
+    """How wide a character is, by its font size."""
+    if char.isascii():
+        return 0.4 if char in _NARROW else 1.0 if char in _WIDE else 0.72 if char.isupper() else 0.63
+    return 0.7 * width(char)
+
+
+def _text(content: str) -> str:
+    return escape(printable(content), quote=False)
+
+
+def _n(number: float) -> str:
+    """A number with one digit behind its point, where that is needed."""
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _rules(theme: Theme) -> Iterator[str]:
+    """The colours of a theme."""
+    name = f".{NAMESPACE}"
+    yield f"{name}-page {{ fill: {theme.page} }}"
+    yield f"{name}-heading, {name}-title, {name}-word, {name}-fact {{ fill: {theme.text} }}"
+    yield f"text{name}-quiet {{ fill: {theme.quiet} }}"
+    for look, (fill, line) in theme.looks.items():
+        yield f"rect.{css_class(look)} {{ fill: {fill}; stroke: {line} }}"
+    yield f"{name}-size {{ fill: {theme.size}; stroke: {theme.quiet} }}"
+    yield f"{name}-filled {{ fill: {theme.filled} }}"
+    yield f"{name}-added {{ stroke: {theme.added} }}"
+    yield f"{name}-over {{ stroke: {theme.over} }}"
+    yield f"{name}-limit {{ stroke: {theme.text} }}"
+
+
+def _fonts() -> Iterator[str]:
+    yield f".{NAMESPACE}-picture {{ max-width: 100%; height: auto; font-family: {FONT} }}"
+    for style, size in _SIZES.items():
+        bold = "; font-weight: 600" if style in ("heading", "title") else ""
+        yield f".{NAMESPACE}-{style} {{ font-size: {_n(size)}px{bold} }}"
+    for look, (line, dashes) in STROKES.items():
+        dashed = f"; stroke-dasharray: {dashes}" if dashes else ""
+        yield f"rect.{css_class(look)} {{ stroke-width: {line}{dashed} }}"
+    yield f".{NAMESPACE}-added {{ stroke-dasharray: 4 2 }}"
+    yield f".{NAMESPACE}-over {{ stroke-dasharray: 2 2 }}"
+    yield f".{NAMESPACE}-limit {{ stroke-width: 2; fill: none }}"
+
+
+def _style() -> str:
+    light = "".join(f"{rule}\n" for rule in (*_fonts(), *_rules(LIGHT)))
+    dark = "".join(f"{rule}\n" for rule in _rules(DARK))
+    return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
+
+
+STYLE = _style()
+"""The style sheet of pictures."""
