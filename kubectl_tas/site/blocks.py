@@ -93,12 +93,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A picture, as HTML that is safe, and how its text is read elsewhere."""
+class Drawing:
+    """A picture of draw/."""
 
-    kind: ClassVar[str] = "figure"
+    kind: ClassVar[str] = "drawing"
     title: str
     html: str
+    """Which escapes what it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,8 @@ class Text:
     """A paragraph, perhaps with a word in front that says how things stand."""
 
     kind: ClassVar[str] = "text"
-    text: Cell
+    text: str
+    """What stands between backticks is code."""
     badge: Badge | None = None
     title: str = ""
 
@@ -154,7 +156,7 @@ def anchor(title: str) -> str:
     return title.lower().replace(" ", "-")
 
 
-Block = Facts | Tiles | Table | Figure | Findings | Text | Pager
+Block = Facts | Tiles | Table | Drawing | Findings | Text | Pager
 
 
 @dataclass(frozen=True, slots=True)

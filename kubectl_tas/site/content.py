@@ -12,7 +12,7 @@ from kubectl_tas.draw.picture import Picture, picture
 from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.site.blocks import Badge, Tone
 from kubectl_tas.site.places import Places, places
 
@@ -59,6 +59,24 @@ class Content:
             queues = None if self.usage is None else self.usage.get(backend.name, {})
             found += accounts(self.fleet.of_backend(backend.name), queues, archived=True)
         return tuple(found)
+
+    @cached_property
+    def below(self) -> dict[str, list[Account]]:
+        """The accounts of each pool, and of all below it, without ARCHIVED subpools."""
+        found: dict[str, list[Account]] = defaultdict(list)
+        for row in self.accounts:
+            for pool in row.pool.chain if row.state != "ARCHIVED" else ():
+                found[pool.name].append(row)
+        return dict(found)
+
+    @cached_property
+    def pools_by_topology(self) -> dict[str, list[FleetPool]]:
+        """The pools that are placed by each topology."""
+        found: dict[str, list[FleetPool]] = defaultdict(list)
+        for pool in self.fleet.pools:
+            if pool.topology is not None:
+                found[pool.topology.name].append(pool)
+        return dict(found)
 
     @cached_property
     def _admission(self) -> Admission:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kubectl_tas.draw import html as drawings
 from kubectl_tas.resources import read_resource
 from kubectl_tas.site import found, html, levels, overview, queues, search, work
 from kubectl_tas.site.blocks import Page
@@ -16,6 +17,7 @@ Tick = Callable[[int, int], None]
 def files(content: Content, tick: Tick | None = None) -> dict[str, str]:
     """The text of every file, by its path from the root of the site."""
     texts = {name: read_resource(f"templates/site/{name}") for name in ("style.css", "search.js")}
+    texts["style.css"] += drawings.STYLE
     texts["search-index.js"] = search.index(content)
     for page in _pages(content):
         texts[page.path] = html.render(page, content.title)

@@ -9,7 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.report import text
 from kubectl_tas.report.rules import waiving
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Badge, Block, Link, Page, Pager, Table, Text
+from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, Text
 from kubectl_tas.site.content import SEVERITIES, Content, severity_badge
 
 FINDINGS = 50
@@ -51,7 +51,7 @@ def worst(content: Content, most: int) -> tuple[blocks.Finding, ...]:
 
 def _counted(content: Content) -> Text:
     line = text.summary(content.findings, len(content.fleet.repository.files), waived=len(content.waived)).strip()
-    return Text(line, Badge("as kubectl tas validate says", "plain"))
+    return Text(f"`kubectl tas validate` says: {line}")
 
 
 def _by_file(part: Sequence[tuple[Diagnostic, bool]], before: Diagnostic | None) -> Iterator[Block]:
@@ -106,8 +106,9 @@ def _rules(content: Content) -> Table:
 def _rule_page(content: Content) -> Page:
     rules = {item.rule.code: item.rule for item in (*content.findings, *content.waived)}
     body = [
-        Text(f"{rule.summary} {rule.rationale} {waiving(rule)}", severity_badge(rule.severity), code)
+        part
         for code, rule in sorted(rules.items())
+        for part in (Text(rule.summary, severity_badge(rule.severity), code), Text(rule.rationale), Text(waiving(rule)))
     ]
     none = [] if body else [Text("No rule found anything.")]
     return Page(places.RULES, "Rules", "", "Findings", (Link("Findings", places.FINDINGS),), (*body, *none))

@@ -25,7 +25,7 @@ def _table(content: Content) -> Table:
             content.places.topology(item),
             item.declared.spec.kind,
             " > ".join(level.key for level in item.levels),
-            str(sum(pool.topology == item for pool in content.fleet.pools)),
+            str(len(content.pools_by_topology.get(item.name, ()))),
         )
         for item in content.fleet.topologies
     )
@@ -42,7 +42,7 @@ def _page(content: Content, topology: FleetTopology) -> Page:
         *(("Topology object", text) for text in objects(fleet, topology)),
     ]
     levels = tuple((str(number), level.key, level.label) for number, level in enumerate(topology.levels, 1))
-    known = list(sets(fleet, topology))
+    known = list(sets(fleet, topology)) if topology.pool is None else []
     cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(known[: blocks.ROWS]))]
     pools = tuple(
         (
@@ -50,8 +50,7 @@ def _page(content: Content, topology: FleetTopology) -> Page:
             content.places.cluster(pool.backend),
             str(len(content.work_of_pool.get(pool.name, ()))),
         )
-        for pool in fleet.pools
-        if pool.topology == topology
+        for pool in content.pools_by_topology.get(topology.name, ())
     )
     body = (
         Facts(tuple(facts)),

@@ -37,7 +37,7 @@ def cluster_table(content: Content, backends: Sequence[FleetBackend]) -> Table:
     sums = {item.backend: item for item in totals([row for row in content.accounts if row.state != "ARCHIVED"])}
     rows = []
     for backend in backends:
-        own = [pool for pool in content.fleet.pools if pool.backend == backend]
+        own = [pool for pool in content.fleet.pools if pool.backend.name == backend.name]
         found = sums.get(backend.name)
         amounts = (found.quota, found.used, found.available) if found else (Amounts(),) * 3
         shown = tuple(amount_text("gpu", part) for part in amounts)
@@ -49,7 +49,8 @@ def cluster_table(content: Content, backends: Sequence[FleetBackend]) -> Table:
 
 def account_table(content: Content, title: str, backend: FleetBackend | None = None, most: int | None = None) -> Table:
     """Pools with what is below them; with ``most`` no more than the first rows."""
-    listed = [row for row in content.accounts if row.state != "ARCHIVED" and backend in (None, row.pool.backend)]
+    own = (row for row in content.accounts if row.state != "ARCHIVED")
+    listed = [row for row in own if backend is None or row.pool.backend.name == backend.name]
     more = Link(f"All {len(listed)} pools and subpools", places.POOLS) if most and len(listed) > most else None
     rows = tuple(_account(content, row) for row in listed[:most])
     return Table(title, _HEADER, rows, none="No pool is declared.", more=more)
@@ -126,8 +127,7 @@ def _pool(content: Content, pool: FleetPool) -> Page:
 
 def _quotas(content: Content, pool: FleetPool) -> Table:
     """What the pool and all below it are guaranteed and use."""
-    below = [row for row in content.accounts if pool in row.pool.chain and row.state != "ARCHIVED"]
-    rows = tuple(_account(content, row, len(pool.chain) - 1) for row in below)
+    rows = tuple(_account(content, row, len(pool.chain) - 1) for row in content.below[pool.name])
     return Table("Quota", _HEADER, rows[: blocks.ROWS])
 
 

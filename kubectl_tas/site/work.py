@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubectl_tas.draw import html
+from kubectl_tas.draw.gangfigure import figure
 from kubectl_tas.draw.picture import Picture
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Block, Cell, Facts, Figure, Link, Page, Table, Text
+from kubectl_tas.site.blocks import Block, Cell, Drawing, Facts, Link, Page, Table, Text
 from kubectl_tas.site.content import Content, verdict_badge
 from kubectl_tas.site.found import findings_of
 
@@ -87,12 +89,9 @@ def _page(content: Content, item: Submission) -> Page:
     picture = content.picture(item)
     link, kind = content.places.submission(item), item.kind
     crumbs = (Link("Work", places.WORK), content.places.target(item))
-    body = (
-        _verdict(picture),
-        _facts(content, picture),
-        *_figures(picture),
-        findings_of(content, item.declared.origin.path),
-    )
+    found = findings_of(content, item.declared.origin.path)
+    told = (_facts(content, picture), *_drawings(picture))
+    body = (_verdict(picture), found, *told) if found.items else (_verdict(picture), *told, found)
     return Page(link.target, item.name, kind, "Work", crumbs, body)
 
 
@@ -121,5 +120,6 @@ def _facts(content: Content, picture: Picture) -> Facts:
     return Facts(tuple(rows))
 
 
-def _figures(picture: Picture) -> Iterator[Figure]:
-    yield from ()
+def _drawings(picture: Picture) -> Iterator[Drawing]:
+    if picture.gangs:
+        yield Drawing("What the scheduler is asked for", html.boxes(figure(picture)))

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,7 +31,7 @@ class Browser:
     def __init__(self, profile: Path) -> None:
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
-        command = ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", CHROMIUM, *_QUIET]
+        command = ["bash", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "bash", CHROMIUM, *_QUIET]
         self._process = subprocess.Popen(
             [*command, f"--user-data-dir={profile}", "about:blank"],
             pass_fds=(to_read, to_write),
@@ -78,15 +79,14 @@ class Browser:
 
     def open(self, page: Path | str) -> None:
         """Goes to a page, and waits until it and its scripts are there."""
-        self._events.clear()
-        self.call("Page.navigate", url=page.as_uri() if isinstance(page, Path) else page)
-        self.wait()
+        self.follow(lambda: self.call("Page.navigate", url=page.as_uri() if isinstance(page, Path) else page))
 
-    def wait(self) -> None:
-        """Waits for the page that is being loaded."""
+    def follow(self, step: Callable[[], Any]) -> None:
+        """Does what leads to another page, and waits for it."""
+        self._events.clear()
+        step()
         while "Page.loadEventFired" not in self._events:
             self._next()
-        self._events.clear()
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of JavaScript, awaited."""
@@ -130,6 +130,8 @@ class Browser:
         self._events.append(event)
         if event == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
-        if event == "Runtime.exceptionThrown" or (event == "Log.entryAdded" and parameters["entry"]["level"] == "error"):
+        if event == "Runtime.exceptionThrown" or (
+            event == "Log.entryAdded" and parameters["entry"]["level"] == "error"
+        ):
             self.problems.append(json.dumps(parameters))
         return message

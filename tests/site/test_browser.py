@@ -1,0 +1,141 @@
+"""The site in a browser: an accessibility checker finds nothing, phones and the dark are served, keys are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import AXE, CHROMIUM, WITHOUT_AXE, WITHOUT_CHROMIUM, Browser
+from tests.support.cli import kubectl_tas
+from tests.support.site import company, report
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason=WITHOUT_CHROMIUM)
+PAGES = (
+    "index.html",
+    "clusters/train-eu.html",
+    "pools/foundation.html",
+    "topologies/gb200-fabric.html",
+    "work/index.html",
+    "work/workflow-too-large.html",
+    "findings/index.html",
+    "findings/rules.html",
+)
+"""One of each kind."""
+SCREENS = ((1280, 900, False), (390, 844, True))
+"""Width, height, and whether it is dark: a desk by day, a phone at night."""
+CHECK = """\
+axe.run({preload: false}).then(found => found.violations.flatMap(
+  rule => rule.nodes.map(node => `${rule.id}: ${node.html}: ${node.failureSummary}`)))
+"""
+LISTED = "new Promise(done => { const look = () => window.tasIndex ? done() : setTimeout(look, 5); look(); })"
+"""Waits until the list of pages has been read."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a company with two files that are wrong."""
+    folder = tmp_path_factory.mktemp("company")
+    assert report(company(folder / "repository"), folder / "site") == 1
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One for all tests of this file."""
+    with Browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The same, on a wide screen; nothing may go wrong in it, and nothing but files of the site be asked for."""
+    chromium.show(1280, 900, is_dark=False)
+    chromium.requests.clear()
+    yield chromium
+    assert chromium.problems == []
+    assert [url for url in chromium.requests if not url.startswith(("file:///", "data:,"))] == []
+
+
+@pytest.mark.skipif(not AXE, reason=WITHOUT_AXE)
+@pytest.mark.parametrize(("width", "height", "is_dark"), SCREENS)
+def test_accessibility(browser: Browser, site: Path, width: int, height: int, is_dark: bool) -> None:
+    browser.show(width, height, is_dark=is_dark)
+    rules = Path(AXE).read_text(encoding="utf-8")
+    for page in PAGES:
+        browser.open(site / page)
+        browser.evaluate(f"{rules}; undefined")
+        assert browser.evaluate(CHECK) == [], page
+
+
+@pytest.mark.skipif(not AXE, reason=WITHOUT_AXE)
+def test_the_checker_finds_what_is_wrong(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "wrong.html"
+    page.write_text("<!DOCTYPE html><html lang=en><title>t</title><main><h1>t</h1><img src='data:,'></main></html>")
+    browser.open(page)
+    browser.evaluate(f"{Path(AXE).read_text(encoding='utf-8')}; undefined")
+    assert [found.partition(":")[0] for found in browser.evaluate(CHECK)] == ["image-alt"]
+
+
+def test_a_phone_shows_all_of_the_width(browser: Browser, site: Path) -> None:
+    browser.show(360, 740, is_dark=False)
+    for page in PAGES:
+        browser.open(site / page)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 360, page
+
+
+def test_light_and_dark(browser: Browser, site: Path) -> None:
+    grounds = []
+    for is_dark in (False, True):
+        browser.show(1280, 900, is_dark=is_dark)
+        browser.open(site / "index.html")
+        grounds.append(browser.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert grounds == ["rgb(255, 255, 255)", "rgb(15, 20, 25)"]
+
+
+def test_search_by_keyboard(browser: Browser, site: Path) -> None:
+    browser.open(site / "pools/foundation.html")
+    browser.press("Tab")
+    assert browser.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert not any(url.endswith("search-index.js") for url in browser.requests), "the list is read too early"
+    browser.press("/")
+    assert browser.evaluate("document.activeElement.id") == "query"
+    browser.evaluate(LISTED)
+    browser.type("evals too")
+    assert browser.evaluate("counted.textContent") == "1 found"
+    browser.press("ArrowDown")
+    assert browser.evaluate("document.activeElement.textContent").startswith("too-large Workflow")
+    browser.press("ArrowUp")
+    assert browser.evaluate("document.activeElement.id") == "query"
+    browser.press("Escape")
+    assert browser.evaluate("results.hidden && query.value === '' && counted.textContent === ''")
+    browser.type("nothing is called this")
+    assert browser.evaluate("counted.textContent") == "Nothing found"
+    browser.press("Escape")
+    browser.type("too-large")
+    browser.follow(lambda: browser.press("Enter"))
+    assert browser.evaluate("location.pathname").endswith("/work/workflow-too-large.html")
+    assert browser.evaluate("document.querySelector('h1').innerText") == "Workflow\ntoo-large"
+
+
+def test_what_is_found_is_text(browser: Browser, repository: Path, tmp_path: Path) -> None:
+    assert kubectl_tas("init", repository).code == 0
+    name = "<img src=x onerror=window.broken=1>"
+    (repository / "workflows/bad.yaml").write_text(f"workflow:\n  name: {name}\n  pool: team\n  tasks: []\n")
+    kubectl_tas("-C", repository, "report", "-o", tmp_path / "site", "--title", name)
+    browser.open(tmp_path / "site/index.html")
+    assert browser.evaluate("document.title") == name
+    assert browser.evaluate("[window.broken === undefined, document.images.length]") == [True, 0]
+
+
+def test_without_scripts_all_is_there_but_the_search(browser: Browser, site: Path) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(site / "index.html")
+        assert browser.evaluate("document.getElementById('search').hidden")
+        place = browser.evaluate('document.querySelector(\'a[href^="work/"][href*="too-large"]\').href')
+        browser.open(place)
+        assert "a gang of 16 > 8 GPUs" in browser.evaluate("document.querySelector('main').innerText")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)

@@ -1,0 +1,225 @@
+"""The site that ``report`` writes: its links, its bytes, its folder, and what it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.emit.pages import MARK
+from kubectl_tas.site import blocks
+from tests.support.cli import kubectl_tas, pool, subpool, write
+from tests.support.golden import GOLDEN, case_input
+from tests.support.rendered import files_below
+from tests.support.site import Html, company, dead_links, pages, report
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}
+  labels: {{kubectl-tas/pool: {pool}}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {{name: main, image: i, resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a company with two files that are wrong."""
+    folder = tmp_path_factory.mktemp("company")
+    assert report(company(folder / "repository"), folder / "site") == 1, "errors are told"
+    return folder / "site"
+
+
+@pytest.fixture
+def small(repository: Path) -> Path:
+    """A pool with a subpool and a Job."""
+    return write(
+        repository,
+        {
+            "pools/team.yaml": pool(),
+            "subpools/a.yaml": subpool("a", 10),
+            "workflows/one.yaml": JOB.format(name="one", pool="team", gpus=1),
+        },
+    )
+
+
+def words(site: Path, page: str) -> str:
+    """The text of a page on one line."""
+    return " ".join(Html((site / page).read_text()).words.split())
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    assert dead_links(site) == []
+    page = site / "index.html"
+    page.write_text(page.read_text().replace("pools/index.html", "pools/gone.html"))
+    assert "index.html: pools/gone.html" in dead_links(site), "a dead link is not found"
+    page.write_text(page.read_text().replace("pools/gone.html", "pools/index.html"))
+
+
+def test_every_page_has_one_heading_and_unique_ids(site: Path) -> None:
+    for name, page in pages(site).items():
+        assert page.tags.count("h1") == 1, name
+        assert len(page.ids) == len(set(page.ids)), name
+        assert page.tags.count("main") == 1, name
+
+
+def test_every_file_says_who_wrote_it(site: Path) -> None:
+    for path in files_below(site):
+        assert MARK in (site / path).read_text()[:100], path
+
+
+def test_search_knows_where_everything_is(site: Path) -> None:
+    text = (site / "search-index.js").read_text()
+    rows = json.loads(text.partition("=")[2].strip().removesuffix(";"))
+    known = {(name, kind): target for name, kind, _, target in rows}
+    assert known["pretrain-7b", "Workflow"] == "work/workflow-pretrain-7b.html"
+    assert known["train-eu", "Cluster"] == "clusters/train-eu.html"
+    assert known["foundation--evals", "Subpool"] == "pools/foundation.html#subpool-evals"
+    assert known["gb200-fabric", "Topology"] == "topologies/gb200-fabric.html"
+    targets = [target.partition("#") for target in known.values()]
+    assert all((site / path).is_file() for path, _, _ in targets)
+    assert all(anchor in Html((site / path).read_text()).ids for path, _, anchor in targets if anchor)
+
+
+def test_pages_say_what_the_commands_say(site: Path) -> None:
+    assert "72 GPUs, 2592 cpu, 16Ti memory" in words(site, "pools/foundation.html")
+    assert "1 zone topology.kubernetes.io/zone 2 block example.com/block" in words(site, "topologies/gb200-fabric.html")
+    never = words(site, "work/workflow-too-large.html")
+    assert "unschedulable a gang of 16 > 8 GPUs, the quota of foundation--evals, can never be scheduled" in never
+    assert "required in one rack (nvidia.com/gpu.clique)" in never
+    slip = words(site, "work/workflow-misspelled.html")
+    assert 'the topology key "rakc" is unknown' in slip
+    assert 'Help: Did you mean "rack"?' in slip
+    assert "2 errors" in words(site, "findings/index.html")
+    first = words(site, "index.html")
+    assert "too-large unschedulable" in first
+    assert 'the topology key "rakc" is unknown' in first
+
+
+def test_unchanged_input_writes_nothing_and_gives_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    assert report(small, tmp_path / "one") == 0
+    before = {path: (tmp_path / "one" / path).stat().st_mtime_ns for path in files_below(tmp_path / "one")}
+    again = kubectl_tas("-C", small, "report", "-o", tmp_path / "one")
+    assert f"0 written, 0 removed, {len(before)} unchanged" in again.err
+    assert {path: (tmp_path / "one" / path).stat().st_mtime_ns for path in before} == before
+    assert report(small, tmp_path / "deep/er/two") == 0
+    for path in before:
+        assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "deep/er/two" / path).read_bytes()
+
+
+def test_pages_of_what_is_gone_go_and_files_of_others_stay(small: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    assert report(small, site) == 0
+    (site / "CNAME").write_text("gpus.example.com\n")
+    (site / "pools/notes.html").write_text("<p>ours</p>\n")
+    (small / "workflows/one.yaml").unlink()
+    result = kubectl_tas("-C", small, "report", "-o", site)
+    assert "1 removed" in result.err
+    assert not (site / "work/job-one.html").exists()
+    assert (site / "CNAME").exists()
+    assert (site / "pools/notes.html").exists()
+    assert dead_links(site) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        (".", "is the repository itself"),
+        ("..", "is the repository itself, or above it"),
+        ("pools", "the folder pools of the repository"),
+        ("workflows/site", "the folder workflows of the repository"),
+        ("manifests", "the folder manifests of the repository"),
+        (".git/site", "lies in the folder of git itself"),
+        ("others", "has files that kubectl-tas did not write"),
+        ("file", "is a file, not a folder"),
+    ],
+)
+def test_a_folder_that_is_not_ours_is_refused(small: Path, folder: str, why: str) -> None:
+    write(small, {"others/index.html": "<p>mine</p>\n", "file": "", ".git/HEAD": ""})
+    before = files_below(small)
+    result = kubectl_tas("-C", small, "report", "-o", small / folder)
+    assert result.code == 3
+    assert why in result.err
+    assert "  = help: " in result.err
+    assert files_below(small) == before
+
+
+def test_what_stands_in_the_way_is_refused(small: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    assert report(small, site) == 0
+    (site / "pools/team.html").write_text("<p>mine</p>\n")
+    result = kubectl_tas("-C", small, "report", "-o", site)
+    assert result.code == 3
+    assert "site/pools/team.html is in the way: kubectl-tas did not write it" in result.err
+    assert (site / "pools/team.html").read_text() == "<p>mine</p>\n"
+
+
+def test_what_was_read_is_text_and_never_markup(small: Path, tmp_path: Path) -> None:
+    evil = "</title><script>alert(1)</script><b onclick='x'>\N{RIGHT-TO-LEFT OVERRIDE}\\\"&amp;"
+    described = json.dumps(evil)
+    write(small, {"pools/team.yaml": pool(spec=f"  description: {described}\n")})
+    write(small, {"workflows/bad.yaml": f"workflow:\n  name: {described}\n  pool: {described}\n"})
+    kubectl_tas("-C", small, "report", "-o", tmp_path / "site", "--title", evil)
+    for name, page in pages(tmp_path / "site").items():
+        assert page.tags.count("script") == 1, name
+        assert "b" not in page.tags, name
+        assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page.text, name
+    assert "</title><script>alert(1)</script>" in words(tmp_path / "site", "pools/team.html")
+
+
+def test_names_of_pages_that_list_things_are_left_to_them(repository: Path, tmp_path: Path) -> None:
+    write(repository, {f"pools/{name}.yaml": pool(name) for name in ("index", "rules", "team")})
+    assert report(repository, tmp_path / "site") == 0
+    named = {path.name.partition("-")[0] for path in (tmp_path / "site/pools").iterdir()}
+    assert named == {"index.html", "index", "rules", "team.html"}
+    assert "Pools" in words(tmp_path / "site", "pools/index.html")
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_long_lists_have_several_pages(small: Path, tmp_path: Path) -> None:
+    number = blocks.ROWS + 1
+    documents = "---\n".join(JOB.format(name=f"job-{index}", pool="team--a", gpus=0) for index in range(number))
+    write(small, {"workflows/one.yaml": documents})
+    assert report(small, tmp_path / "site") == 0
+    found = pages(tmp_path / "site")
+    for first in ("work/index.html", "pools/team.html"):
+        parts = [first, *(f"{first.removesuffix('.html')}/{page}.html" for page in (2,))]
+        listed = [link.rpartition("/")[2] for part in parts for link in found[part].links if "work/job-" in link]
+        assert len(set(listed)) == number, first
+    assert max(len(page.text) for page in found.values()) < 100_000
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_work_that_leads_to_no_pool_is_listed_all_the_same(small: Path, tmp_path: Path) -> None:
+    write(small, {"workflows/lost.yaml": JOB.format(name="lost", pool="nowhere", gpus=1)})
+    assert report(small, tmp_path / "site") == 1
+    assert "lost Job workflows/lost.yaml" in words(tmp_path / "site", "work/index.html")
+
+
+def test_waived_findings_are_shown_as_waived(tmp_path: Path) -> None:
+    assert report(case_input(GOLDEN / "rules/waiver-unused/silent"), tmp_path / "site") == 0
+    text = words(tmp_path / "site", "findings/index.html")
+    assert "1 waived" in text
+    assert "Waived in workflows/pretrain.yaml" in text
+    assert "note waived workflows/pretrain.yaml" in text
+
+
+def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
+    queue = {
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": "osmo-pool-default-team--a"},
+        "status": {"allocatedNonPreemptible": {"nvidia.com/gpu": "7"}},
+    }
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"kind": "List", "items": [queue]}))
+    assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 0
+    text = words(tmp_path / "site", "pools/team.html")
+    assert "team--a 10 7 3 70% ACTIVE" in text

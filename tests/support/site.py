@@ -1,0 +1,106 @@
+"""Sites as a reader of HTML has them: links, ids and headings of each page."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.support.cli import kubectl_tas, write
+from tests.support.golden import EXAMPLES
+
+NEVER_RUNS = """\
+workflow:
+  name: too-large
+  pool: foundation--evals
+  groups:
+  - name: workers
+    tasks:
+    - {name: a, image: i, resource: gpus}
+    - {name: b, image: i, resource: gpus}
+resources:
+  gpus: {gpu: 8, cpu: 1, memory: 1Gi, topology: [{key: rack, group: g}]}
+"""
+SLIP = """\
+workflow:
+  name: misspelled
+  pool: foundation--evals
+  tasks:
+  - {name: a, image: i, resource: gpus}
+resources:
+  gpus: {gpu: 1, cpu: 1, memory: 1Gi, topology: [{key: rakc, group: g}]}
+"""
+_EMPTY = {"meta", "link", "input", "br", "hr", "img", "path", "rect"}
+
+
+@dataclass
+class Html(HTMLParser):
+    """What a page refers to, and what it consists of."""
+
+    text: str
+    links: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    words: str = ""
+    _open: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.text)
+        self.close()
+        assert self._open == [], "not all elements end"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = {name: value or "" for name, value in attrs}
+        assert len(known) == len(attrs), attrs
+        self.tags.append(tag)
+        self.links += [known[name] for name in ("href", "src") if name in known and known[name] != "data:,"]
+        self.ids += [known["id"]] if "id" in known else []
+        self._open += [] if tag in _EMPTY else [tag]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        assert tag in _EMPTY, tag
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+        self.words += " "
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def pages(site: Path) -> dict[str, Html]:
+    """All pages, by their paths."""
+    return {path.relative_to(site).as_posix(): Html(path.read_text()) for path in sorted(site.rglob("*.html"))}
+
+
+def dead_links(site: Path) -> list[str]:
+    """Links that lead to no file, or to no place in it."""
+    known = pages(site)
+    found = []
+    for name, page in known.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            assert not parts.scheme, link
+            assert not parts.netloc, link
+            target = (site / name).parent.joinpath(parts.path).resolve() if parts.path else site / name
+            inside = target.relative_to(site.resolve()).as_posix() if target.is_relative_to(site.resolve()) else ""
+            is_there = target.is_file() and (not parts.fragment or parts.fragment in known[inside].ids)
+            found += [] if is_there else [f"{name}: {link}"]
+    return found
+
+
+def company(root: Path, *, is_broken: bool = True) -> Path:
+    """A repository with much of everything: two clusters, departments, each kind of work; and two that are wrong."""
+    shutil.copytree(EXAMPLES / "company", root)
+    if is_broken:
+        write(root, {"workflows/never.yaml": NEVER_RUNS, "workflows/slip.yaml": SLIP})
+    return root
+
+
+def report(root: Path, site: Path, *more: str) -> int:
+    """Writes the site of a repository; the exit code."""
+    return kubectl_tas("-C", root, "report", "-o", site, *more).code
