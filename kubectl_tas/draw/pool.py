@@ -358,12 +358,12 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
 
 
 def _queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
-    own = [row for row in rows if row.pool.name == pool.name]
-    found = [(pool.queue, "-", pool.guarantee, used_by(rows)), *((row.queue or "", row.state or "-", row.quota, row.used) for row in own)]
-    limits = [(pool.maximum, pool.weight), *((row.limit, row.weight) for row in own)]
-    return [
-        (name, state, _all(quota), _used(used), _all(most), weight(times))
-        for (name, state, quota, used), (most, times) in zip(found, limits, strict=True)
+    container = (pool.queue, "-", _all(pool.guarantee), _used(used_by(rows)), _all(pool.maximum), weight(pool.weight))
+    own = [(row, row.queue) for row in rows if row.pool.name == pool.name]
+    return [container] + [
+        (queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))
+        for row, queue in own
+        if queue is not None
     ]
 
 
