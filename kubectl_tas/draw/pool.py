@@ -358,7 +358,14 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
 
 
 def _queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
-    container = (pool.queue, "-", _all(pool.guarantee), _used(used_by(rows)), _all(pool.maximum), weight(pool.weight))
+    container: tuple[str, ...] = (
+        pool.queue,
+        "-",
+        _all(pool.guarantee),
+        _used(used_by(rows)),
+        _all(pool.maximum),
+        weight(pool.weight),
+    )
     own = [(row, row.queue) for row in rows if row.pool.name == pool.name]
     return [container] + [
         (queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))

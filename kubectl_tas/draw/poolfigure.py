@@ -68,7 +68,8 @@ class _Boxes:
 
 def _box(box: Box, quota: Amounts, used: Amounts | None, row: Account) -> Box:
     """The box with its words and bars."""
-    words = [] if row.state in (None, "ACTIVE") else [f"{row.state}: {BEHAVIOUR[row.state]}"]
+    closed = row.subpool.state if row.subpool and row.subpool.state != "ACTIVE" else None
+    words = [f"{closed}: {BEHAVIOUR[closed]}"] if closed else []
     words += [_endless(name, used) for name in RESOURCES if name == "gpu" and quota.of(name) == NO_LIMIT]
     bars = tuple(_bar(name, quota, used) for name in RESOURCES if quota.of(name) != NO_LIMIT)
     spec = row.subpool.declared.spec.spec if row.subpool else None
