@@ -119,8 +119,8 @@ def test_explain_tells_elastic_segments(tmp_path: Path) -> None:
     root = segmented(tmp_path, "segments-elastic")
     out = kubectl_tas("workflow", "explain", "pytorchjob/elastic", "-C", root).out
     assert "SubGroup worker: 20 pods" in out
-    assert "SubGroup worker-2: pods 8 to 11, required" in out
-    assert "SubGroup worker-3: pods 12 to 15, elastic, required" in out
+    assert "SubGroup worker-2: pods 8 to 11 with 4 GPUs, required" in out
+    assert "SubGroup worker-3: pods 12 to 15 with 4 GPUs, elastic, required" in out
 
 
 def test_explain_as_data(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_explain_beside_another_scheduler(repository: Path) -> None:
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.yaml": job()})
     out = kubectl_tas("workflow", "explain", "sweep", "-C", repository).out
     assert "none; backend cpu has no KAI Scheduler" in out
-    assert out.endswith("\nJob sweep: 4 pods\n")
+    assert out.endswith("\nJob sweep: 4 pods with 4 GPUs\n")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,13 @@ from kubectl_tas import yaml
 from kubectl_tas.cli.backends import chosen_backends, cluster_options, named_clusters
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
-from kubectl_tas.cli.options import edit_options, output_option, repository_option
+from kubectl_tas.cli.options import PICTURES, TEXT, edit_options, output_option, repository_option
+from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
+from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.edit import pools
 from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.report import json
@@ -31,6 +34,9 @@ SOURCES = {
     CLUSTER: "held in the cluster by work that cannot be preempted",
 }
 """Where usage comes from."""
+live_option = click.option(
+    "--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares."
+)
 
 
 @click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
@@ -42,7 +48,7 @@ def pool() -> None:
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
 @output_option(*FORMATS)
 @click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
-@click.option("--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares.")
+@live_option
 @cluster_options
 @repository_option
 def list_pools(
@@ -91,12 +97,42 @@ def list_pools(
 
 @pool.command(epilog="Example: kubectl tas pool describe team--research")
 @click.argument("name", type=TARGET)
+@output_option(TEXT, *PICTURES, "json")
+@live_option
+@cluster_options
 @repository_option
-def describe(name: str, directory: str | None) -> int:
-    """Show all about the pool, or pool--subpool, NAME."""
+def describe(name: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
+    """Show all about the pool, or pool--subpool, NAME: its facts, its quotas and what is used of them, its work.
+
+    As a picture it is a tree of the pools and subpools below it, with bars. What is used is counted as `pool list`
+    counts it.
+    """
     session = open_session(directory)
-    show(pages.page(session.fleet, *_target(session.fleet, name)))
+    fleet = session.fleet
+    target = _target(fleet, name)
+    backend = target[0].backend.name
+    asked = named_clusters(fleet, cluster, live=live)
+    answers = asked.ask(lambda one: one.state().queues, {backend}) if asked else None
+    rows = _at_or_below(
+        accounts(fleet.of_backend(backend), answers.found[backend] if answers else None, archived=True), target
+    )
+    source = CLUSTER if asked else DECLARED
+    if output == "json":
+        hand_over(json.dump(pages.describe_data(fleet, target, rows, source)))
+    elif output == TEXT:
+        show(pages.page(fleet, target, rows))
+        say(f"Used: {SOURCES[source]}.", err=True)
+    else:
+        show_figures([figure(fleet.submissions, target, rows, SOURCES[source])], output)
     return tell_errors(session)
+
+
+def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
+    """Those of a pool and all below it, without what is ARCHIVED, or that of a subpool."""
+    pool, subpool = target
+    if subpool is not None:
+        return [row for row in rows if row.name == subpool.canonical]
+    return [row for row in rows if row.state != "ARCHIVED" and pool.name in (above.name for above in row.pool.chain)]
 
 
 @pool.command("topology-keys", epilog="Example: kubectl tas pool topology-keys team")

@@ -9,7 +9,7 @@ import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import repository_option, template_options
-from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES
+from kubectl_tas.cli.pool import CLUSTER, DECLARED, SOURCES, live_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import progress, say
 from kubectl_tas.cli.wordtypes import FOLDER
@@ -24,7 +24,7 @@ from kubectl_tas.site.files import files
     "-o", "--output", metavar="DIR", type=FOLDER, default="site", show_default=True, help="The folder of the site."
 )
 @click.option("--title", default="GPU pools", show_default=True, help="What the site is called.")
-@click.option("--live", is_flag=True, help="Count what runs in the clusters as used, not what is declared.")
+@live_option
 @cluster_options
 @template_options
 @repository_option

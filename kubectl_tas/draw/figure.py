@@ -37,27 +37,27 @@ class Look(Enum):
     """What is folded."""
 
 
+SMALL = (Look.ITEM, Look.MORE)
+"""Boxes that are no larger than they must be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """An amount beside what there is of it."""
 
     text: str
     """All that it shows."""
-    unit: str
-    """Bars of one unit have one scale."""
     size: Amount
     """What there is: a quota, or what nodes have."""
     filled: Amount = 0
     """What of it is taken; may be more."""
     added: Amount = 0
     """What would be taken besides."""
-    limit: Amount | None = None
-    """The most that may be taken, where that is another amount."""
 
-    @property
-    def end(self) -> Amount:
-        """How long it must be at least."""
-        return max(self.size, self.filled + self.added)
+    def part(self, amount: Amount) -> float:
+        """How much of the whole bar an amount is, from 0 to 1."""
+        whole = max(self.size, self.filled + self.added)
+        return float(max(0, amount) / whole) if whole > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +117,6 @@ class Figure:
         """All boxes."""
         for box in self.boxes:
             yield from box.all
-
-    @property
-    def scales(self) -> dict[str, Amount]:
-        """How much the longest bar of each unit shows, 1 at least."""
-        found: dict[str, Amount] = {}
-        for box in self.all:
-            for bar in box.bars:
-                found[bar.unit] = max(bar.end, found.get(bar.unit, 1))
-        return found
 
 
 def folded(boxes: Sequence[Box]) -> tuple[Box, ...]:

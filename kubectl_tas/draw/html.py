@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from kubectl_tas.draw import svg
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
 from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class
-from kubectl_tas.quantities import Amount
 from kubectl_tas.report.style import printable
 
 _RULES = {
@@ -21,10 +20,12 @@ _RULES = {
         "overflow-wrap: anywhere",
         "padding: .3rem .6rem .5rem",
     ),
-    "-holds": ("flex: 1 1 22rem",),
+    "-wide": ("flex: 1 1 22rem",),
+    "-half": ("flex: 1 1 14rem",),
     "-box p": ("font-size: .85rem", "line-height: 1.4", "margin: 0"),
     "-box > p:first-child": ("font-size: .9rem", "font-weight: 600"),
-    "-bar": ("display: block", "margin-top: .3rem", "max-width: 100%"),
+    "-bar": ("align-items: center", "display: flex", "gap: .5rem"),
+    "-bar svg": ("flex: none",),
     "-facts": (
         "display: grid",
         "gap: .15rem 1rem",
@@ -75,33 +76,33 @@ def boxes(figure: Figure) -> str:
         for look, text in LEGEND.items()
         if look in looks
     )
-    drawn = "".join(_boxes(figure.boxes, figure.scales))
+    drawn = "".join(_boxes(figure.boxes))
     return drawn + (f'<ul class="{NAMESPACE}-legend" role="list">\n{legend}</ul>\n' if legend else "")
 
 
-def _boxes(found: Sequence[Box], scales: dict[str, Amount]) -> Iterator[str]:
+def _boxes(found: Sequence[Box]) -> Iterator[str]:
     """A list of boxes. Lists without marks are none to some readers, unless they say that they are."""
     if not found:
         return
     yield f'<ul class="{NAMESPACE}-boxes" role="list">\n'
     for box in found:
-        holds = f" {NAMESPACE}-holds" if box.children else ""
-        yield f'<li class="{NAMESPACE}-box {css_class(box.look)}{holds}">\n'
+        size = "" if box.look in SMALL else f" {NAMESPACE}-{'wide' if box.children else 'half'}"
+        yield f'<li class="{NAMESPACE}-box {css_class(box.look)}{size}">\n'
         for line in (box.title, *box.lines):
             yield f"<p>{_text(line)}</p>\n"
         for bar in box.bars:
-            yield _bar(bar, scales)
-        yield from _boxes(box.children, scales)
+            yield _bar(bar)
+        yield from _boxes(box.children)
         yield "</li>\n"
     yield "</ul>\n"
 
 
-def _bar(bar: Bar, scales: dict[str, Amount]) -> str:
-    wide, high = f"{svg.BAR_WIDTH + 4:.0f}", f"{svg.BAR_HEIGHT + 6:.0f}"
-    shapes = "".join(svg.bar_shapes(bar, scales, 2, 3))
+def _bar(bar: Bar) -> str:
+    wide, high = f"{svg.BAR_WIDTH + 2:.0f}", f"{svg.BAR_HEIGHT + 2:.0f}"
+    shapes = "".join(svg.bar_shapes(bar, 1, 1))
     return (
-        f'<svg class="{NAMESPACE}-bar" aria-hidden="true" focusable="false" width="{wide}" height="{high}" '
-        f'viewBox="0 0 {wide} {high}">{shapes}</svg>\n<p>{_text(bar.text)}</p>\n'
+        f'<p class="{NAMESPACE}-bar"><svg aria-hidden="true" focusable="false" width="{wide}" height="{high}" '
+        f'viewBox="0 0 {wide} {high}">{shapes}</svg> <span>{_text(bar.text)}</span></p>\n'
     )
 
 

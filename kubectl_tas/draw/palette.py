@@ -70,7 +70,7 @@ STROKES = {
     Look.REQUIRED: ("2.5", ""),
     Look.PREFERRED: ("2", "7 4"),
     Look.CHOSEN: ("2.5", ""),
-    Look.OUT: ("1.5", "2 3"),
+    Look.OUT: ("2", "2 3"),
     Look.ITEM: ("1", ""),
     Look.MORE: ("1", "3 3"),
 }

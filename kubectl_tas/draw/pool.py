@@ -10,13 +10,13 @@ from typing import Any
 from kubectl_tas.gangs.accounts import Account, Total, depths, totals
 from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.pool import QuotaAmounts
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show, total
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import FleetPlatform
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission, Target
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)
@@ -252,12 +252,25 @@ def _file(item: FleetSubpool) -> str:
     return item.declared.origin.path
 
 
-def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
-    """All about a pool, or about one of its subpools."""
-    parts = [table.pairs(subpool_facts(pool, subpool) if subpool else pool_facts(pool))]
+def facts(pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, str]]:
+    """What there is to say of a pool, or of one of its subpools, besides its work."""
+    return _subpool_facts(pool, subpool) if subpool else _pool_facts(pool)
+
+
+def page(fleet: Fleet, target: Target, rows: Sequence[Account]) -> str:
+    """All about a pool with the pools below it, or about one of its subpools; ``rows`` are what they hold."""
+    pool, subpool = target
     if subpool is None:
-        parts.append(table.section("Topology keys", ("KEY", "LABEL"), [(x.key, x.label) for x in pool.levels]))
-        parts.append(table.section("Queues", ("NAME", "STATE", "QUOTA", "LIMIT", "WEIGHT"), queues(pool)))
+        levels = [(level.key, level.label) for level in pool.levels]
+        header = ("NAME", "STATE", "QUOTA", "USED", "LIMIT", "WEIGHT")
+        parts = [
+            table.pairs(facts(pool, None)),
+            table.section("Topology keys", ("KEY", "LABEL"), levels),
+            table.section("Queues", header, queues(pool, rows)),
+        ]
+    else:
+        (row,) = rows
+        parts = [table.pairs([*facts(pool, subpool), ("Used", _used(row.used))])]
     parts.append(table.section("Workflows", ("NAME", "POOL", "PRIORITY", "GPUS"), _workflows(fleet, pool, subpool)))
     workloads = _workloads(fleet, pool, subpool)
     if workloads:
@@ -265,8 +278,7 @@ def page(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> str:
     return "\n".join(parts)
 
 
-def pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
-    """What there is to say of a pool."""
+def _pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
     backend, spec = pool.backend, pool.declared.spec.spec
     scheduler = f"{backend.scheduler_name} {backend.release.version}" if backend.release else backend.scheduler_name
     return [
@@ -278,7 +290,7 @@ def pool_facts(pool: FleetPool) -> list[tuple[str, str]]:
         *((("Children", ", ".join(child.name for child in pool.children)),) if pool.children else ()),
         ("Guarantee", _sentence(pool.guarantee)),
         ("Maximum", _sentence(pool.maximum)),
-        ("Weight", _weight(pool.weight)),
+        ("Weight", weight(pool.weight)),
         *_order(pool.declared.spec.spec.priority),
         *(("Runs before preempted", text) for text in (spec.preemptMinRuntime,) if text is not None),
         *(("Runs before reclaimed", text) for text in (spec.reclaimMinRuntime,) if text is not None),
@@ -326,8 +338,7 @@ def _toleration(item: Toleration) -> str:
     return f"{item.key or ''}{value}{effect}{exists}{seconds}"
 
 
-def subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str]]:
-    """What there is to say of a subpool."""
+def _subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str]]:
     written = subpool.declared.spec.spec.namespaces
     return [
         ("Name", subpool.canonical),
@@ -335,7 +346,7 @@ def subpool_facts(pool: FleetPool, subpool: FleetSubpool) -> list[tuple[str, str
         ("State", subpool.state),
         ("Quota", f"{_sentence(subpool.quota)} (declared: {subpool.declared.spec.spec.quota_text})"),
         *((("Maximum", _sentence(subpool.maximum)),) if subpool.declared.spec.spec.maximum is not None else ()),
-        *((("Weight", _weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
+        *((("Weight", weight(subpool.weight)),) if subpool.declared.spec.spec.weight is not None else ()),
         *_order(subpool.declared.spec.spec.priority),
         ("Queue", subpool.queue if subpool.state != "ARCHIVED" else "none"),
         *([("Namespaces", ", ".join(written))] if written else []),
@@ -355,15 +366,60 @@ def _order(priority: int | None) -> list[tuple[str, str]]:
     return [] if priority is None else [("Priority", str(priority))]
 
 
-def queues(pool: FleetPool) -> list[tuple[str, ...]]:
-    """The queues of a pool, each with its state, quota, limit and weight."""
-    rest = (_all(pool.maximum), _weight(pool.weight))
-    rows: list[tuple[str, ...]] = [
-        (pool.queue, "-", _all(pool.guarantee), *rest),
-        (pool.shared_queue, "-", _all(pool.shared_quota), *rest),
+def queues(pool: FleetPool, rows: Sequence[Account]) -> list[tuple[str, ...]]:
+    """The queues of a pool, each with its state, quota, what is used, limit and weight."""
+    container: tuple[str, ...] = (
+        pool.queue,
+        "-",
+        _all(pool.guarantee),
+        _used(used_by(rows)),
+        _all(pool.maximum),
+        weight(pool.weight),
+    )
+    own = [(row, row.queue) for row in rows if row.pool.name == pool.name]
+    return [container] + [
+        (queue, row.state or "-", _all(row.quota), _used(row.used), _all(row.limit), weight(row.weight))
+        for row, queue in own
+        if queue is not None
     ]
-    live = (item for item in pool.subpools if item.state != "ARCHIVED")
-    return rows + [(x.queue, x.state, _all(x.quota), _all(x.maximum), _weight(x.weight)) for x in live]
+
+
+def used_by(rows: Sequence[Account]) -> Amounts | None:
+    """What they use together; None where that is not known of all."""
+    known = [row.used for row in rows if row.used is not None]
+    return total(known) if len(known) == len(rows) else None
+
+
+def _used(amounts: Amounts | None) -> str:
+    """GPUs, and what else is used."""
+    if amounts is None:
+        return "unknown"
+    others = (said(name, amounts.of(name)) for name in OTHERS if amounts.of(name))
+    return ", ".join((show("gpu", amounts.gpu), *others))
+
+
+def describe_data(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -> dict[str, Any]:
+    """The page for programs; ``source`` says where ``used`` comes from."""
+    pool, subpool = target
+    return {
+        "version": 1,
+        "name": subpool.canonical if subpool else pool.name,
+        "kind": "subpool" if subpool else "pool",
+        "usedFrom": source,
+        "queues": [_record(row) for row in rows],
+        "topology": pool.topology.name if pool.topology else None,
+        "topologyKeys": [{"key": level.key, "label": level.label} for level in pool.levels],
+        "workflows": [
+            {"kind": item.kind, "name": item.name, "pool": item.target, "priority": item.priority, "gpus": item.gpus}
+            for item in work_of(fleet, rows)
+        ],
+    }
+
+
+def work_of(fleet: Fleet, rows: Sequence[Account]) -> list[Submission]:
+    """What is sent to one of their queues."""
+    places = {row.name for row in rows}
+    return [item for item in fleet.submissions if item.target in places]
 
 
 def _workflows(fleet: Fleet, pool: FleetPool, subpool: FleetSubpool | None) -> list[tuple[str, ...]]:
@@ -389,7 +445,7 @@ def _sentence(amounts: Amounts) -> str:
     return ", ".join((gpus, *others))
 
 
-def _weight(weights: Amounts) -> str:
+def weight(weights: Amounts) -> str:
     """One number, or those of GPUs, cpu and memory where they differ."""
     parts = [f"{name} {weights.of(name)}" for name in RESOURCES]
     return str(weights.gpu) if weights.gpu == weights.cpu == weights.memory else ", ".join(parts)

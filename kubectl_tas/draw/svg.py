@@ -10,25 +10,24 @@ from dataclasses import dataclass
 from html import escape
 
 from kubectl_tas.draw import tree
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look
+from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
 from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class
-from kubectl_tas.quantities import Amount
 from kubectl_tas.report.style import printable, width
 
 WIDTH = 880.0
 """Units that a picture is wide where its boxes are not nested too deep for that."""
-LEAST = 170.0
+LEAST = 260.0
 """Units that a box may be wide, however deep it is nested."""
 HALF = 400.0
 """Units that boxes with others in them must have, to be in two columns."""
-BAR_WIDTH, BAR_HEIGHT = 200.0, 12.0
+BAR_WIDTH, BAR_HEIGHT = 120.0, 12.0
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
 _MARGIN, _PAD, _GAP = 16.0, 10.0, 8.0
 _SIZES = {"heading": 20.0, "title": 14.0, "word": 13.0, "fact": 13.0}
 """Font sizes."""
 _LINE = 1.4
 """Distance of lines by font size."""
-_LABELS = 110.0
+_LABELS = 160.0
 """Where the texts of facts begin, behind their names."""
 _NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
 
@@ -54,7 +53,7 @@ class _Laid:
     height: float
     lines: tuple[_Line, ...]
     bars: tuple[tuple[Bar, float, tuple[_Line, ...]], ...]
-    """Each with how far down it begins, and the lines below it."""
+    """Each with how far down it begins, and the lines beside it."""
     inside: _Columns
 
 
@@ -113,11 +112,11 @@ def _figure(figure: Figure, down: float) -> tuple[list[str], float, float]:
             drawn.append(_draw(line, _MARGIN + _LABELS, down + line.height * (place + 1)))
         down += max(sum(line.height for line in lines) for lines in (labels, values))
     down += 2 * _GAP
-    scales, reach = figure.scales, 0.0
+    reach = 0.0
     for box in figure.boxes:
         laid = _lay(box, most)
         wide = max(most, laid.width)
-        drawn += _box(laid, _MARGIN, down, (wide, laid.height), scales)
+        drawn += _box(laid, _MARGIN, down, (wide, laid.height))
         reach, down = max(reach, wide), down + laid.height + _GAP
     for look in LEGEND:
         if any(box.look is look for box in figure.all):
@@ -134,19 +133,20 @@ def _lay(box: Box, most: float) -> _Laid:
     down = _PAD / 2 + sum(line.height for line in lines)
     bars = []
     for bar in box.bars:
-        below = _wrapped("word", bar.text, inner)
-        bars.append((bar, down + _GAP / 2, tuple(below)))
-        down += _GAP / 2 + BAR_HEIGHT + sum(line.height for line in below)
+        beside = tuple(_wrapped("word", bar.text, inner - BAR_WIDTH - _GAP))
+        bars.append((bar, down, beside))
+        down += sum(line.height for line in beside)
     inside, down = _columns(box.children, inner, down)
-    texts = [*lines, *(line for _, _, below in bars for line in below)]
+    beside_bars = [BAR_WIDTH + _GAP + _measure(line) for _, _, beside in bars for line in beside]
     together = inside.number * (inside.width + _GAP) - _GAP
-    wide = max(together, *(_measure(line) for line in texts), *(BAR_WIDTH for _ in bars))
+    wide = max(together, *map(_measure, lines), *beside_bars)
     return _Laid(box, wide + 2 * _PAD, down + _PAD, tuple(lines), tuple(bars), inside)
 
 
 def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, float]:
     """The boxes below each other from ``down`` on, as many in a row as there is room for, and where they end."""
     holders = sum(bool(box.children) for box in boxes)
+    stretches = any(box.look not in SMALL for box in boxes)
     half = (most - _GAP) / 2
     laid = [_lay(box, half if holders > 1 and half >= HALF else most) for box in boxes]
     width = max((item.width for item in laid), default=0.0)
@@ -157,10 +157,10 @@ def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, 
         height = max(item.height for item in row)
         places += [(down + _GAP, height, item) for item in row]
         down += _GAP + height
-    return _Columns(number, width, holders > 0, tuple(places)), down
+    return _Columns(number, width, stretches, tuple(places)), down
 
 
-def _box(laid: _Laid, x: float, y: float, size: tuple[float, float], scales: dict[str, Amount]) -> Iterator[str]:
+def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator[str]:
     """The box and all in it, in a place that may be larger than it must be."""
     wide, high = size
     yield (
@@ -171,35 +171,27 @@ def _box(laid: _Laid, x: float, y: float, size: tuple[float, float], scales: dic
     for line in laid.lines:
         down += line.height
         yield _draw(line, x + _PAD, down, quiet=laid.box.look is Look.MORE)
-    for bar, at, below in laid.bars:
-        yield from bar_shapes(bar, scales, x + _PAD, y + at)
-        down = y + at + BAR_HEIGHT
-        for line in below:
+    for bar, at, beside in laid.bars:
+        down = y + at
+        yield from bar_shapes(bar, x + _PAD, down + (beside[0].height - BAR_HEIGHT) / 2)
+        for line in beside:
             down += line.height
-            yield _draw(line, x + _PAD, down)
+            yield _draw(line, x + _PAD + BAR_WIDTH + _GAP, down)
     column = laid.inside.spread(wide - 2 * _PAD)
     for place, (at, height, child) in enumerate(laid.inside.places):
         right = _PAD + place % laid.inside.number * (column + _GAP)
-        yield from _box(child, x + right, y + at, (column, height), scales)
+        yield from _box(child, x + right, y + at, (column, height))
 
 
-def bar_shapes(bar: Bar, scales: dict[str, Amount], x: float, y: float) -> Iterator[str]:
-    """The shapes of a bar; the longest of its unit has BAR_WIDTH."""
-
-    def reach(amount: Amount) -> float:
-        return float(max(0, amount) / scales[bar.unit]) * BAR_WIDTH
-
-    size, filled, added = reach(bar.size), reach(bar.filled), reach(bar.filled + bar.added)
-    inside = min(size, filled)
+def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:
+    """The shapes of a bar, which has BAR_WIDTH and BAR_HEIGHT."""
+    size, filled = bar.part(bar.size) * BAR_WIDTH, bar.part(bar.filled) * BAR_WIDTH
     yield _bar("size", x, y, size)
-    yield _bar("filled", x, y, inside)
-    if bar.added:
-        yield _striped("added", x + filled, y, added - filled)
+    yield _bar("filled", x, y, min(size, filled))
     if filled > size:
         yield _striped("over", x + size, y, filled - size)
-    if bar.limit is not None and 0 < bar.limit <= scales[bar.unit]:
-        at = x + reach(bar.limit)
-        yield f'<path class="{NAMESPACE}-limit" d="M{_n(at)} {_n(y - 2)}v{_n(BAR_HEIGHT + 4)}"/>'
+    if bar.added:
+        yield _striped("added", x + filled, y, bar.part(bar.added) * BAR_WIDTH)
 
 
 def _bar(what: str, x: float, y: float, wide: float) -> str:
@@ -277,7 +269,6 @@ def _rules(theme: Theme) -> Iterator[str]:
     yield f"{name}-filled {{ fill: {theme.filled} }}"
     yield f"{name}-added {{ stroke: {theme.added} }}"
     yield f"{name}-over {{ stroke: {theme.over} }}"
-    yield f"{name}-limit {{ stroke: {theme.text} }}"
 
 
 def _fonts() -> Iterator[str]:
@@ -290,7 +281,6 @@ def _fonts() -> Iterator[str]:
         yield f"rect.{css_class(look)} {{ stroke-width: {line}{dashed} }}"
     yield f".{NAMESPACE}-added {{ stroke-dasharray: 4 2 }}"
     yield f".{NAMESPACE}-over {{ stroke-dasharray: 2 2 }}"
-    yield f".{NAMESPACE}-limit {{ stroke-width: 2; fill: none }}"
 
 
 def _style() -> str:

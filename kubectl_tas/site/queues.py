@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw.pool import amount_text, pool_facts, queues, quota_text, subpool_facts
+from kubectl_tas.draw.pool import amount_text, facts, queues, quota_text
+from kubectl_tas.draw.poolfigure import figure
 from kubectl_tas.gangs.accounts import Account, totals
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Badge, Bar, Block, Cell, Facts, Indented, Link, Page, Table, Text, Tone
+from kubectl_tas.site.blocks import Badge, Bar, Block, Cell, Drawing, Facts, Indented, Link, Page, Table, Text, Tone
 from kubectl_tas.site.content import Content
+from kubectl_tas.site.drawings import drawing
 from kubectl_tas.site.found import findings_of
 from kubectl_tas.site.work import work_table
 
 _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
 _HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", "State")
+_QUEUES = ("Queue", "State", "Quota", "Used", "Limit", "Weight")
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -56,11 +59,11 @@ def account_table(content: Content, title: str, backend: FleetBackend | None = N
     return Table(title, _HEADER, rows, none="No pool is declared.", more=more)
 
 
-def _account(content: Content, row: Account, above: int = 0) -> tuple[Cell, ...]:
+def _account(content: Content, row: Account) -> tuple[Cell, ...]:
     where = content.places.subpool(row.pool, row.subpool) if row.subpool else content.places.pool(row.pool)
     state: Cell = Badge(row.state, _STATES[row.state]) if row.state else ""
     amounts = (amount_text("gpu", row.used), amount_text("gpu", row.available))
-    return Indented(where, row.depth - above), quota_text("gpu", row), *amounts, _bar(row.quota, row.used), state
+    return Indented(where, row.depth), quota_text("gpu", row), *amounts, _bar(row.quota, row.used), state
 
 
 def _bar(quota: Amounts, used: Amounts | None) -> Cell:
@@ -111,33 +114,34 @@ def _pool(content: Content, pool: FleetPool) -> Page:
         "Children": tuple(content.places.pool_called(child.name) for child in pool.children),
         "Topology": content.places.topology(pool.topology) if pool.topology else "none",
     }
-    facts = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in pool_facts(pool)]
+    told = [("Cluster" if name == "Backend" else name, linked.get(name, text)) for name, text in facts(pool, None)]
     levels = tuple((level.key, level.label) for level in pool.levels)
     body: list[Block] = [
-        Facts(tuple(facts[1:])),
-        _quotas(content, pool),
+        Facts(tuple(told[1:])),
+        _drawn(content, pool),
         *([_subpools(pool)] if pool.subpools else []),
         *([Table("Topology keys", ("Key", "Node label"), levels)] if levels else []),
-        Table("Queues", ("Queue", "State", "Quota", "Limit", "Weight"), tuple(queues(pool))),
+        Table("Queues", _QUEUES, tuple(queues(pool, content.below[pool.name]))),
         findings_of(content, pool.declared.origin.path),
         work_table(content, content.work_of_pool.get(pool.name, ())),
     ]
     return Page(link.target, pool.name, "Pool", "Pools", crumbs, tuple(body))
 
 
-def _quotas(content: Content, pool: FleetPool) -> Table:
-    """What the pool and all below it are guaranteed and use."""
-    rows = tuple(_account(content, row, len(pool.chain) - 1) for row in content.below[pool.name])
-    return Table("Quota", _HEADER, rows[: blocks.ROWS])
+def _drawn(content: Content, pool: FleetPool) -> Drawing:
+    """What the pool and all below it are guaranteed and use, with their work."""
+    rows = content.below[pool.name]
+    work = [item for row in rows if row.subpool is None for item in content.work_of_pool.get(row.name, ())]
+    return drawing("Quota and use", figure(work, (pool, None), rows, content.used_from))
 
 
 def _subpools(pool: FleetPool) -> Table:
     """All there is to say of each subpool."""
     rows, anchors = [], []
     for subpool in pool.subpools:
-        facts = {name: text for name, text in subpool_facts(pool, subpool) if name not in ("Name", "State")}
-        quota, queue, file = facts.pop("Quota"), facts.pop("Queue"), facts.pop("File")
-        more = "; ".join(f"{name.lower()}: {text}" for name, text in facts.items())
+        told = {name: text for name, text in facts(pool, subpool) if name not in ("Name", "State")}
+        quota, queue, file = told.pop("Quota"), told.pop("Queue"), told.pop("File")
+        more = "; ".join(f"{name.lower()}: {text}" for name, text in told.items())
         rows.append((subpool.name, Badge(subpool.state, _STATES[subpool.state]), quota, queue, more, file))
         anchors.append(places.subpool_anchor(subpool))
     header = ("Subpool", "State", "Quota", "Queue", "Also", "File")

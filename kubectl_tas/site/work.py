@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw import html
 from kubectl_tas.draw.gangfigure import figure
 from kubectl_tas.draw.picture import Picture
 from kubectl_tas.report.text import plural
@@ -13,6 +12,7 @@ from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Block, Cell, Drawing, Facts, Link, Page, Table, Text
 from kubectl_tas.site.content import Content, verdict_badge
+from kubectl_tas.site.drawings import drawing
 from kubectl_tas.site.found import findings_of
 
 OPEN = ("rejected", "unschedulable", "pending", "draining")
@@ -122,4 +122,4 @@ def _facts(content: Content, picture: Picture) -> Facts:
 
 def _drawings(picture: Picture) -> Iterator[Drawing]:
     if picture.gangs:
-        yield Drawing("What the scheduler is asked for", html.boxes(figure(picture)))
+        yield drawing("What the scheduler is asked for", figure(picture))

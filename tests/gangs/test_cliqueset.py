@@ -457,12 +457,12 @@ class TestExplain:
         assert facts.endswith("Gangs:         2: 1 base and 1 scaled")
         zone, rack, host = (f"{name} ({KEYS[name]})" for name in ("zone", "rack", "host"))
         assert "\n".join(trees).splitlines() == [
-            f"PodGang chat-0: 5 pods, required in one {zone}",
-            f"├─ SubGroup chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
-            f"│  └─ SubGroup chat-0-workers-0-server: 4 pods, 3 needed, required in one {host}",
+            f"PodGang chat-0: 5 pods with 8 GPUs, required in one {zone}",
+            f"├─ SubGroup chat-0-workers-0: 4 pods with 8 GPUs, required in one {rack}, preferred in one {host}",
+            f"│  └─ SubGroup chat-0-workers-0-server: 4 pods with 8 GPUs, 3 needed, required in one {host}",
             "└─ SubGroup chat-0-router: 1 pod",
-            f"PodGang chat-0-workers-0: 4 pods, required in one {rack}, preferred in one {host}",
-            f"└─ SubGroup chat-0-workers-1-server: 4 pods, 3 needed, required in one {host}",
+            f"PodGang chat-0-workers-0: 4 pods with 8 GPUs, required in one {rack}, preferred in one {host}",
+            f"└─ SubGroup chat-0-workers-1-server: 4 pods with 8 GPUs, 3 needed, required in one {host}",
         ]
 
     def test_a_topology_that_is_not_declared_stands_for_itself(self, repository: Path) -> None:

@@ -1,0 +1,100 @@
+"""A pool, or a subpool, as a figure: bars of what is guaranteed and used, for each queue below it, with its work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kubectl_tas.draw import pool as pages
+from kubectl_tas.draw.figure import Bar, Box, Figure, Look, folded
+from kubectl_tas.gangs.accounts import Account
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amounts, ResourceName, said, show
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.pools import BEHAVIOUR, Submission, Target
+
+_USUAL = Amounts(1, 1, 1)
+"""Over-quota weights of which nothing needs to be said."""
+
+
+def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], source: str) -> Figure:
+    """Its facts, and its queues with their part of ``work``. ``rows`` are it and all below it, as ``accounts`` has them;
+    ``source`` says where what is used comes from.
+    """
+    pool, subpool = target
+    facts = [item for item in pages.facts(pool, subpool) if item[0] not in ("Name", "File")]
+    if subpool is None and pool.levels:
+        facts.append(("Topology keys", ", ".join(level.key for level in pool.levels)))
+    facts.append(("Used", source))
+    boxes = _Boxes(rows, work)
+    box = boxes.of_queue(rows[0]) if subpool else boxes.of_pool(rows[0])
+    declared = (subpool or pool).declared
+    name = subpool.canonical if subpool else pool.name
+    return Figure("Subpool" if subpool else "Pool", name, declared.origin.path, tuple(facts), (box,))
+
+
+class _Boxes:
+    """Boxes of pools and subpools."""
+
+    def __init__(self, rows: Sequence[Account], items: Sequence[Submission]) -> None:
+        self._rows = rows
+        self._work: dict[str, list[Submission]] = {}
+        for item in items:
+            self._work.setdefault(item.target, []).append(item)
+
+    def of_pool(self, row: Account) -> Box:
+        """The pool of a row with all below it."""
+        pool = row.pool
+        if not pool.is_split:
+            return self.of_queue(row)
+        below = [item for item in self._rows if pool.name in (above.name for above in item.pool.chain)]
+        inside = [
+            self._leaf(Box(f"left to {pool.name} itself"), row),
+            *(self.of_queue(item) for item in below if item.subpool and item.parent == pool.name),
+            *(self.of_pool(item) for item in below if not item.subpool and item.parent == pool.name),
+        ]
+        return _box(Box(pool.name, "Pool", children=folded(inside)), pool.guarantee, pages.used_by(below), row)
+
+    def of_queue(self, row: Account) -> Box:
+        """A subpool, or a pool without parts, with its work."""
+        box = Box(row.subpool.name, "Subpool") if row.subpool else Box(row.pool.name, "Pool")
+        return self._leaf(box, row)
+
+    def _leaf(self, box: Box, row: Account) -> Box:
+        look = Look.PLAIN if row.state in (None, "ACTIVE") else Look.OUT
+        work = folded([_work(item) for item in self._work.get(row.name, ())])
+        return _box(replace(box, look=look, children=work), row.quota, row.used, row)
+
+
+def _box(box: Box, quota: Amounts, used: Amounts | None, row: Account) -> Box:
+    """The box with its words and bars."""
+    closed = row.subpool.state if row.subpool and row.subpool.state != "ACTIVE" else None
+    words = [f"{closed}: {BEHAVIOUR[closed]}"] if closed else []
+    words += [_endless(name, used) for name in RESOURCES if name == "gpu" and quota.of(name) == NO_LIMIT]
+    bars = tuple(_bar(name, quota, used) for name in RESOURCES if quota.of(name) != NO_LIMIT)
+    spec = row.subpool.declared.spec.spec if row.subpool else None
+    limits = [said(name, row.limit.of(name)) for name in RESOURCES if row.limit.of(name) != NO_LIMIT]
+    if limits and box.kind and (spec is None or spec.maximum is not None):
+        words.append(f"at most {', '.join(limits)}")
+    if box.kind and (row.pool.weight != _USUAL if spec is None else spec.weight is not None):
+        words.append(f"over-quota weight {pages.weight(row.weight)}")
+    return replace(box, words=tuple(words), bars=bars)
+
+
+def _endless(name: ResourceName, used: Amounts | None) -> str:
+    return f"{UNITS[name]} without a limit" if used is None else f"{said(name, used.of(name))} used, without a limit"
+
+
+def _bar(name: ResourceName, quota: Amounts, used: Amounts | None) -> Bar:
+    size = quota.of(name)
+    taken = 0 if used is None else used.of(name)
+    if used is None:
+        text = f"{said(name, size)}, used is not known"
+    elif taken > size:
+        text = f"{said(name, taken)} used, {show(name, taken - size)} more than its quota of {show(name, size)}"
+    else:
+        text = f"{show(name, taken)} of {said(name, size)} used"
+    return Bar(text, size, taken)
+
+
+def _work(item: Submission) -> Box:
+    return Box(item.name, item.kind, words=(f"{plural(item.gpus, 'GPU')}, {item.priority}",), look=Look.ITEM)
