@@ -98,15 +98,8 @@ def _wide_sum(item: Total) -> tuple[str, ...]:
 
 
 def _cells(row: Account, branch: str) -> tuple[str, ...]:
-    available = amount_text("gpu", row.available)
-    return (
-        f"{branch}{row.name}",
-        "ONLINE",
-        row.state or "-",
-        quota_text("gpu", row),
-        amount_text("gpu", row.used),
-        available,
-    )
+    amounts = (quota_text("gpu", row), amount_text("gpu", row.used), amount_text("gpu", row.available))
+    return (f"{branch}{row.name}", "ONLINE", row.state or "-", *amounts)
 
 
 def quota_text(resource: ResourceName, row: Account) -> str:

@@ -17,8 +17,8 @@ _USUAL = Amounts(1, 1, 1)
 
 
 def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], source: str) -> Figure:
-    """Its facts, and its queues with their part of ``work``. ``rows`` are it and all below it, as ``accounts`` has them;
-    ``source`` says where what is used comes from.
+    """Its facts, and its queues, each with what of ``work`` is sent there. ``rows`` are it and all below it, as
+    ``accounts`` has them; ``source`` says where what is used comes from.
     """
     pool, subpool = target
     facts = [item for item in pages.facts(pool, subpool) if item[0] not in ("Name", "File")]

@@ -91,8 +91,8 @@ def _page(content: Content, item: Submission) -> Page:
     crumbs = (Link("Work", places.WORK), content.places.target(item))
     found = findings_of(content, item.declared.origin.path)
     told = (_facts(content, picture), *_drawings(picture))
-    body = (_verdict(picture), found, *told) if found.items else (_verdict(picture), *told, found)
-    return Page(link.target, item.name, kind, "Work", crumbs, body)
+    body: tuple[Block, ...] = (found, *told) if found.items else (*told, found)
+    return Page(link.target, item.name, kind, "Work", crumbs, (_verdict(picture), *body))
 
 
 def _verdict(picture: Picture) -> Block:

@@ -221,5 +221,6 @@ def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
     state = tmp_path / "state.json"
     state.write_text(json.dumps({"kind": "List", "items": [queue]}))
     assert report(small, tmp_path / "site", "--cluster-state", str(state)) == 0
-    text = words(tmp_path / "site", "pools/team.html")
-    assert "team--a 10 7 3 70% ACTIVE" in text
+    assert "Subpool a 7 of 10 GPUs used" in words(tmp_path / "site", "pools/team.html")
+    assert "team--a 10 7 3 70% ACTIVE" in words(tmp_path / "site", "pools/index.html")
+    assert "Used: held in the cluster by work that cannot be preempted." in words(tmp_path / "site", "index.html")
