@@ -19,7 +19,7 @@ from kubectl_tas.site.content import Content
 from kubectl_tas.site.files import files
 
 
-@click.command("report", epilog="Example: kubectl tas report -o site --title 'GPUs of ACME'")
+@click.command("report", epilog="Example: kubectl tas report -o site")
 @click.option(
     "-o", "--output", metavar="DIR", type=FOLDER, default="site", show_default=True, help="The folder of the site."
 )

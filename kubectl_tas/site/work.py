@@ -90,8 +90,8 @@ def _page(content: Content, item: Submission) -> Page:
     link, kind = content.places.submission(item), item.kind
     crumbs = (Link("Work", places.WORK), content.places.target(item))
     found = findings_of(content, item.declared.origin.path)
-    told = (_facts(content, picture), *_drawings(picture))
-    body: tuple[Block, ...] = (found, *told) if found.items else (*told, found)
+    told: tuple[Block, ...] = (_facts(content, picture), *_drawings(picture))
+    body = (found, *told) if found.items else (*told, found)
     return Page(link.target, item.name, kind, "Work", crumbs, (_verdict(picture), *body))
 
 

@@ -70,6 +70,7 @@ LEAVES = {
         "cluster state -o {evil} --context {evil}",
         "cluster state -o - --backend {evil}",
     ],
+    "report": ["report", "report -o {evil} --live", "report -o pools --title {evil}"],
     "import cluster": ["import cluster -o {evil}", "import cluster --cluster-state {evil}"],
     "import osmo": ["import osmo {file}", "import osmo {evil}"],
     "workflow explain": ["workflow explain w", "workflow explain w -o json", "workflow explain {evil}"],
