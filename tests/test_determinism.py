@@ -87,8 +87,9 @@ def output(root: Path, command: list[str], environment: dict[str, str], cwd: Pat
 
 
 def results(root: Path, environment: dict[str, str], cwd: Path) -> tuple[list[bytes], dict[str, bytes]]:
-    """What validate and render print in a process of their own, and every file that is then there."""
+    """What validate and render print in a process of their own, and every file that is then there, with a site."""
     printed = [output(root, command, environment, cwd) for command in COMMANDS]
+    output(root, ["report", "-o", str(root / "site")], environment, cwd)
     files = {path.relative_to(root).as_posix(): path.read_bytes() for path in files_below(root)}
     return printed, files
 
@@ -101,6 +102,7 @@ def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[li
     assert all(printed)
     assert "Z\u00fcrich \u0130stanbul \u6771\u4eac".encode() in printed[-1]
     assert sum(name.startswith("clusters/") for name in files) > 30
+    assert sum(name.startswith("site/") for name in files) > 30
     return printed, files
 
 

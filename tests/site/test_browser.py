@@ -23,8 +23,8 @@ PAGES = (
     "findings/rules.html",
 )
 """One of each kind."""
-SCREENS = ((1280, 900, False), (390, 844, True))
-"""Width, height, and whether it is dark: a desk by day, a phone at night."""
+SCREENS = ((1280, 900, False, PAGES), (390, 844, True, PAGES[::2]))
+"""Width, height, whether it is dark, and what is looked at: a desk by day, a phone at night."""
 CHECK = """\
 axe.run({preload: false}).then(found => found.violations.flatMap(
   rule => rule.nodes.map(node => `${rule.id}: ${node.html}: ${node.failureSummary}`)))
@@ -59,11 +59,13 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 
 
 @pytest.mark.skipif(not AXE, reason=WITHOUT_AXE)
-@pytest.mark.parametrize(("width", "height", "is_dark"), SCREENS)
-def test_accessibility(browser: Browser, site: Path, width: int, height: int, is_dark: bool) -> None:
+@pytest.mark.parametrize(("width", "height", "is_dark", "pages"), SCREENS)
+def test_accessibility(
+    browser: Browser, site: Path, width: int, height: int, is_dark: bool, pages: tuple[str, ...]
+) -> None:
     browser.show(width, height, is_dark=is_dark)
     rules = Path(AXE).read_text(encoding="utf-8")
-    for page in PAGES:
+    for page in pages:
         browser.open(site / page)
         browser.evaluate(f"{rules}; undefined")
         assert browser.evaluate(CHECK) == [], page

@@ -10,7 +10,7 @@ import pytest
 from kubectl_tas.emit.pages import MARK
 from kubectl_tas.site import blocks
 from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.golden import GOLDEN, case_input
+from tests.support.golden import GOLDEN, ROOT, case_input
 from tests.support.rendered import files_below
 from tests.support.site import Html, company, dead_links, pages, report
 
@@ -53,6 +53,15 @@ def small(repository: Path) -> Path:
 def words(site: Path, page: str) -> str:
     """The text of a page on one line."""
     return " ".join(Html((site / page).read_text()).words.split())
+
+
+def test_what_the_page_about_it_shows(repository: Path) -> None:
+    page = (ROOT / "docs/site.md").read_text()
+    assert kubectl_tas("init", repository).code == 0
+    arguments = ["report", "-o", "site", "--title", "GPUs of ACME"]
+    assert f'$ kubectl tas {" ".join(arguments[:-1])} "GPUs of ACME"\n' in page
+    for _ in range(2):
+        assert kubectl_tas(*arguments, cwd=repository).err in page
 
 
 def test_no_link_is_dead(site: Path) -> None:
