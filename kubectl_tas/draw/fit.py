@@ -150,5 +150,8 @@ def _record(answer: Fit) -> dict[str, Any]:
             "pods": short.pods,
             "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
         },
-        "changes": [{"kind": change.kind, "text": change.text} for change in answer.changes],
+        "changes": [
+            {"kind": change.kind, "text": change.text, "nodes": list(change.nodes), "pods": list(change.pods)}
+            for change in answer.changes
+        ],
     }

@@ -9,8 +9,9 @@ from enum import Enum
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import order
-from kubectl_tas.place.changes import Change, Question, changes, other_order, renaming
+from kubectl_tas.place.changes import Question, changes, other_order, renaming
 from kubectl_tas.place.exists import Existence, exists
+from kubectl_tas.place.mending import Change
 from kubectl_tas.place.nodes import Node, Nodes
 from kubectl_tas.place.room import Unit, room_for, unusable, without_copy
 from kubectl_tas.place.shortage import Shortage, shortage_of
@@ -125,7 +126,7 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
         Existence.NO: Outcome.NO_ROOM,
         Existence.UNKNOWN: Outcome.UNKNOWN,
     }[existence]
-    question = Question(item, nodes, copies, shortage)
+    question = Question(item, nodes, copies, shortage, is_short=existence is Existence.NO)
     helping = (*renaming(item, named), *changes(question))
     return replace(found, outcome=outcome, shortage=shortage, changes=helping)
 
