@@ -32,37 +32,36 @@ _FOUND = {
 
 def render(answers: Sequence[Fit]) -> str:
     """The facts about each, a blank line between two."""
-    return "\n".join(table.pairs(list(_facts(answer))) for answer in answers)
+    return "\n".join(table.pairs(list(facts(answer))) for answer in answers)
 
 
-def _facts(answer: Fit) -> list[tuple[str, str]]:
+def facts(answer: Fit) -> list[tuple[str, str]]:
+    """What there is to say of an answer, what it is about first."""
     gang, pods = answer.gang, answer.item.copies * answer.gang.pods
-    facts = [
+    told = [
         (answer.sent.kind, answer.sent.name),
         *([] if answer.sent.kind == gang.kind else [(gang.kind, gang.name)]),
         ("Asks", _asks(answer)),
         ("Nodes", _nodes(answer)),
     ]
     if answer.running:
-        facts.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
+        told.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
     if answer.outcome is Outcome.RUNS:
-        return facts
+        return told
     if answer.copies < answer.item.copies:
-        facts.append(
-            ("Waits", f"{plural(answer.copies, 'gang')} of {answer.item.copies}, for which this is the answer")
-        )
-    facts.append(("A placement exists", _EXISTS[answer.outcome]))
-    facts.append(("KAI finds it", _FOUND.get(answer.outcome, "yes")))
-    facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
-    facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
+        told.append(("Waits", f"{plural(answer.copies, 'gang')} of {answer.item.copies}, for which this is the answer"))
+    told.append(("A placement exists", _EXISTS[answer.outcome]))
+    told.append(("KAI finds it", _FOUND.get(answer.outcome, "yes")))
+    told += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
+    told += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
-        facts.append(("Why", _why(answer)))
-    facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
+        told.append(("Why", _why(answer)))
+    told += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
-        facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
+        told.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
     if answer.outcome is not Outcome.FITS and not answer.changes:
-        facts.append(("Helps", "no smaller change of the file; free nodes, or add some"))
-    return facts
+        told.append(("Helps", "no smaller change of the file; free nodes, or add some"))
+    return told
 
 
 def _asks(answer: Fit) -> str:

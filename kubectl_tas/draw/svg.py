@@ -20,14 +20,14 @@ LEAST = 260.0
 """Units that a box may be wide, however deep it is nested."""
 HALF = 400.0
 """Units that boxes with others in them must have, to be in two columns."""
-BAR_WIDTH, BAR_HEIGHT = 120.0, 12.0
+BAR_WIDTH, BAR_HEIGHT = 100.0, 12.0
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
 _MARGIN, _PAD, _GAP = 16.0, 10.0, 8.0
 _SIZES = {"heading": 20.0, "title": 14.0, "word": 13.0, "fact": 13.0}
 """Font sizes."""
 _LINE = 1.4
 """Distance of lines by font size."""
-_LABELS = 160.0
+_LABELS = 176.0
 """Where the texts of facts begin, behind their names."""
 _NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
 
@@ -145,10 +145,10 @@ def _lay(box: Box, most: float) -> _Laid:
 
 def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, float]:
     """The boxes below each other from ``down`` on, as many in a row as there is room for, and where they end."""
-    holders = sum(bool(box.children) for box in boxes)
-    stretches = any(box.look not in SMALL for box in boxes)
-    half = (most - _GAP) / 2
-    laid = [_lay(box, half if holders > 1 and half >= HALF else most) for box in boxes]
+    large = [box for box in boxes if box.look not in SMALL]
+    least = HALF if any(box.children for box in large) else LEAST
+    beside = max(1, min(len(large), int((most + _GAP) // (least + _GAP))))
+    laid = [_lay(box, (most + _GAP) / beside - _GAP) for box in boxes]
     width = max((item.width for item in laid), default=0.0)
     number = max(1, min(len(laid), int((most + _GAP) // (width + _GAP))))
     places = []
@@ -157,7 +157,7 @@ def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, 
         height = max(item.height for item in row)
         places += [(down + _GAP, height, item) for item in row]
         down += _GAP + height
-    return _Columns(number, width, stretches, tuple(places)), down
+    return _Columns(number, width, bool(large), tuple(places)), down
 
 
 def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator[str]:
