@@ -14,7 +14,9 @@ import pytest
 from kubectl_tas.draw import dot, html, mermaid, svg, tree
 from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, Bar, Box, Figure, Look, folded
 from kubectl_tas.draw.formats import FORMATS
+from kubectl_tas.draw.gangfigure import MOST_DEEP, tree_of
 from kubectl_tas.draw.palette import DARK, LIGHT, Theme
+from kubectl_tas.gangs.gang import Gang, SubGroup
 from tests.draw.test_impactpages import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -69,6 +71,13 @@ class TestFolding:
         found = folded([task(f"worker-{n}", n) for n in range(1000)])
         assert len(found) == MOST_BESIDE
         assert found[-1].title == f"and {1000 - MOST_BESIDE + 1} more"
+
+
+def test_a_chain_of_sub_groups_without_end_is_cut() -> None:
+    chain = tuple(SubGroup(f"s{n}", 1, 1, 0, parent=f"s{n - 1}" if n else None) for n in range(5000))
+    found = list(tree_of(Gang("pg", 1, 1, 0, parts=chain)).all)
+    assert [box.name for box in found] == ["pg", *(f"s{n}" for n in range(MOST_DEEP))]
+    assert found[-1].words == ("1 pod", "with more in it")
 
 
 class _Page(HTMLParser):
