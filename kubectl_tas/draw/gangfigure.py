@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw.figure import Box, Figure, Look, folded
 from kubectl_tas.draw.picture import Picture
 from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
 from kubectl_tas.report.text import plural
+
+MOST_DEEP = 20
+"""SubGroups within each other that are drawn; a topology has far fewer levels."""
 
 
 def figure(picture: Picture) -> Figure:
@@ -23,23 +26,29 @@ def figure(picture: Picture) -> Figure:
         ("Topology", picture.topology or "none"),
         *picture.facts,
     )
-    boxes = folded([_part(gang, gang) for gang in picture.gangs])
+    boxes = folded([tree_of(gang) for gang in picture.gangs])
     return Figure(item.kind, item.name, item.declared.origin.path, facts, boxes)
 
 
-def _part(gang: Gang, part: Part) -> Box:
+def tree_of(gang: Gang) -> Box:
+    """The box of a gang, with those of its SubGroups and tasks."""
+    return _part(gang, gang, MOST_DEEP)
+
+
+def _part(gang: Gang, part: Part, deep: int) -> Box:
     constraint = part.constraint
     is_required = constraint is not None and constraint.required is not None
     is_preferred = constraint is not None and constraint.preferred is not None
     kind = "SubGroup" if isinstance(part, SubGroup) else gang.kind
-    inside = [*(_part(gang, child) for child in gang.below(part)), *map(_task, part.members)]
+    below = gang.below(part)
+    inside = [*(_part(gang, child, deep - 1) for child in below), *map(_task, part.members)] if deep else []
     gpus = f"with {plural(part.gpus, 'GPU')}" if part.gpus else ""
     pods = "" if part.indices else f"{plural(part.pods, 'pod')} {gpus}".rstrip()
     return Box(
         part.name,
         kind,
         note=f"{_indices(*part.indices)} {gpus}".rstrip() if part.indices else "",
-        words=tuple(word for word in (pods, *_words(gang, part)) if word),
+        words=tuple(word for word in (pods, *_words(gang, part), *_cut(part, below, deep)) if word),
         look=Look.REQUIRED if is_required else Look.PREFERRED if is_preferred else Look.PLAIN,
         children=folded(inside),
         count=part.pods,
@@ -53,6 +62,12 @@ def _words(gang: Gang, part: Part) -> Iterator[str]:
         yield f"required in one {part.constraint.required.key} ({part.constraint.required.label})"
     if part.constraint is not None and part.constraint.preferred is not None:
         yield f"preferred in one {part.constraint.preferred.key} ({part.constraint.preferred.label})"
+
+
+def _cut(part: Part, below: Sequence[Part], deep: int) -> Iterator[str]:
+    """What is not drawn of it."""
+    if not deep and (below or part.members):
+        yield "with more in it"
 
 
 def _indices(first: int, last: int) -> str:

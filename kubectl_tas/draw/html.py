@@ -24,6 +24,7 @@ _RULES = {
     "-half": ("flex: 1 1 14rem",),
     "-box p": ("font-size: .85rem", "line-height: 1.4", "margin: 0"),
     "-box > p:first-child": ("font-size: .9rem", "font-weight: 600"),
+    "-figure > ul > li": ("flex-basis: 100%",),
     "-bar": ("align-items: center", "display: flex", "gap: .5rem"),
     "-bar svg": ("flex: none",),
     "-facts": (
@@ -77,6 +78,7 @@ def boxes(figure: Figure) -> str:
         if look in looks
     )
     drawn = "".join(_boxes(figure.boxes))
+    drawn = f'<div class="{NAMESPACE}-figure">\n{drawn}</div>\n'
     return drawn + (f'<ul class="{NAMESPACE}-legend" role="list">\n{legend}</ul>\n' if legend else "")
 
 

@@ -13,13 +13,15 @@ from kubectl_tas.report.style import printable
 
 MOST_BOXES = 200
 """Boxes of a chart, at most: renderers refuse more than 500 arrows, or 50,000 characters."""
-_SPECIAL = re.compile(r"[^\w .,:/()=%█▒░-]")
+_SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
+"""Lines of boxes are not broken before that many pixels."""
+_SPECIAL = re.compile(r"[^\w .,:/()=█▒░-]")
 """What Mermaid might read as more than text."""
 
 
 def render(figures: Sequence[Figure]) -> str:
     """The flowchart, from the left to the right."""
-    title = printable(", ".join(figure.title for figure in figures))
+    title = _text(", ".join(figure.title for figure in figures))
     shown = [within(rooted(figure), MOST_BOXES // len(figures)) for figure in figures]
     used = {item.look for box in shown for item in box.all}
     numbers = count()
@@ -29,7 +31,7 @@ def render(figures: Sequence[Figure]) -> str:
         *(line for box in shown for line in _node(box, next(numbers), numbers)),
         *(f"classDef {look.value} {_drawn(look)}" for look in Look if look in used),
     ]
-    return "flowchart LR\n" + "".join(f"  {line}\n" for line in lines)
+    return f"{_SETTINGS}\nflowchart LR\n" + "".join(f"  {line}\n" for line in lines)
 
 
 def _node(box: Box, own: int, numbers: Iterator[int]) -> Iterator[str]:

@@ -78,7 +78,7 @@ STROKES = {
 LEGEND = {
     Look.REQUIRED: "solid: required, all pods in one domain or none runs",
     Look.PREFERRED: "dashed: preferred, in one domain if possible",
-    Look.CHOSEN: "thick: takes pods of this gang",
+    Look.CHOSEN: "thick: takes pods of this gang; in bars, its part has stripes",
     Look.OUT: "dotted: takes no new pods",
 }
 """What needs to be said of lines."""

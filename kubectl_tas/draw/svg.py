@@ -20,14 +20,14 @@ LEAST = 260.0
 """Units that a box may be wide, however deep it is nested."""
 HALF = 400.0
 """Units that boxes with others in them must have, to be in two columns."""
-BAR_WIDTH, BAR_HEIGHT = 120.0, 12.0
+BAR_WIDTH, BAR_HEIGHT = 100.0, 12.0
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, 'DejaVu Sans', sans-serif"
 _MARGIN, _PAD, _GAP = 16.0, 10.0, 8.0
 _SIZES = {"heading": 20.0, "title": 14.0, "word": 13.0, "fact": 13.0}
 """Font sizes."""
 _LINE = 1.4
 """Distance of lines by font size."""
-_LABELS = 160.0
+_LABELS = 176.0
 """Where the texts of facts begin, behind their names."""
 _NARROW, _WIDE = set("!'(),.:;I[]fijlrt|` "), set("@MWmw%")
 
@@ -38,6 +38,10 @@ class _Line:
 
     style: str
     text: str
+
+    @property
+    def width(self) -> float:
+        return measure(self.style, self.text)
 
     @property
     def height(self) -> float:
@@ -137,18 +141,18 @@ def _lay(box: Box, most: float) -> _Laid:
         bars.append((bar, down, beside))
         down += sum(line.height for line in beside)
     inside, down = _columns(box.children, inner, down)
-    beside_bars = [BAR_WIDTH + _GAP + _measure(line) for _, _, beside in bars for line in beside]
+    beside_bars = [BAR_WIDTH + _GAP + line.width for _, _, beside in bars for line in beside]
     together = inside.number * (inside.width + _GAP) - _GAP
-    wide = max(together, *map(_measure, lines), *beside_bars)
+    wide = max(together, *(line.width for line in lines), *beside_bars)
     return _Laid(box, wide + 2 * _PAD, down + _PAD, tuple(lines), tuple(bars), inside)
 
 
 def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, float]:
     """The boxes below each other from ``down`` on, as many in a row as there is room for, and where they end."""
-    holders = sum(bool(box.children) for box in boxes)
-    stretches = any(box.look not in SMALL for box in boxes)
-    half = (most - _GAP) / 2
-    laid = [_lay(box, half if holders > 1 and half >= HALF else most) for box in boxes]
+    large = [box for box in boxes if box.look not in SMALL]
+    least = HALF if any(box.children for box in large) else LEAST
+    beside = max(1, min(len(large), int((most + _GAP) // (least + _GAP))))
+    laid = [_lay(box, (most + _GAP) / beside - _GAP) for box in boxes]
     width = max((item.width for item in laid), default=0.0)
     number = max(1, min(len(laid), int((most + _GAP) // (width + _GAP))))
     places = []
@@ -157,7 +161,7 @@ def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, 
         height = max(item.height for item in row)
         places += [(down + _GAP, height, item) for item in row]
         down += _GAP + height
-    return _Columns(number, width, stretches, tuple(places)), down
+    return _Columns(number, width, bool(large), tuple(places)), down
 
 
 def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator[str]:
@@ -218,27 +222,37 @@ def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
 
 
 def _wrapped(style: str, text: str, most: float) -> list[_Line]:
-    """The text in lines that are no longer than that, broken at blanks, or behind hyphens, or anywhere."""
-    found, rest = [], printable(text)
-    while _measure(_Line(style, rest)) > most and len(rest) > 1:
-        end = 1
-        while _measure(_Line(style, rest[: end + 1])) <= most:
-            end += 1
-        at = max(rest.rfind(" ", 1, end + 1), rest.rfind("-", 1, end) + 1, rest.rfind("/", 1, end) + 1)
-        end = at if at > end / 3 else end
-        found.append(_Line(style, rest[:end].rstrip()))
-        rest = rest[end:].lstrip()
-    return [*found, _Line(style, rest)]
+    """The text in lines that are no longer than that, broken at blanks, behind hyphens and slashes, or anywhere."""
+    whole, start, found = printable(text), 0, []
+    while True:
+        end = _fitting(style, whole, start, most)
+        if end == len(whole):
+            return [*found, _Line(style, whole[start:])]
+        at = max(whole.rfind(" ", start, end + 1), *(whole.rfind(char, start, end) + 1 for char in "-/"))
+        end = at if at > start + (end - start) / 3 else end
+        found.append(_Line(style, whole[start:end].rstrip()))
+        start = end + (whole[end] == " ")
+
+
+def _fitting(style: str, text: str, start: int, most: float) -> int:
+    """How far a line reaches that begins there, by one character at least."""
+    end, wide = start, 0.0
+    while end < len(text):
+        wide += measure(style, text[end])
+        if wide > most and end > start:
+            break
+        end += 1
+    return end
 
 
 def _line_height(style: str) -> float:
     return _SIZES[style] * _LINE
 
 
-def _measure(line: _Line) -> float:
-    """About how wide a line is in the widest of the fonts that a reader may have."""
-    bold = 1.1 if line.style in ("heading", "title") else 1.0
-    return sum(map(_advance, line.text)) * _SIZES[line.style] * bold
+def measure(style: str, text: str) -> float:
+    """About how wide a text is in the widest of the fonts that a reader may have."""
+    bold = 1.1 if style in ("heading", "title") else 1.0
+    return sum(map(_advance, text)) * _SIZES[style] * bold
 
 
 def _advance(char: str) -> float:
