@@ -126,6 +126,8 @@ class Findings:
     items: tuple[Finding, ...]
     none: str = ""
     anchor: str = ""
+    about: tuple[Link, ...] = ()
+    """The pages of what stands there."""
     more: Link | None = None
 
 
@@ -183,6 +185,13 @@ class Page:
 def further(path: str, number: int) -> str:
     """Where the page with that number is of what begins on the page at ``path``."""
     return path if number == 1 else f"{path.removesuffix('.html')}/{number}.html"
+
+
+def begun(table: Table, most: int, target: str) -> Table:
+    """The first rows of a table, and a link to where all of it is."""
+    if len(table.rows) <= most:
+        return table
+    return replace(table, rows=table.rows[:most], more=Link(f"All {len(table.rows)}", target))
 
 
 def divided(page: Page, most: int = ROWS) -> Iterator[Page]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Submission
-from kubectl_tas.site.blocks import Badge, Tone
+from kubectl_tas.site.blocks import Badge, Link, Tone
 from kubectl_tas.site.places import Places, places
 
 _TONES: dict[Outcome, Tone] = {
@@ -96,12 +96,30 @@ class Content:
         return picture(self.fleet, item, self._admission)
 
     @cached_property
-    def by_file(self) -> dict[str, Sequence[Diagnostic]]:
+    def by_file(self) -> dict[str, list[Diagnostic]]:
         """The findings of each file."""
         found: dict[str, list[Diagnostic]] = defaultdict(list)
         for item in self.findings:
-            if item.location is not None:
-                found[item.location.path].append(item)
+            found[path_of(item)].append(item)
+        return dict(found)
+
+    @cached_property
+    def first_finding(self) -> dict[str, int]:
+        """Which of the findings is the first of each file."""
+        return {path_of(item): index for index, item in reversed(list(enumerate(self.findings)))}
+
+    @cached_property
+    def declared_in(self) -> dict[str, list[Link]]:
+        """The pages of what each file declares."""
+        found: dict[str, list[Link]] = defaultdict(list)
+        for row in self.accounts:
+            link = self.places.subpool(row.pool, row.subpool) if row.subpool else self.places.pool(row.pool)
+            found[row.file].append(link)
+        for topology in self.fleet.topologies:
+            if topology.pool is None:
+                found[topology.declared.origin.path].append(self.places.topology(topology))
+        for item in self.places.work:
+            found[item.declared.origin.path].append(self.places.submission(item))
         return dict(found)
 
     @cached_property
@@ -111,6 +129,11 @@ class Content:
         for item in self.places.work:
             found[item.pool.name].append(item)
         return dict(found)
+
+
+def path_of(item: Diagnostic) -> str:
+    """The file of a finding; nothing where it has none."""
+    return item.location.path if item.location else ""
 
 
 def verdict_badge(outcome: Outcome) -> Badge:

@@ -8,7 +8,7 @@ from kubectl_tas.draw import html
 from kubectl_tas.draw.figure import Figure, within
 from kubectl_tas.site.blocks import Drawing
 
-BOXES = 300
+BOXES = 600
 """Boxes of one picture."""
 STYLE = html.STYLE
 """What the style sheet of the site must have for them."""

@@ -10,12 +10,14 @@ from kubectl_tas.report import text
 from kubectl_tas.report.rules import waiving
 from kubectl_tas.site import blocks, places
 from kubectl_tas.site.blocks import Block, Link, Page, Pager, Table, Text
-from kubectl_tas.site.content import SEVERITIES, Content, severity_badge
+from kubectl_tas.site.content import SEVERITIES, Content, path_of, severity_badge
 
 FINDINGS = 50
 """Findings that stand on one page."""
 OF_ONE = 10
 """Findings that stand on a page about something else."""
+_DECLARED = 10
+"""Things that a file declares, and that are named with its findings."""
 
 
 def pages(content: Content) -> Iterator[Page]:
@@ -30,7 +32,7 @@ def pages(content: Content) -> Iterator[Page]:
         pager = (Pager("Findings", number, paths),) if len(paths) > 1 else ()
         title = "Findings" if number == 1 else f"Findings, page {number}"
         crumbs = () if number == 1 else (Link("Findings", places.FINDINGS),)
-        body = tuple(_by_file(part, before))
+        body = tuple(_by_file(content, part, before))
         yield Page(paths[number - 1], title, "", "Findings", crumbs, (*counted, *body, *pager))
     yield _rule_page(content)
 
@@ -54,25 +56,22 @@ def _counted(content: Content) -> Text:
     return Text(f"`kubectl tas validate` says: {line}")
 
 
-def _by_file(part: Sequence[tuple[Diagnostic, bool]], before: Diagnostic | None) -> Iterator[Block]:
+def _by_file(content: Content, part: Sequence[tuple[Diagnostic, bool]], before: Diagnostic | None) -> Iterator[Block]:
     groups: dict[tuple[str, bool], list[Diagnostic]] = defaultdict(list)
     for item, is_waived in part:
-        groups[_path(item), is_waived].append(item)
+        groups[path_of(item), is_waived].append(item)
     for (path, is_waived), items in groups.items():
         title = f"Waived in {path}" if is_waived else path or "The repository"
-        is_first = not is_waived and path and (before is None or _path(before) != path)
+        is_first = not is_waived and path and (before is None or path_of(before) != path)
         found = tuple(_finding(item, waived=is_waived) for item in items)
-        yield blocks.Findings(title, found, anchor=places.file_anchor(path) if is_first else "")
-
-
-def _path(item: Diagnostic) -> str:
-    return item.location.path if item.location else ""
+        about = tuple(content.declared_in.get(path, ())[:_DECLARED])
+        yield blocks.Findings(title, found, anchor=places.file_anchor(path) if is_first else "", about=about)
 
 
 def _place_of_file(content: Content, path: str) -> str:
     """Where its findings begin."""
-    index = next(index for index, item in enumerate(content.findings) if _path(item) == path)
-    return f"{blocks.further(places.FINDINGS, index // FINDINGS + 1)}#{places.file_anchor(path)}"
+    number = content.first_finding[path] // FINDINGS + 1
+    return f"{blocks.further(places.FINDINGS, number)}#{places.file_anchor(path)}"
 
 
 def _finding(item: Diagnostic, *, waived: bool = False) -> blocks.Finding:

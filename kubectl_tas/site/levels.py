@@ -43,7 +43,7 @@ def _page(content: Content, topology: FleetTopology) -> Page:
     ]
     levels = tuple((str(number), level.key, level.label) for number, level in enumerate(topology.levels, 1))
     known = list(sets(fleet, topology)) if topology.pool is None else []
-    cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(known[: blocks.ROWS]))]
+    cliques = [Table("PodCliqueSets", ("Name", "TopologyLevelsUnavailable"), tuple(known))]
     pools = tuple(
         (
             content.places.pool(pool),

@@ -26,11 +26,11 @@ def page(content: Content) -> Page:
     more = Link(f"All {len(content.findings)} findings", places.FINDINGS) if len(content.findings) > _FIRST else None
     body = (
         _tiles(content),
-        waiting(content, _FIRST),
+        blocks.begun(waiting(content), _FIRST, places.WORK),
         blocks.Findings("Findings", first, none="Nothing was found.", more=more),
         Text(f"Used: {content.used_from}."),
-        *((cluster_table(content, fleet.backends[:_POOLS]),) if len(fleet.backends) > 1 else ()),
-        account_table(content, "Pools", most=_POOLS),
+        *((blocks.begun(cluster_table(content), _FIRST, places.CLUSTERS),) if len(fleet.backends) > 1 else ()),
+        blocks.begun(account_table(content), _POOLS, places.POOLS),
     )
     return Page(places.HOME, content.title, "", "Overview", (), body)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kubectl_tas.draw.pool import amount_text, facts, queues, quota_text
 from kubectl_tas.draw.poolfigure import figure
@@ -18,28 +18,28 @@ from kubectl_tas.site.found import findings_of
 from kubectl_tas.site.work import work_table
 
 _STATES: dict[str, Tone] = {"ACTIVE": "good", "DELETING": "fair", "ARCHIVED": "plain"}
+_FIRST = 20
+"""Rows of a table that is whole elsewhere."""
 _HEADER = ("Pool", "GPU quota", "Used", "Available", "Used of the quota", "State")
 _QUEUES = ("Queue", "State", "Quota", "Used", "Limit", "Weight")
 
 
 def pages(content: Content) -> Iterator[Page]:
     """The lists of clusters and pools, and a page for each."""
-    yield from blocks.divided(
-        Page(places.CLUSTERS, "Clusters", "", "Clusters", (), (cluster_table(content, content.fleet.backends),))
-    )
+    yield from blocks.divided(Page(places.CLUSTERS, "Clusters", "", "Clusters", (), (cluster_table(content),)))
     for backend in content.fleet.backends:
         yield from blocks.divided(_cluster(content, backend))
     used = Text(f"Used: {content.used_from}.")
-    yield from blocks.divided(Page(places.POOLS, "Pools", "", "Pools", (), (used, account_table(content, "Pools"))))
+    yield from blocks.divided(Page(places.POOLS, "Pools", "", "Pools", (), (used, account_table(content))))
     for pool in content.fleet.pools:
         yield from blocks.divided(_pool(content, pool))
 
 
-def cluster_table(content: Content, backends: Sequence[FleetBackend]) -> Table:
+def cluster_table(content: Content) -> Table:
     """A row for each cluster, with its sums."""
     sums = {item.backend: item for item in totals([row for row in content.accounts if row.state != "ARCHIVED"])}
     rows = []
-    for backend in backends:
+    for backend in content.fleet.backends:
         own = [pool for pool in content.fleet.pools if pool.backend.name == backend.name]
         found = sums.get(backend.name)
         amounts = (found.quota, found.used, found.available) if found else (Amounts(),) * 3
@@ -50,13 +50,11 @@ def cluster_table(content: Content, backends: Sequence[FleetBackend]) -> Table:
     return Table("Clusters", header, tuple(rows))
 
 
-def account_table(content: Content, title: str, backend: FleetBackend | None = None, most: int | None = None) -> Table:
-    """Pools with what is below them; with ``most`` no more than the first rows."""
+def account_table(content: Content, backend: FleetBackend | None = None) -> Table:
+    """Pools with what is below them, of one cluster or of all."""
     own = (row for row in content.accounts if row.state != "ARCHIVED")
-    listed = [row for row in own if backend is None or row.pool.backend.name == backend.name]
-    more = Link(f"All {len(listed)} pools and subpools", places.POOLS) if most and len(listed) > most else None
-    rows = tuple(_account(content, row) for row in listed[:most])
-    return Table(title, _HEADER, rows, none="No pool is declared.", more=more)
+    rows = tuple(_account(content, row) for row in own if backend is None or row.pool.backend.name == backend.name)
+    return Table("Pools", _HEADER, rows, none="No pool is declared.")
 
 
 def _account(content: Content, row: Account) -> tuple[Cell, ...]:
@@ -87,7 +85,7 @@ def _cluster(content: Content, backend: FleetBackend) -> Page:
             *((("Context", backend.spec.context),) if backend.spec.context else ()),
         )
     )
-    table = account_table(content, "Pools", backend)
+    table = account_table(content, backend)
     used = Text(f"Used: {content.used_from}.")
     link, crumbs = content.places.cluster(backend), (Link("Clusters", places.CLUSTERS),)
     return Page(
@@ -101,7 +99,9 @@ def _topologies(content: Content, backend: FleetBackend) -> Table:
         for item in content.fleet.topologies
         if item.backend in (None, backend)
     )
-    return Table("Topologies", ("Topology", "Levels, the coarsest first"), rows[: blocks.ROWS])
+    return blocks.begun(
+        Table("Topologies", ("Topology", "Levels, the coarsest first"), rows), _FIRST, places.TOPOLOGIES
+    )
 
 
 def _pool(content: Content, pool: FleetPool) -> Page:

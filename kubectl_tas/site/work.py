@@ -49,7 +49,7 @@ def work_table(content: Content, items: Sequence[Submission]) -> Table:
     return Table("Work", header, rows, none="Nothing is sent to a queue.")
 
 
-def waiting(content: Content, most: int) -> Table:
+def waiting(content: Content) -> Table:
     """What is not simply admitted, the worst first."""
     found = [item for item in content.places.work if content.verdict(item).outcome in OPEN]
     found.sort(key=lambda item: OPEN.index(content.verdict(item).outcome))
@@ -61,11 +61,9 @@ def waiting(content: Content, most: int) -> Table:
             str(item.gpus),
             content.places.target(item),
         )
-        for item in found[:most]
+        for item in found
     )
-    more = Link(f"All {len(found)} in the list of all work", places.WORK) if len(found) > most else None
-    header = ("Name", "Verdict", "Why", "GPUs", "Pool")
-    return Table(LOOK_AT, header, rows, none="All work is admitted.", more=more)
+    return Table(LOOK_AT, ("Name", "Verdict", "Why", "GPUs", "Pool"), rows, none="All work is admitted.")
 
 
 def _unread(content: Content) -> tuple[Block, ...]:
@@ -82,7 +80,7 @@ def _unread(content: Content) -> tuple[Block, ...]:
         else f"{len(rows)} documents are not in this list"
     )
     why = Text(f"{text}, since no pool of the repository takes them: their findings say why.")
-    return why, Table("Sent to no pool", ("Name", "Kind", "File"), rows[: blocks.ROWS])
+    return why, Table("Sent to no pool", ("Name", "Kind", "File"), rows)
 
 
 def _page(content: Content, item: Submission) -> Page:

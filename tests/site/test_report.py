@@ -9,6 +9,7 @@ import pytest
 
 from kubectl_tas.emit.pages import MARK
 from kubectl_tas.site import blocks
+from kubectl_tas.site.found import FINDINGS, OF_ONE
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, ROOT, case_input
 from tests.support.rendered import files_below
@@ -203,6 +204,21 @@ def test_long_lists_have_several_pages(small: Path, tmp_path: Path) -> None:
         listed = [link.rpartition("/")[2] for part in parts for link in found[part].links if "work/job-" in link]
         assert len(set(listed)) == number, first
     assert max(len(page.text) for page in found.values()) < 100_000
+    assert dead_links(tmp_path / "site") == []
+
+
+def test_many_findings_have_several_pages(small: Path, tmp_path: Path) -> None:
+    number = FINDINGS + 10
+    slip = "  annotations: {kai.scheduler/topologyy: t}\nspec:\n  template:"
+    job = JOB.replace("spec:\n  template:", slip.replace("{", "{{").replace("}", "}}"))
+    documents = "---\n".join(job.format(name=f"job-{index}", pool="team--a", gpus=0) for index in range(number))
+    write(small, {"workflows/one.yaml": documents})
+    report(small, tmp_path / "site")
+    found = pages(tmp_path / "site")
+    listed = [found[page].tags.count("article") for page in ("findings/index.html", "findings/index/2.html")]
+    assert listed == [FINDINGS, 10]
+    assert found["work/job-job-0.html"].tags.count("article") == OF_ONE
+    assert f"All {number} findings" in words(tmp_path / "site", "work/job-job-0.html")
     assert dead_links(tmp_path / "site") == []
 
 
