@@ -58,24 +58,28 @@ class _Laid:
     lines: tuple[_Line, ...]
     bars: tuple[tuple[Bar, float, tuple[_Line, ...]], ...]
     """Each with how far down it begins, and the lines beside it."""
-    inside: _Columns
+    inside: _Rows
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """Children in columns of one width."""
+class _Rows:
+    """Boxes in rows."""
 
-    number: int
     width: float
-    """Of each, at least."""
-    stretches: bool
-    """Whether they take all the width that there is."""
-    places: tuple[tuple[float, float, _Laid], ...]
-    """Of each child how far down it begins and how high it is, row by row."""
+    """What the widest row needs."""
+    columns: int
+    """In how many columns of one width they are; 0: each is as wide as it must be."""
+    rows: tuple[tuple[float, float, tuple[_Laid, ...]], ...]
+    """Of each how far down it begins, how high it is, and its boxes."""
 
-    def spread(self, wide: float) -> float:
-        """The width of each in so much width together."""
-        return (wide + _GAP) / self.number - _GAP if self.stretches else self.width
+    def spread(self, wide: float) -> Iterator[tuple[_Laid, float, float, float, float]]:
+        """Each with its place and its size, in so much width together."""
+        for down, high, laid in self.rows:
+            right = 0.0
+            for item in laid:
+                own = (wide + _GAP) / self.columns - _GAP if self.columns else item.width
+                yield item, right, down, own, high
+                right += own + _GAP
 
 
 def render(figures: Sequence[Figure], *, prefix: str = NAMESPACE) -> str:
@@ -140,28 +144,32 @@ def _lay(box: Box, most: float) -> _Laid:
         beside = tuple(_wrapped("word", bar.text, inner - BAR_WIDTH - _GAP))
         bars.append((bar, down, beside))
         down += sum(line.height for line in beside)
-    inside, down = _columns(box.children, inner, down)
+    inside, down = _rows(box.children, inner, down)
     beside_bars = [BAR_WIDTH + _GAP + line.width for _, _, beside in bars for line in beside]
-    together = inside.number * (inside.width + _GAP) - _GAP
-    wide = max(together, *(line.width for line in lines), *beside_bars)
+    wide = max(inside.width, *(line.width for line in lines), *beside_bars)
     return _Laid(box, wide + 2 * _PAD, down + _PAD, tuple(lines), tuple(bars), inside)
 
 
-def _columns(boxes: Sequence[Box], most: float, down: float) -> tuple[_Columns, float]:
-    """The boxes below each other from ``down`` on, as many in a row as there is room for, and where they end."""
+def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]:
+    """The boxes from ``down`` on, and where they end: large ones in columns, others one behind the other."""
     large = [box for box in boxes if box.look not in SMALL]
     least = HALF if any(box.children for box in large) else LEAST
-    beside = max(1, min(len(large), int((most + _GAP) // (least + _GAP))))
-    laid = [_lay(box, (most + _GAP) / beside - _GAP) for box in boxes]
-    width = max((item.width for item in laid), default=0.0)
-    number = max(1, min(len(laid), int((most + _GAP) // (width + _GAP))))
-    places = []
-    for start in range(0, len(laid), number):
-        row = laid[start : start + number]
+    columns = max(1, min(len(large), int((most + _GAP) // (least + _GAP)))) if large else 0
+    laid = [_lay(box, (most + _GAP) / max(1, columns) - _GAP) for box in boxes]
+    column = max((item.width for item in laid), default=0.0)
+    rows: list[list[_Laid]] = []
+    for item in laid:
+        together = sum(other.width + _GAP for other in rows[-1]) + item.width if rows else 0.0
+        if not rows or (len(rows[-1]) == columns if columns else together > most):
+            rows.append([])
+        rows[-1].append(item)
+    placed = []
+    for row in rows:
         height = max(item.height for item in row)
-        places += [(down + _GAP, height, item) for item in row]
+        placed.append((down + _GAP, height, tuple(row)))
         down += _GAP + height
-    return _Columns(number, width, bool(large), tuple(places)), down
+    widest = max((sum(item.width + _GAP for item in row) - _GAP for row in rows), default=0.0)
+    return _Rows(columns * (column + _GAP) - _GAP if columns else widest, columns, tuple(placed)), down
 
 
 def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator[str]:
@@ -181,10 +189,8 @@ def _box(laid: _Laid, x: float, y: float, size: tuple[float, float]) -> Iterator
         for line in beside:
             down += line.height
             yield _draw(line, x + _PAD + BAR_WIDTH + _GAP, down)
-    column = laid.inside.spread(wide - 2 * _PAD)
-    for place, (at, height, child) in enumerate(laid.inside.places):
-        right = _PAD + place % laid.inside.number * (column + _GAP)
-        yield from _box(child, x + right, y + at, (column, height))
+    for child, right, at, own, height in laid.inside.spread(wide - 2 * _PAD):
+        yield from _box(child, x + _PAD + right, y + at, (own, height))
 
 
 def bar_shapes(bar: Bar, x: float, y: float) -> Iterator[str]:

@@ -51,7 +51,10 @@ LEAVES = {
     "version": ["version", "version -o json"],
     "help": ["help", "help pool list", "help {evil}"],
     "pool list": [f"pool list {flags}" for flags in ("", "-o wide", "-o json", "-o yaml", "-o csv", "--live")],
-    "pool describe": ["pool describe team", "pool describe {evil}"],
+    "pool describe": [
+        "pool describe {evil}",
+        *(f"pool describe team -o {form}" for form in ("text", "tree", "mermaid", "dot", "svg", "html", "json")),
+    ],
     "pool rename": ["pool rename team other --dry-run", "pool rename {evil} other", "pool rename team {evil}"],
     "pool remove": ["pool remove team --dry-run", "pool remove {evil}"],
     "workflow list": [f"workflow list {flags}" for flags in ("", "-o wide", "-o name", "-o json")],
@@ -73,7 +76,10 @@ LEAVES = {
     "report": ["report", "report -o {evil} --live", "report -o pools --title {evil}"],
     "import cluster": ["import cluster -o {evil}", "import cluster --cluster-state {evil}"],
     "import osmo": ["import osmo {file}", "import osmo {evil}"],
-    "workflow explain": ["workflow explain w", "workflow explain w -o json", "workflow explain {evil}"],
+    "workflow explain": [
+        "workflow explain {evil}",
+        *(f"workflow explain w -o {form}" for form in ("tree", "mermaid", "dot", "svg", "html", "json")),
+    ],
     "admit": [
         "admit {file}",
         "admit {file} -o json",
