@@ -89,7 +89,7 @@ class Table:
     @property
     def anchor(self) -> str:
         """Where it begins on its page."""
-        return anchor(self.title)
+        return self.title.lower().replace(" ", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +153,6 @@ class Pager:
     pages: tuple[str, ...]
 
 
-def anchor(title: str) -> str:
-    """Where the table with a title begins."""
-    return title.lower().replace(" ", "-")
-
-
 Block = Facts | Tiles | Table | Drawing | Findings | Text | Pager
 
 
@@ -191,7 +186,7 @@ def begun(table: Table, most: int, target: str) -> Table:
     """The first rows of a table, and a link to where all of it is."""
     if len(table.rows) <= most:
         return table
-    return replace(table, rows=table.rows[:most], more=Link(f"All {len(table.rows)}", target))
+    return replace(table, rows=table.rows[:most], more=Link(f"{table.title}: all {len(table.rows)}", target))
 
 
 def divided(page: Page, most: int = ROWS) -> Iterator[Page]:

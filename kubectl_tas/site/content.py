@@ -11,8 +11,10 @@ from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.draw.picture import Picture, picture
 from kubectl_tas.gangs.accounts import Account, accounts
 from kubectl_tas.gangs.admission import Admission, Outcome, QueueUsage, Verdict
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool, Submission
+from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.site.blocks import Badge, Link, Tone
 from kubectl_tas.site.places import Places, places
 
@@ -77,6 +79,15 @@ class Content:
             if pool.topology is not None:
                 found[pool.topology.name].append(pool)
         return dict(found)
+
+    def topology_on(self, backend: FleetBackend, name: str | None) -> FleetTopology | None:
+        """The topology of which the object is called like that on a cluster."""
+        return self._topologies[backend.name].get(name or "")
+
+    @cached_property
+    def _topologies(self) -> dict[str, dict[str, FleetTopology]]:
+        fleet = self.fleet
+        return {one.name: {item.name_on(one): item for item in fleet.topologies} for one in fleet.backends}
 
     @cached_property
     def _admission(self) -> Admission:

@@ -8,7 +8,7 @@ from kubectl_tas.diagnostics import Severity
 from kubectl_tas.gangs.accounts import totals
 from kubectl_tas.quantities import show, total
 from kubectl_tas.site import blocks, places
-from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone, anchor
+from kubectl_tas.site.blocks import Link, Page, Text, Tiles, Tone
 from kubectl_tas.site.content import Content
 from kubectl_tas.site.found import worst
 from kubectl_tas.site.queues import account_table, cluster_table
@@ -26,7 +26,7 @@ def page(content: Content) -> Page:
     more = Link(f"All {len(content.findings)} findings", places.FINDINGS) if len(content.findings) > _FIRST else None
     body = (
         _tiles(content),
-        blocks.begun(waiting(content), _FIRST, places.WORK),
+        blocks.begun(waiting(content), _FIRST, places.OPEN_WORK),
         blocks.Findings("Findings", first, none="Nothing was found.", more=more),
         Text(f"Used: {content.used_from}."),
         *((blocks.begun(cluster_table(content), _FIRST, places.CLUSTERS),) if len(fleet.backends) > 1 else ()),
@@ -47,7 +47,7 @@ def _tiles(content: Content) -> Tiles:
         ("GPUs guaranteed", places.POOLS, show("gpu", guaranteed.gpu), "plain"),
         ("Topologies", places.TOPOLOGIES, str(len(fleet.topologies)), "plain"),
         ("Workflows, workloads", places.WORK, str(len(content.places.work)), "plain"),
-        (LOOK_AT, f"{places.HOME}#{anchor(LOOK_AT)}", str(open_work), "fair" if open_work else "good"),
+        (LOOK_AT, places.OPEN_WORK, str(open_work), "fair" if open_work else "good"),
         ("Errors", places.FINDINGS, str(errors), "bad" if errors else "good"),
         ("Warnings", places.FINDINGS, str(warnings), "fair" if warnings else "good"),
     ]

@@ -18,6 +18,7 @@ CLUSTERS, POOLS, TOPOLOGIES, WORK, FINDINGS = (
     f"{folder}/index.html" for folder in ("clusters", "pools", "topologies", "work", "findings")
 )
 RULES = "findings/rules.html"
+OPEN_WORK = "work/open.html"
 SECTIONS = {
     "Overview": HOME,
     "Clusters": CLUSTERS,
@@ -27,7 +28,7 @@ SECTIONS = {
     "Findings": FINDINGS,
 }
 """The menu: pages that list things, by their names."""
-_RESERVED = ("index", "rules")
+_RESERVED = ("index", "open", "rules")
 
 
 @dataclass(frozen=True)

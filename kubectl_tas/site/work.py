@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.draw.gangfigure import figure
 from kubectl_tas.draw.picture import Picture
-from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.site import blocks, places
@@ -26,6 +25,8 @@ def pages(content: Content) -> Iterator[Page]:
     unread = _unread(content)
     table = work_table(content, content.places.work)
     yield from blocks.divided(Page(places.WORK, "Work", "", "Work", (), (*unread, table)))
+    crumbs = (Link("Work", places.WORK),)
+    yield from blocks.divided(Page(places.OPEN_WORK, LOOK_AT, "", "Work", crumbs, (waiting(content),)))
     for item in content.places.work:
         yield _page(content, item)
 
@@ -74,12 +75,7 @@ def _unread(content: Content) -> tuple[Block, ...]:
     )
     if not rows:
         return ()
-    text = (
-        f"{plural(len(rows), 'document')} is not in this list"
-        if len(rows) == 1
-        else f"{len(rows)} documents are not in this list"
-    )
-    why = Text(f"{text}, since no pool of the repository takes them: their findings say why.")
+    why = Text("What is sent to no pool of the repository is not among the rest; its findings say why.")
     return why, Table("Sent to no pool", ("Name", "Kind", "File"), rows)
 
 
@@ -101,8 +97,7 @@ def _verdict(picture: Picture) -> Block:
 def _facts(content: Content, picture: Picture) -> Facts:
     item = picture.item
     preemptible = "preemptible" if item.is_preemptible else "non-preemptible"
-    known = {topology.name_on(item.pool.backend): topology for topology in content.fleet.topologies}
-    topology = known.get(picture.topology or "")
+    topology = content.topology_on(item.pool.backend, picture.topology)
     placed: Cell = content.places.topology(topology) if topology else picture.topology or "none"
     rows: list[tuple[str, Cell]] = [
         ("File", item.declared.origin.path),

@@ -108,6 +108,7 @@ def test_pages_say_what_the_commands_say(site: Path) -> None:
     assert 'the topology key "rakc" is unknown' in slip
     assert 'Help: Did you mean "rack"?' in slip
     assert "2 errors" in words(site, "findings/index.html")
+    assert "too-large unschedulable" in words(site, "work/open.html")
     first = words(site, "index.html")
     assert "too-large unschedulable" in first
     assert 'the topology key "rakc" is unknown' in first
