@@ -56,7 +56,7 @@ def _facts(answer: Fit) -> list[tuple[str, str]]:
     facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
     facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
-        facts.append(("Why", _why(answer)))
+        facts += [("Why", _why(answer)), ("Room", _room(answer))]
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
@@ -102,6 +102,14 @@ def _why(answer: Fit) -> str:
     if answer.outcome is Outcome.UNKNOWN:
         return "each kind of pod has room by itself, but KAI's order comes to no placement of all"
     return "each part has room by itself, but not all of them at once"
+
+
+def _room(answer: Fit) -> str:
+    """What the best domain of each level has."""
+    pods = plural(answer.copies * answer.starts_with, "pod")
+    places = [f"in {level.key} {_called(best.domain)}" if level else "on all nodes" for level, best in answer.best]
+    parts = [f"{best.pods} {place}" for (_, best), place in zip(answer.best, places, strict=True)]
+    return f"for {', '.join(parts)}, of {pods}"
 
 
 def _short(short: Shortage, *, is_gang: bool) -> str:
@@ -150,6 +158,10 @@ def _record(answer: Fit) -> dict[str, Any]:
             "pods": short.pods,
             "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
         },
+        "best": [
+            {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
+            for level, best in answer.best
+        ],
         "changes": [
             {"kind": change.kind, "text": change.text, "nodes": list(change.nodes), "pods": list(change.pods)}
             for change in answer.changes

@@ -13,7 +13,7 @@ from itertools import islice
 
 from kubectl_tas.place import order, solver
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Cell, Room, Unit, Wanted, room_for
+from kubectl_tas.place.room import Cell, Room, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
@@ -45,7 +45,7 @@ def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator
     """The fewest nodes to let pods on again, and the fewest to free, where either is enough."""
     by_name = {node.name: node for node in nodes}
     for kind, mended in (("admit", admitting(nodes)), ("free", freed(nodes))):
-        names = enough(Wanted(_ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
+        names = enough(Wanted(ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
         chosen = [by_name[name] for name in names]
         if kind == "admit" and names:
             yield Change(kind, _admit(chosen), names)
@@ -113,13 +113,6 @@ def _cells(room: Room) -> dict[str, Cell]:
 
 def _is_better(room: Room, now: Cell, then: Cell) -> bool:
     return any(room.takes(then, shape) > room.takes(now, shape) for shape in range(len(room.asks)))
-
-
-def _ranked(unit: Unit, name: str = "") -> Unit:
-    """The unit by names that say no more than the order in which KAI takes them."""
-    ranks = {item.name: rank for rank, item in enumerate(sorted(unit.below, key=lambda item: item.name))}
-    below = tuple(_ranked(item, f"{name}/{ranks[item.name]:06}") for item in unit.below)
-    return replace(unit, name=name, below=below)
 
 
 def _admit(nodes: Sequence[Node]) -> str:
