@@ -20,9 +20,9 @@ from kubectl_tas.report.text import plural
 
 MAX_TRIED = 8
 """Sets of nodes, as small as can be, of which it is tried whether KAI then finds a placement."""
-_OF_KUBERNETES = "node.kubernetes.io/"
+OF_KUBERNETES = "node.kubernetes.io/"
 """Prefix of taints that Kubernetes sets and removes itself."""
-_UNSCHEDULABLE = f"{_OF_KUBERNETES}unschedulable"
+_UNSCHEDULABLE = f"{OF_KUBERNETES}unschedulable"
 """The one that a cordon brings."""
 _NAMED = 6
 """Nodes, or PodGroups, that are named in a line."""
@@ -66,7 +66,7 @@ def admitting(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _lasts(taint: str) -> bool:
-    return taint.startswith(_OF_KUBERNETES) and taint != _UNSCHEDULABLE
+    return taint.startswith(OF_KUBERNETES) and taint != _UNSCHEDULABLE
 
 
 @lru_cache(maxsize=8)
@@ -122,7 +122,7 @@ def _admit(nodes: Sequence[Node]) -> str:
     tainted: dict[str, list[str]] = {}
     for node in nodes:
         for taint in node.taints:
-            if not taint.key.startswith(_OF_KUBERNETES):
+            if not taint.key.startswith(OF_KUBERNETES):
                 tainted.setdefault(str(taint), []).append(node.name)
     parts += [f"remove the taint {taint} from {_listed(names)}" for taint, names in tainted.items()]
     return "; ".join(parts)
