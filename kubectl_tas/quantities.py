@@ -222,3 +222,10 @@ def kai_number(resource: ResourceName, amount: Amount) -> int | float:
     while written * _MEGABYTE < number:
         written = math.nextafter(written, math.inf)
     return written
+
+
+def from_kai(resource: ResourceName, number: float) -> Amount:
+    """The amount that a KAI Queue says with a number: the other way round of ``kai_number``."""
+    if number < 0:
+        return NO_LIMIT
+    return round(number * _MEGABYTE) if resource == "memory" else round(number)
