@@ -28,7 +28,7 @@ NON_PREEMPTIBLE = 100
 MEMORY = "memory"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Held:
     """A gang with pods on nodes."""
 
@@ -84,9 +84,7 @@ def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
         raise TasError("the pods of a PodGroup cannot be read", hint=hint) from error
 
 
-def _held(
-    name: str, pods: list[Mapping[str, Any]], group: Mapping[str, Any], classes: Mapping[str, int]
-) -> Held:
+def _held(name: str, pods: list[Mapping[str, Any]], group: Mapping[str, Any], classes: Mapping[str, int]) -> Held:
     first = pods[0]
     labels, spec = first["metadata"].get("labels") or {}, first["spec"]
     queue = group.get("queue") or labels.get(QUEUE) or labels.get(RUNAI_QUEUE)

@@ -1,12 +1,12 @@
-"""The gangs that wait, taken in KAI's order against the same nodes: which start, which wait and for what, and which work
-that can be preempted goes for them.
+"""The gangs that wait, taken in KAI's order against the same nodes: which start, which wait and for what, and which
+work that can be preempted goes for them.
 
 Follows one cycle of release 0.17 (pkg/scheduler/actions: allocate, reclaim and preempt, with job_order_by_queue.go):
 
 - From the top of the tree down the queue that ``share.order`` puts first; in a leaf the gang of the highest priority,
   of these the oldest. What waits is taken for made in the order in which it is given.
-- Fair shares are those at the start of the cycle. A gang that its queues may not hold, or for which KAI's order comes to
-  no placement, takes nothing from those behind it.
+- Fair shares are those at the start of the cycle. A gang that its queues may not hold, or for which KAI's order comes
+  to no placement, takes nothing from those behind it.
 - What is left then tries to reclaim from other queues, and after that to preempt work of its own queue. The gangs that
   could go are collected in the opposite order until there is room; those that can stay where they are then stay.
 
@@ -20,7 +20,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property, cmp_to_key
+from functools import cached_property
+from typing import TypeVar
 
 from kubectl_tas.place.held import Held, amounts_of
 from kubectl_tas.place.nodes import Node
@@ -55,7 +56,12 @@ class Job:
     @property
     def kind(self) -> object:
         """Equal for jobs that are the same but for their names."""
-        return self.queue, self.is_preemptible, replace(self.wanted, unit=replace(self.wanted.unit, name="")), self.levels
+        return (
+            self.queue,
+            self.is_preemptible,
+            replace(self.wanted, unit=replace(self.wanted.unit, name="")),
+            self.levels,
+        )
 
 
 class Outcome(Enum):
@@ -115,14 +121,25 @@ def pending(nodes: Sequence[Node], tree: QueueTree, jobs: Sequence[Job], held: S
     return _Cycle(nodes, tree, jobs, held).run()
 
 
-_Entry = Job | Held
+_Entry = TypeVar("_Entry", bound=Job | Held)
 
 
-def _rank(age: Mapping[str, int], entry: _Entry) -> tuple[int, bool, object]:
+def _rank(age: Mapping[str, int], entry: Job | Held) -> tuple[int, bool, object]:
     """Where a gang comes among those of its queue."""
     if isinstance(entry, Held):
         return -entry.priority, False, (entry.created, entry.name)
     return -entry.priority, True, age[entry.name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """A queue among those beside it."""
+
+    standing: Standing
+    total: Amounts
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return order(self.standing, other.standing, self.total) < 0
 
 
 class _Cycle:
@@ -165,13 +182,16 @@ class _Cycle:
             waiting.setdefault(str(entry.queue), []).append(entry)
         for own in waiting.values():
             own.sort(key=lambda entry: _rank(self.age, entry), reverse=True)
-        first: dict[str | None, _Entry | None] = {}
-        while (entry := self._first(None, waiting, first)) is not None:
-            waiting[str(entry.queue)].pop()
-            yield entry
-            first.pop(None, None)
-            for queue in self.tree.chain(str(entry.queue)):
-                first.pop(queue.name, None)
+        known: dict[str | None, _Entry | None] = {}
+        while True:
+            first = self._first(None, waiting, known)
+            if first is None:
+                return
+            waiting[str(first.queue)].pop()
+            yield first
+            known.pop(None, None)
+            for queue in self.tree.chain(str(first.queue)):
+                known.pop(queue.name, None)
 
     def _first(
         self, above: str | None, waiting: Mapping[str, list[_Entry]], known: dict[str | None, _Entry | None]
@@ -182,12 +202,14 @@ class _Cycle:
             own = waiting.get(above, []) if above else []
             if below:
                 found = [(queue.name, self._first(queue.name, waiting, known)) for queue in below]
-                standings = [(self.standing(name, entry.asks), entry) for name, entry in found if entry is not None]
-                by_order = cmp_to_key(lambda left, right: order(left[0], right[0], self.total))
-                known[above] = min(standings, key=by_order)[1] if standings else None
+                standings = [(self.standing(name, item.asks), item) for name, item in found if item is not None]
+                known[above] = min(standings, key=self._by_order)[1] if standings else None
             else:
                 known[above] = own[-1] if own else None
         return known[above]
+
+    def _by_order(self, one: tuple[Standing, object]) -> _Ordered:
+        return _Ordered(one[0], self.total)
 
     def standing(self, queue: str, job: Amounts = NOTHING) -> Standing:
         """A queue as it is now, with what its next gang asks for."""
@@ -239,7 +261,7 @@ class _Cycle:
         if not (rules.may_try if is_reclaim else self._within_quota(job)):
             return None
         victims = self._victims(job, rules if is_reclaim else None)
-        least = bisect_left(range(len(victims) + 1), True, key=lambda count: self._try(job, victims[:count]) is not None)
+        least = bisect_left(range(len(victims) + 1), 1, key=lambda count: self._try(job, victims[:count]) is not None)
         found = self._try(job, victims[:least]) if least <= len(victims) else None
         if found is None:
             return None
@@ -285,13 +307,13 @@ class _Cycle:
                 for name, item in found
                 if item is not None
             ]
-            by_order = cmp_to_key(lambda first, second: order(first[0], second[0], self.total))
-            return max(standings, key=by_order)[1] if standings else None
+            return max(standings, key=self._by_order)[1] if standings else None
 
-        while (item := last(None)) is not None:
-            left[str(item.queue)].pop()
-            gone[str(item.queue)] = gone.get(str(item.queue), NOTHING) + item.asks
-            yield item
+        while (next_ := last(None)) is not None:
+            queue = str(next_.queue)
+            left[queue].pop()
+            gone[queue] = gone.get(queue, NOTHING) + next_.asks
+            yield next_
 
     def _try(self, job: Job, victims: Sequence[Held]) -> tuple[tuple[Bound, ...], list[Held]] | None:
         """Where a job comes to when these have gone, and which of them cannot stay; all is as before afterwards."""
@@ -302,7 +324,8 @@ class _Cycle:
         stay: list[Held] = []
         bound: tuple[Bound, ...] | None = None
         placed: Held | None = None
-        for entry in self._in_order([job, *victims]):
+        entries: list[Job | Held] = [job, *victims]
+        for entry in self._in_order(entries):
             if isinstance(entry, Held):
                 if self._can_stay(entry):
                     self._hold(entry)
@@ -347,7 +370,9 @@ class _Cycle:
     def _counts(self, held: Held, refused: Refusal) -> bool:
         """Whether what a gang holds is part of why a queue may not hold another."""
         above = any(queue.name == refused.queue for queue in self.tree.chain(str(held.queue)))
-        return above and held.asks.of(refused.resource) > 0 and (refused.reason == "OverLimit" or not held.is_preemptible)
+        return (
+            above and held.asks.of(refused.resource) > 0 and (refused.reason == "OverLimit" or not held.is_preemptible)
+        )
 
 
 def capacity(nodes: Iterable[Node], held: Iterable[Held]) -> Amounts:
@@ -359,7 +384,7 @@ def capacity(nodes: Iterable[Node], held: Iterable[Held]) -> Amounts:
     return total(amounts_of(node.free) for node in ready.values()) + total(own)
 
 
-def _by_queue(entries: Iterable[_Entry]) -> dict[str, Amounts]:
+def _by_queue(entries: Iterable[Job | Held]) -> dict[str, Amounts]:
     found: dict[str, Amounts] = {}
     for entry in entries:
         if entry.queue:

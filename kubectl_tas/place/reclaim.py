@@ -96,9 +96,7 @@ class Reclaim:
     def _beside(self, queue: str) -> tuple[Standing, Standing]:
         """The queues beside each other below which the gang's queue and another one are."""
         chains = [[item.name for item in self.tree.chain(name)][::-1] for name in (self.job.queue, queue)]
-        own, other = next(
-            (pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue)
-        )
+        own, other = next((pair for pair in zip(*chains, strict=False) if pair[0] != pair[1]), (self.job.queue, queue))
         return self.standings[own], self.standings[other]
 
 
