@@ -24,7 +24,8 @@ PODS = "pods"
 CPU = "cpu"
 MAX_AMOUNT = 2**63 - 1
 """What Kubernetes takes a larger amount for."""
-_ENDED = ("Succeeded", "Failed")
+ENDED = ("Succeeded", "Failed")
+"""Phases of pods that hold nothing any more."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""
@@ -119,7 +120,7 @@ def _hold(item: Mapping[str, Any], held: dict[str, Counter[str]], running: Count
     try:
         spec, phase = item.get("spec") or {}, (item.get("status") or {}).get("phase")
         node = spec.get("nodeName")
-        if not node or phase in _ENDED:
+        if not node or phase in ENDED:
             return
         held.setdefault(str(node), Counter()).update(requests(spec))
         annotations = item["metadata"].get("annotations") or {}
