@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.gpus import Gpus, Hundredths
 
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")
@@ -228,4 +228,5 @@ def from_kai(resource: ResourceName, number: float) -> Amount:
     """The amount that a KAI Queue says with a number: the other way round of ``kai_number``."""
     if number < 0:
         return NO_LIMIT
-    return round(number * _MEGABYTE) if resource == "memory" else round(number)
+    whole = round(number * _MEGABYTE if resource == "memory" else number)
+    return Hundredths(str(number)) if resource == "gpu" and whole != number else whole

@@ -25,6 +25,7 @@ CPU = "cpu"
 MAX_AMOUNT = 2**63 - 1
 """What Kubernetes takes a larger amount for."""
 ENDED = ("Succeeded", "Failed")
+"""Phases of pods that hold nothing any more."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""
