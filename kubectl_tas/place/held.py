@@ -10,22 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from kubectl_tas import gpus
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import text_of
 from kubectl_tas.model.labels import POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE
-from kubectl_tas.place.nodes import CPU, ENDED, Vector, requests
+from kubectl_tas.place.nodes import ENDED, Vector, requests
+from kubectl_tas.place.room import Wanted
+from kubectl_tas.place.totals import counted
 from kubectl_tas.quantities import Amounts, total
 
 DEFAULT_PRIORITY = 50
 """Of a PodGroup whose class is not known."""
 NON_PREEMPTIBLE = 100
 """From this priority on a PodGroup that says nothing cannot be preempted."""
-MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a gang needs nodes for."""
+
+    wanted: Wanted
+    levels: tuple[str, ...]
+    """Node labels of its topology, from the coarsest."""
+
+
+NEW = "~"
+"""What the time of a gang begins with that waited until now: after any that Kubernetes writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +54,28 @@ class Held:
     """When the first of its pods was made, as Kubernetes writes it; empty where that is not known."""
     pods: tuple[tuple[str, Vector], ...]
     """The node of each, and what it takes there."""
+    asked: Asked | None = None
+    """What it was made for; None where the repository does not know it."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it waited until now."""
+        return self.created.startswith(NEW)
+
+    @property
+    def rank(self) -> tuple[int, bool, tuple[str, str]]:
+        """Where it comes among those of its queue: by priority, then by age."""
+        return -self.priority, self.is_new, (self.created, self.name)
+
+    @property
+    def nodes(self) -> list[str]:
+        """Where it is, sorted: each node as often as it has a pod there."""
+        return sorted(node for node, _ in self.pods)
 
     @cached_property
     def asks(self) -> Amounts:
         """What all its pods hold."""
-        return total(amounts_of(asked) for _, asked in self.pods)
-
-
-def amounts_of(asked: Vector) -> Amounts:
-    """What KAI divides among queues, of what a pod takes or a node has."""
-    devices = gpus.of_node({name: Decimal(amount) for name, amount in asked.items()})
-    return Amounts(devices, asked.get(CPU, 0), asked.get(MEMORY, 0))
+        return total(counted(asked) for _, asked in self.pods)
 
 
 def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:

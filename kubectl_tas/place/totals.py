@@ -30,11 +30,11 @@ def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str)
     shards = {node.name: node.labels.get(NODE_POOL) for node in nodes.nodes if node.is_ready}
     found: dict[Shard, Amounts] = defaultdict(Amounts)
     for node in nodes.nodes:
-        found[node.labels.get(NODE_POOL)] += _counted(node.allocatable) if node.is_ready else NOTHING
+        found[node.labels.get(NODE_POOL)] += counted(node.allocatable) if node.is_ready else NOTHING
     for item in objects:
         node_name = _held_by_others(item, scheduler)
         if node_name in shards:
-            found[shards[node_name]] -= _counted(requests(item["spec"]))
+            found[shards[node_name]] -= counted(requests(item["spec"]))
     return dict(found)
 
 
@@ -59,7 +59,7 @@ def _held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
         ) from error
 
 
-def _counted(amounts: Vector) -> Amounts:
+def counted(amounts: Vector) -> Amounts:
     """The resources that KAI divides among queues."""
     whole = gpus.of_node({name: Decimal(amount) for name, amount in amounts.items()})
     return Amounts(whole, amounts.get(CPU, 0), amounts.get(MEMORY, 0))
