@@ -2,8 +2,8 @@
 work that can be preempted goes for them.
 
 Follows the actions of release 0.17 (pkg/scheduler/actions) in their order: allocate, reclaim, preempt, and allocate
-once more, as in the next cycle. A gang that its queues may not hold, or for which KAI's order comes to no placement, takes
-nothing from those behind it. KAI also moves work aside without ending it (its action consolidation), takes single pods
+once more, as in the next cycle. A gang that its queues may not hold, or for which KAI's order comes to no placement,
+takes nothing from those behind it. KAI also moves work aside to make room (its action consolidation), takes single pods
 from a gang that has more than it needs, and spares what has not run for the least runtime of its queue: none of that is
 looked at here.
 """
@@ -117,12 +117,9 @@ def _evict(cycle: Cycle, turns: dict[str, Turn]) -> None:
                 failed.add(job.kind)
                 continue
             go(cycle, job, way)
-            gone, moved = (
-                tuple(item.held for item in way.victims if item.to is None),
-                tuple(item.held for item in way.victims if item.to is not None),
-            )
+            moved = tuple(item.held for item in way.victims if item.to is not None)
             is_reclaim = action is reclaim
-            turns[job.name] = Turn(job, Outcome.EVICTS, way.bound, evicted=gone, moved=moved, is_reclaim=is_reclaim)
+            turns[job.name] = Turn(job, Outcome.EVICTS, way.bound, evicted=way.gone, moved=moved, is_reclaim=is_reclaim)
 
 
 def _explained(cycle: Cycle, turn: Turn, alone: Space) -> Turn:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from kubectl_tas.gangs.gang import Gang, Part
+from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.nodes import CPU, PODS, Domain, Node, Vector, domain_of
 from kubectl_tas.place.shapes import Rules, Shape
@@ -51,6 +51,22 @@ class Wanted:
 
     unit: Unit
     shapes: tuple[Shape, ...]
+
+    def times(self, copies: int) -> Wanted:
+        """Several of it, which KAI places one after the other."""
+        if copies == 1:
+            return self
+        return Wanted(Unit(self.unit.name, below=tuple(_copy(self.unit, n) for n in range(copies))), self.shapes)
+
+
+def _copy(unit: Unit, number: int) -> Unit:
+    """The same unit by another name, in the order of the numbers."""
+    return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(item, number) for item in unit.below))
+
+
+def without_copy(name: str) -> str:
+    """What a unit is called, of whichever copy."""
+    return name.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -105,15 +121,16 @@ def multiples(asked: Sequence[int], free: Sequence[int]) -> int:
     return max(0, min(there // amount for amount, there in zip(asked, free, strict=True) if amount))
 
 
-def wanted_of(gang: Gang, levels: Sequence[str], known: Mapping[str, Shape]) -> Wanted:
-    """The units and shapes of a workflow's gang; ``levels`` are the node labels of its topology, coarsest first, and
-    ``known`` the shapes by the names of its tasks.
+def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[Shape]]) -> Wanted:
+    """The units and shapes of a gang; ``levels`` are the node labels of its topology, coarsest first, and ``needed``
+    its pods by SubGroup, under None those that are in none.
     """
     shapes: dict[Shape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
 
     def unit(part: Part) -> Unit:
-        pods = tuple(shapes.setdefault(known[item.name], len(shapes)) for item in part.members)
+        own = needed.get(part.name if isinstance(part, SubGroup) else None, ())
+        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in own)
         required, preferred = part.constraint.labels if part.constraint else (None, None)
         below = tuple(map(unit, gang.below(part)))
         return Unit(
