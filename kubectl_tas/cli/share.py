@@ -176,9 +176,7 @@ def _divisions(
             asked[queue] = replace(asked.get(queue, NOTHING), gpu=demands.pop(queue))
             fixed.pop(queue, None)
         if any(item.pool and item.pool.shard_labels.get(NODE_POOL) == shard for item in names.values()):
-            yield divide(
-                (backend.name, shard), tree, has.get(shard, NOTHING), replace(demand, asked=asked, fixed=fixed), names
-            )
+            yield divide((backend.name, shard), tree, has[shard], replace(demand, asked=asked, fixed=fixed), names)
 
 
 def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> Demand:

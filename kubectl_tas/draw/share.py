@@ -10,8 +10,8 @@ from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, UNITS, Amount, A
 from kubectl_tas.report import table
 
 VERSION = 1
-_HEADER = ("Pool", "Guarantee", "Asks", "Gets", "Why")
-_HELD = ("Pool", "Guarantee", "Holds", "Asks", "Gets", "Why")
+_HEADER = ("Pool", "Guarantee", "Asks", "Share", "Why")
+_HELD = ("Pool", "Guarantee", "Holds", "Asks", "Share", "Why")
 _INDENT = "  "
 
 
@@ -89,42 +89,61 @@ def _why(division: Division, part: Part, resource: ResourceName) -> str:
         case Bound.NO_WEIGHT:
             reason = "with weight 0 it borrows nothing"
         case Bound.WEIGHT:
-            weights = sum(one.queue.weight.of(resource) for one in division.rivals(part, resource))
-            reason = f"weight {part.queue.weight.of(resource)} of {weights}"
+            reason = _by_weight(division, part, resource)
     return f"{origin}; {reason}"
+
+
+def _by_weight(division: Division, part: Part, resource: ResourceName) -> str:
+    rivals = division.rivals(part, resource)
+    left = show(resource, division.left_at(part, resource))
+    weights = sum(one.queue.weight.of(resource) for one in rivals)
+    return (
+        f"of {left} left, by weight {part.queue.weight.of(resource)} of {weights}"
+        if len(rivals) > 1
+        else "takes what is left"
+    )
 
 
 def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
     """What the numbers alone do not tell."""
-    for name in RESOURCES:
-        promised = sum(part.share.of(name) for part in division.top)
-        over = promised - division.capacity.of(name)
-        if over > 0:
-            yield (
-                f"{said(name, over)} more are guaranteed and asked for than there are. KAI promises them all the same; "
-                "whoever comes first has them."
-            )
+    for level in dict.fromkeys(part.queue.parent for part in parts):
+        yield from _promised(division, level)
     for part in parts:
         yield from _of_part(part)
 
 
+def _promised(division: Division, level: str | None) -> Iterator[str]:
+    """What the queues below one are promised and it does not have."""
+    below = division.below(level)
+    for name in RESOURCES:
+        over = sum(part.share.of(name) for part in below) - below[0].whole.of(name)
+        if over > 0:
+            has = division.name_of(level)
+            yield (
+                f"{said(name, over)} more are guaranteed and asked for than {has} has. KAI promises them all the same: "
+                "who comes first has them, and the others wait."
+            )
+
+
 def _of_part(part: Part) -> Iterator[str]:
     name, pool = part.called.name, part.called.pool
-    is_leaf = part.called.kind in (Kind.OWN, Kind.SUBPOOL)
-    for resource in RESOURCES:
-        quota, fixed = part.queue.quota.of(resource), part.fixed.of(resource)
-        if is_leaf and fixed > quota:
-            yield (
-                f"{name} asks for {said(resource, fixed)} with HIGH and NORMAL work, which stays within its guarantee "
-                f"of {show(resource, quota)}: the rest waits, though KAI counts it. Only LOW work borrows."
-            )
+    short = [resource for resource in RESOURCES if part.fixed.of(resource) > part.queue.quota.of(resource)]
+    if short and part.called.kind in (Kind.OWN, Kind.SUBPOOL):
+        fixed, quota = (
+            ", ".join(said(resource, amounts.of(resource)) for resource in short)
+            for amounts in (part.fixed, part.queue.quota)
+        )
+        yield (
+            f"{name}: HIGH and NORMAL work asks for {fixed}, and never holds more than the guarantee of {quota}. KAI "
+            "counts all of it; the rest waits, since only LOW work borrows."
+        )
     reclaim = pool.declared.spec.spec.reclaimMinRuntime if pool and part.called.kind is Kind.POOL else None
     borrowed = part.borrowed("gpu")
     if reclaim and borrowed > 0:
         yield f"What {name} borrows comes back to others only after it has run for {reclaim} (reclaimMinRuntime)."
     over = 0 if part.held is None else part.held.gpu - part.share.gpu
     if over > 0 and part.called.kind is Kind.POOL:
-        yield f"{name} holds {said('gpu', over)} more than it gets when all ask: LOW work of it is reclaimed first."
+        yield f"{name} holds {said('gpu', over)} more than its share: others may reclaim what LOW work holds of it."
 
 
 def data(divisions: Sequence[Division], wanted: Sequence[str], source: str) -> dict[str, Any]:

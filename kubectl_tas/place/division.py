@@ -109,12 +109,21 @@ class Division:
 
     def beside(self, part: Part) -> Sequence[Part]:
         """Those of the same parent, itself among them."""
-        return self._beside[part.queue.parent]
+        return self.below(part.queue.parent)
 
     @property
     def top(self) -> Sequence[Part]:
         """Those that nothing is above."""
-        return self._beside[None]
+        return self.below(None)
+
+    def below(self, queue: str | None) -> Sequence[Part]:
+        """Those of which this queue is the parent; None: those at the top."""
+        return self._beside[queue]
+
+    def name_of(self, queue: str | None) -> str:
+        """What users call the queue that others are below."""
+        own = (part.called for part in self.parts if part.queue.name == queue and part.called.kind is not Kind.ROOT)
+        return next((one.name for one in own), "the cluster")
 
     def shown(self) -> Iterator[tuple[Part, int]]:
         """What users know of, with its depth: no queue that says the same as the one above it, or stands for all."""
@@ -134,6 +143,11 @@ class Division:
         taken = sum(one.guaranteed(resource) for one in self.beside(part))
         return part.whole.of(resource) - taken
 
+    def left_at(self, part: Part, resource: ResourceName) -> Amount:
+        """What queues of a higher priority leave of that."""
+        higher = (one.borrowed(resource) for one in self.beside(part) if one.queue.priority > part.queue.priority)
+        return self.left(part, resource) - sum(higher)
+
     def rivals(self, part: Part, resource: ResourceName) -> list[Part]:
         """Those beside a part with which it shares what is left by weight, itself among them."""
         return [
@@ -144,17 +158,16 @@ class Division:
 
     def bound(self, part: Part, resource: ResourceName) -> Bound:
         """Why a part gets no more of a resource."""
-        share, left = part.share.of(resource), self.left(part, resource)
-        higher = (one.borrowed(resource) for one in self.beside(part) if one.queue.priority > part.queue.priority)
+        share = part.share.of(resource)
         if share >= part.asked.of(resource):
             return Bound.ASKED
         if share >= part.queue.limit.of(resource):
             return Bound.LIMIT
-        if left <= 0:
+        if self.left(part, resource) <= 0:
             return Bound.NOTHING_LEFT
         if part.queue.weight.of(resource) == 0:
             return Bound.NO_WEIGHT
-        return Bound.PRIORITY if sum(higher) >= left else Bound.WEIGHT
+        return Bound.WEIGHT if self.left_at(part, resource) > 0 else Bound.PRIORITY
 
 
 def called(fleet: Fleet, backend: str) -> dict[str, Called]:
