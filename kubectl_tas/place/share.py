@@ -77,6 +77,10 @@ class QueueTree:
         """The queues of which this one is the parent, by name; None: those at the top."""
         return self._below.get(name, ())
 
+    def is_leaf(self, name: str) -> bool:
+        """Whether it takes work: it is there, and nothing is below it."""
+        return name in self.by_name and not self.below(name)
+
     def chain(self, name: str) -> Iterator[Queue]:
         """A queue, that above it, and so on up to the top."""
         above: str | None = name
@@ -89,7 +93,7 @@ class QueueTree:
         """Of every queue what it and all below it have, by what the leaves do."""
         found = dict.fromkeys(self.by_name, NOTHING)
         for name, amounts in leaves.items():
-            for queue in self.chain(name) if name in found else ():
+            for queue in self.chain(name) if self.is_leaf(name) else ():
                 found[queue.name] += amounts
         return found
 

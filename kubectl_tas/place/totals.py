@@ -23,9 +23,9 @@ _OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
 """Namespaces of pods that stand for others: KAI counts what they hold where it counts those."""
 
 
-def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> dict[Shard, Amounts]:
+def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
     """What each shard of the scheduler of that name has to divide, by the ``nodes`` that were read, and the pods among
-    the objects. Raises TasError where a pod cannot be read.
+    the objects; nothing for a shard without nodes. Raises TasError where a pod cannot be read.
     """
     shards = {node.name: node.labels.get(NODE_POOL) for node in nodes.nodes if node.is_ready}
     found: dict[Shard, Amounts] = defaultdict(Amounts)
@@ -35,7 +35,7 @@ def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str)
         node_name = _held_by_others(item, scheduler)
         if node_name in shards:
             found[shards[node_name]] -= counted(requests(item["spec"]))
-    return dict(found)
+    return found
 
 
 def _held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
