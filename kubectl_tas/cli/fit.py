@@ -20,10 +20,11 @@ from kubectl_tas.draw import fit as pages
 from kubectl_tas.draw import pending as queue_pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
+from kubectl_tas.place.division import called
 from kubectl_tas.place.fit import Outcome, fit
 from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
-from kubectl_tas.place.schedulers import schedulers
+from kubectl_tas.place.schedulers import Seen, schedulers
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
@@ -95,7 +96,8 @@ def _all(
         nodes, objects = source.nodes(backend.name), source.objects(backend.name)
         there = [item for item in objects if item.get("kind") == "Queue"]
         queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
-        found = schedulers(backend, own, queues, nodes, objects)
+        names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
+        found = schedulers(backend, own, Seen(nodes, objects, queues, names))
         answers += [(scheduler, pending(scheduler.start, scheduler.jobs)) for scheduler in found]
     if output == "json":
         hand_over(json.dump(queue_pages.data(answers, left_out)))

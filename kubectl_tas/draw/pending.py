@@ -29,23 +29,23 @@ def render(answers: Sequence[Answer]) -> str:
 
 def _one(scheduler: Scheduler, found: Pending) -> str:
     names = _names(scheduler)
-    header = ("#", "Name", "Queue", "Priority", "Pods", "GPUs", "What becomes of it")
+    header = ("#", "Name", "Pool", "Priority", "Pods", "GPUs", "What becomes of it")
     rows = [
         (str(number), *_cells(names[turn.job.name], scheduler.gangs[turn.job.name]), _said(turn, names, scheduler))
         for number, turn in enumerate(found.turns, start=1)
     ]
     rows += [("-", *_cells(_name(item), item), _runs(item, copies)) for item, copies in scheduler.running]
     leaves = [name for name in found.start.tree.by_name if found.start.tree.is_leaf(name)]
-    queues = [_queue(name, found) for name in leaves if found.requests[name].asked]
+    queues = [_queue(scheduler, name, found) for name in leaves if found.requests[name].asked]
     parts = [_head(scheduler, found), table.render(header, rows, rule=True)]
     if queues:
-        parts.append(table.section("GPUs by queue", ("Queue", "Guarantee", "Holds", "Asks", "Fair share"), queues))
+        parts.append(table.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
     return "\n".join(parts)
 
 
-def _queue(name: str, found: Pending) -> tuple[str, ...]:
+def _queue(scheduler: Scheduler, name: str, found: Pending) -> tuple[str, ...]:
     columns = (found.start.tree.by_name[name].quota, found.allocated[name], found.requests[name], found.fair[name])
-    return name, *(show("gpu", amounts.gpu) for amounts in columns)
+    return scheduler.called.get(name, name), *(show("gpu", amounts.gpu) for amounts in columns)
 
 
 def _head(scheduler: Scheduler, found: Pending) -> str:
@@ -71,7 +71,7 @@ def _name(item: Unplaced, job: str = "") -> str:
 
 def _cells(name: str, item: Unplaced) -> tuple[str, str, str, str, str]:
     sent, pods = item.sent, len(item.wanted.unit.all_pods)
-    return name, sent.queue, sent.priority, str(pods), show("gpu", item.gang.gpus)
+    return name, sent.target, sent.priority, str(pods), show("gpu", item.gang.gpus)
 
 
 def _runs(item: Unplaced, copies: int) -> str:
@@ -85,7 +85,7 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
         case Outcome.LATER:
             return f"starts next, once what goes for others is gone{_where(turn)}"
         case Outcome.EVICTS:
-            return f"starts{_where(turn)} once {_gone(turn, names)}"
+            return f"starts{_where(turn)} once {_gone(turn, names, scheduler.called)}"
         case Outcome.WAITS if turn.ahead:
             return f"waits: the nodes that it would have go to {_listed(_called(turn.ahead, names))}"
         case Outcome.WAITS:
@@ -93,10 +93,11 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
         case Outcome.NO_ROOM:
             return f"no room, though it were alone; why: kubectl tas fit {scheduler.gangs[turn.job.name].sent.name}"
         case Outcome.NO_QUEUE:
-            return f"its queue {turn.job.queue} is not there"
+            return "never starts: its queue is not there"
         case Outcome.REFUSED:
             assert turn.refusal is not None
-            return _refused(turn.refusal, _called(turn.ahead, names))
+            queue = scheduler.called.get(turn.refusal.queue, turn.refusal.queue)
+            return _refused(turn.refusal, queue, _called(turn.ahead, names))
 
 
 def _where(turn: Turn) -> str:
@@ -104,13 +105,13 @@ def _where(turn: Turn) -> str:
     return f" in {_listed(domains)}" if domains else ""
 
 
-def _gone(turn: Turn, names: Mapping[str, str]) -> str:
+def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
     parts = []
     action = "reclaimed from other queues" if turn.is_reclaim else "preempted"
     if turn.evicted:
-        parts.append(f"{_listed(_victims(turn.evicted, names))} {_has(turn.evicted)} gone, {action}")
+        parts.append(f"{_listed(_victims(turn.evicted, names, queues))} {_has(turn.evicted)} gone, {action}")
     if turn.moved:
-        parts.append(f"{_listed(_victims(turn.moved, names))} {_has(turn.moved)} moved to other nodes")
+        parts.append(f"{_listed(_victims(turn.moved, names, queues))} {_has(turn.moved)} moved to other nodes")
     return ", and ".join(parts) or "room is made"
 
 
@@ -118,18 +119,21 @@ def _has(items: Sequence[Held]) -> str:
     return "has" if len(items) == 1 else "have"
 
 
-def _victims(items: Iterable[Held], names: Mapping[str, str]) -> list[str]:
-    return [f"{names.get(item.name, item.name)} ({show('gpu', item.asks.gpu)} GPUs of {item.queue})" for item in items]
+def _victims(items: Iterable[Held], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
+    return [
+        f"{names.get(item.name, item.name)} ({said('gpu', item.asks.gpu)} of {queues.get(str(item.queue), item.queue)})"
+        for item in items
+    ]
 
 
-def _refused(refused: Refusal, ahead: Sequence[str]) -> str:
+def _refused(refused: Refusal, queue: str, ahead: Sequence[str]) -> str:
     what = "limit" if refused.reason == "OverLimit" else "quota"
     asks = f"it asks for {said(refused.resource, refused.asked)}"
     if refused.asked > refused.most:
-        return f"never starts: {asks}, and the {what} of {refused.queue} is {said(refused.resource, refused.most)}"
-    by = f", with {_listed(ahead)}" if ahead else ""
-    held = f"{show(refused.resource, refused.held)} are held{by}"
-    return f"over the {what} of {refused.queue}: of {said(refused.resource, refused.most)} {held}, and {asks}"
+        return f"never starts: {asks}, and the {what} of {queue} is {show(refused.resource, refused.most)}"
+    by = f", {_listed(ahead)} among them" if ahead else ""
+    held = f"of {said(refused.resource, refused.most)} {show(refused.resource, refused.held)} are held{by}"
+    return f"waits for the {what} of {queue}: {held}, and {asks}"
 
 
 def _called(pod_groups: Iterable[str], names: Mapping[str, str]) -> list[str]:

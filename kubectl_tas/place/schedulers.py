@@ -32,29 +32,39 @@ class Scheduler:
     """What waits, by the name of the job."""
     running: tuple[tuple[Unplaced, int], ...]
     """The gangs of the repository that have pods on nodes already, with how many of their copies."""
+    called: Mapping[str, str]
+    """What its queues are to users, by their names."""
 
 
-def schedulers(
-    backend: FleetBackend,
-    gangs: Sequence[Unplaced],
-    trees: Mapping[Shard, QueueTree],
-    nodes: Nodes,
-    objects: Iterable[Mapping[str, Any]],
-) -> Iterator[Scheduler]:
-    """The shards to which any of the gangs is sent, all of them for one cluster. ``objects`` are what kubectl printed
-    of it. Raises TasError where one cannot be read.
+@dataclass(frozen=True)
+class Seen:
+    """What there is of one cluster."""
+
+    nodes: Nodes
+    objects: Sequence[Mapping[str, Any]]
+    """What kubectl printed of it."""
+    trees: Mapping[Shard, QueueTree]
+    """Its queues."""
+    called: Mapping[str, str]
+    """What they are to users, by their names."""
+
+
+def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> Iterator[Scheduler]:
+    """The shards to which any of the gangs is sent, all of them for one cluster. Raises TasError where an object of it
+    cannot be read.
     """
-    items = list(objects)
-    held, totals = held_gangs(items), capacity(nodes, items, backend.scheduler_name)
+    nodes = seen.nodes
+    held, totals = held_gangs(seen.objects), capacity(nodes, seen.objects, backend.scheduler_name)
     for shard in dict.fromkeys(item.sent.pool.shard_labels.get(NODE_POOL) for item in gangs):
         own = [item for item in gangs if item.sent.pool.shard_labels.get(NODE_POOL) == shard]
         there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in there}
         known, running = _known(held, own)
         on_nodes = (replace(item, pods=tuple(pod for pod in item.pods if pod[0] in names)) for item in known)
-        start = Start(there, totals[shard], trees[shard], tuple(item for item in on_nodes if item.pods))
+        start = Start(there, totals[shard], seen.trees[shard], tuple(item for item in on_nodes if item.pods))
         jobs, waiting = _jobs(own, running)
-        yield Scheduler(backend.name, shard, start, jobs, waiting, tuple((own[at], n) for at, n in running.items()))
+        there_already = tuple((own[at], copies) for at, copies in running.items())
+        yield Scheduler(backend.name, shard, start, jobs, waiting, there_already, seen.called)
 
 
 def _known(held: Iterable[Held], gangs: Sequence[Unplaced]) -> tuple[list[Held], dict[int, int]]:
