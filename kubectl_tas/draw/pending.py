@@ -83,7 +83,7 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
         case Outcome.STARTS:
             return f"starts{_where(turn)}"
         case Outcome.LATER:
-            return f"starts next, once what goes for others is gone{_where(turn)}"
+            return f"starts{_where(turn)} next, once what goes for others is gone"
         case Outcome.EVICTS:
             return f"starts{_where(turn)} once {_gone(turn, names, scheduler.called)}"
         case Outcome.WAITS if turn.ahead:
@@ -91,7 +91,7 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
         case Outcome.WAITS:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
-            return f"no room, though it were alone; why: kubectl tas fit {scheduler.gangs[turn.job.name].sent.name}"
+            return f"no room on what is free, though it were alone; why: kubectl tas fit {scheduler.gangs[turn.job.name].sent.name}"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
@@ -106,17 +106,13 @@ def _where(turn: Turn) -> str:
 
 
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
-    parts = []
-    action = "reclaimed from other queues" if turn.is_reclaim else "preempted"
-    if turn.evicted:
-        parts.append(f"{_listed(_victims(turn.evicted, names, queues))} {_has(turn.evicted)} gone, {action}")
-    if turn.moved:
-        parts.append(f"{_listed(_victims(turn.moved, names, queues))} {_has(turn.moved)} moved to other nodes")
-    return ", and ".join(parts) or "room is made"
-
-
-def _has(items: Sequence[Held]) -> str:
-    return "has" if len(items) == 1 else "have"
+    ends = "ended, since its pool holds more than its share" if turn.is_reclaim else "preempted"
+    parts = [
+        f"{_listed(_victims(items, names, queues))} {'is' if len(items) == 1 else 'are'} {what}"
+        for items, what in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
+        if items
+    ]
+    return ", and ".join(parts) or "its pods have been given room"
 
 
 def _victims(items: Iterable[Held], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
