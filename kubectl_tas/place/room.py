@@ -184,6 +184,10 @@ class Space:
         """The opposite."""
         self._change(node, asked, 1)
 
+    def has(self, node: str, asked: Vector) -> bool:
+        """Whether a node has this free."""
+        return all(self._free[node].get(name, 0) >= amount for name, amount in asked.items())
+
     def _change(self, node: str, asked: Vector, sign: int) -> None:
         free = self._free[node]
         for name, amount in asked.items():
