@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.place import solver
 from kubectl_tas.place.fit import Fit, Outcome, Spread
 from kubectl_tas.place.nodes import Domain
@@ -97,7 +98,7 @@ def _spread(answer: Fit, item: Spread) -> str:
 def _why(answer: Fit) -> str:
     short = answer.shortage
     if short is not None:
-        return _short(short, is_gang=without_copy(short.unit) == answer.gang.name)
+        return _short(short, answer.gang)
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
     if answer.outcome is Outcome.UNKNOWN:
@@ -108,12 +109,13 @@ def _why(answer: Fit) -> str:
 def _room(answer: Fit) -> str:
     """What the best domain of each level has."""
     pods = plural(answer.copies * answer.starts_with, "pod")
-    places = [f"in {level.key} {_called(best.domain)}" if level else "on all nodes" for level, best in answer.best]
+    places = [f"in {level.key} {place_name(best.domain)}" if level else "on all nodes" for level, best in answer.best]
     parts = [f"{best.pods} {place}" for (_, best), place in zip(answer.best, places, strict=True)]
     return f"for {', '.join(parts)}, of {pods}"
 
 
-def _short(short: Shortage, *, is_gang: bool) -> str:
+def _short(short: Shortage, gang: Gang) -> str:
+    is_gang = without_copy(short.unit) == gang.name
     who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     if short.level is None:
         return f"the nodes have room for {short.best[0].pods} of {who}"
@@ -128,8 +130,13 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, 
     return {
         "version": VERSION,
         "gangs": [_record(answer) for answer in answers],
-        "leftOut": [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out],
+        "leftOut": left_out_data(left_out),
     }
+
+
+def left_out_data(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
+    """What has no answer, for programs."""
+    return [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out]
 
 
 def _record(answer: Fit) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Gangs and the nodes that there are in; how many racks more KAI needs to place all of them out.
 
 A rack is a domain of the finest level, a new one like those that there are most of; where there are no levels, a node.
-New ones are added as the cluster is built: below domains that have fewer than others of their level, then below new ones.
+New ones are added as the cluster is built: below domains that have fewer than others of their level, then below new
+ones.
 """
 
 from __future__ import annotations
@@ -57,6 +58,13 @@ class Growth:
     more: int
     """Racks with which all are placed that wait and can be."""
     waiting: tuple[Waiting, ...] = ()
+    added: tuple[Node, ...] = ()
+    """The nodes of those racks, as they are added."""
+
+    @property
+    def word(self) -> str:
+        """What is added."""
+        return self.levels[-1].key if self.levels else "node"
 
     @property
     def gpus(self) -> int:
@@ -64,27 +72,26 @@ class Growth:
         return sum(node.allocatable.get(GPU, 0) for node in self.rack)
 
 
-def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Growth | None:
+def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Growth:
     """The growth that gangs of one shard need, each with how many copies of it wait, in the order in which they come.
 
-    Those that there is room for take it first. None where no domain is such that any gang that waits could use it.
+    Those that there is room for take it first.
     """
     wanted = [(item, item.wanted.times(copies)) for item, copies in gangs if copies]
     left, waiting = _place(wanted, nodes)
-    levels = Counter(item.levels for item, _ in waiting or wanted).most_common(1)[0][0] if wanted else ()
-    racks = _Racks(nodes, levels, [item for item, _ in waiting or wanted])
-    if not racks.rack:
-        return None
-    total = sum(copies for _, copies in gangs)
-    found = Growth(levels, racks.like, racks.rack, total, 0)
+    asked = [item for item, _ in waiting or wanted]
+    levels = Counter(item.levels for item in asked).most_common(1)[0][0] if asked else ()
+    racks = _Racks(nodes, levels, asked)
+    found = Growth(levels, racks.like, racks.rack, sum(copies for _, copies in gangs), 0)
     if not waiting:
         return found
+    if not racks.rack:
+        return replace(found, waiting=tuple(Waiting(item, None) for item, _ in waiting))
     answers = list(_one_by_one(waiting, left, racks))
     can_be = [pair for pair, answer in zip(waiting, answers, strict=True) if answer.racks is not None]
-    more = max((answer.racks or 0 for answer in answers), default=0)
-    fewest = _at_once(can_be, left, racks, more)
-    answers = [replace(item, racks=None if item.racks is None else min(item.racks, fewest)) for item in answers]
-    return replace(found, more=fewest, waiting=tuple(answers))
+    more = _at_once(can_be, left, racks, max((answer.racks or 0 for answer in answers), default=0))
+    answers = [replace(item, racks=None if item.racks is None else min(item.racks, more)) for item in answers]
+    return replace(found, more=more, waiting=tuple(answers), added=tuple(racks.nodes(0, more)))
 
 
 _Pair = tuple[Unplaced, Wanted]
