@@ -17,19 +17,15 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.place import order
 from kubectl_tas.place.mending import OF_KUBERNETES, freed
 from kubectl_tas.place.nodes import Domain, Node, domain_of
-from kubectl_tas.place.room import Space, Unit, Wanted, ranked
+from kubectl_tas.place.room import Space, Wanted, ranked
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.shortage import Shortage, shortage_of
 from kubectl_tas.place.synthetic import HOSTNAME
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.topologies import Level
 
-MAX_AT_ONCE = 32
-"""Smaller numbers of racks, all there from the start, of which it is tried whether they are enough."""
-
-
-MAX_TRIED = 8
-"""Smaller numbers of racks that are tried where so many that more cannot help are not enough."""
+MAX_PLACED = 1000
+"""Gangs that are placed to find a smaller number of racks, all there from the start, that is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,9 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Grow
     Those that there is room for take it first.
     """
     wanted = [(item, item.wanted.times(copies)) for item, copies in gangs if copies]
-    left, waiting = _place(wanted, nodes)
+    space = Space(nodes)
+    waiting = [(item, one) for item, one in wanted if not _place(space, item, one)]
+    left = space.now()
     asked = [item for item, _ in waiting or wanted]
     levels = Counter(item.levels for item in asked).most_common(1)[0][0] if asked else ()
     racks = _Racks(nodes, levels, asked)
@@ -87,64 +85,55 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Grow
         return found
     if not racks.rack:
         return replace(found, waiting=tuple(Waiting(item, None) for item, _ in waiting))
-    answers = list(_one_by_one(waiting, left, racks))
+    answers = list(_one_by_one(waiting, space, racks))
     can_be = [pair for pair, answer in zip(waiting, answers, strict=True) if answer.racks is not None]
     more = _at_once(can_be, left, racks, max((answer.racks or 0 for answer in answers), default=0))
     answers = [replace(item, racks=None if item.racks is None else min(item.racks, more)) for item in answers]
-    return replace(found, more=more, waiting=tuple(answers), added=tuple(racks.nodes(0, more)))
+    return replace(found, more=more, waiting=tuple(answers), added=racks.nodes(0, more))
 
 
 _Pair = tuple[Unplaced, Wanted]
 
 
-def _place(pairs: Sequence[_Pair], nodes: Sequence[Node]) -> tuple[tuple[Node, ...], list[_Pair]]:
-    """Places gangs one after the other; the nodes with what is left of them, and the gangs that have no place."""
-    space, waiting = Space(nodes), []
-    taken: dict[str, Counter[str]] = {}
-    for item, wanted in pairs:
-        bound = order.place(space.room_for(wanted, item.labels), wanted.unit)
-        if bound is None:
-            waiting.append((item, wanted))
-        for pod in bound or ():
-            asks = dict(wanted.shapes[pod.shape].asks)
-            space.take(pod.node, asks)
-            taken.setdefault(pod.node, Counter()).update(asks)
-    return tuple(_less(node, taken[node.name]) if node.name in taken else node for node in nodes), waiting
+def _place(space: Space, item: Unplaced, wanted: Wanted) -> bool:
+    """Whether KAI places a gang; it then takes what it asks for."""
+    bound = order.place(space.room_for(wanted, item.labels), wanted.unit)
+    for pod in bound or ():
+        space.take(pod.node, dict(wanted.shapes[pod.shape].asks))
+    return bound is not None
 
 
-def _less(node: Node, taken: Counter[str]) -> Node:
-    return replace(node, free={name: amount - taken[name] for name, amount in node.free.items()})
-
-
-def _one_by_one(waiting: Sequence[_Pair], nodes: tuple[Node, ...], racks: _Racks) -> Iterator[Waiting]:
+def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterator[Waiting]:
     """For each gang the number of racks with which it goes, each taking what those before it have left."""
-    count, never = 0, dict[tuple[Unit, tuple[Shape, ...], tuple[str, ...]], Shortage | None]()
+    count, never = 0, dict[object, Waiting]()
     for item, wanted in waiting:
         alike = ranked(wanted.unit), wanted.shapes, item.labels
         if alike in never:
-            yield Waiting(item, None, never[alike])
-            continue
-        most = racks.enough_for(wanted)
-        _, failed = _place([(item, wanted)], (*nodes, *racks.nodes(count, most)))
-        for further in range(min(most, MAX_TRIED) + 1 if failed else most + 1):
-            there = (*nodes, *racks.nodes(count, further))
-            left, failed = _place([(item, wanted)], there)
-            if not failed:
-                count, nodes = count + further, left
-                yield Waiting(item, count)
-                break
+            yield replace(never[alike], item=item)
+        elif _place(space, item, wanted):
+            yield Waiting(item, count)
         else:
-            room = Space((*nodes, *racks.nodes(count, most))).room_for(wanted, item.labels)
-            never[alike] = shortage_of(room, wanted.unit, item.levels)
-            yield Waiting(item, None, never[alike])
+            most = racks.nodes(count, racks.enough_for(wanted))
+            space.add(most)
+            room = space.room_for(wanted, item.labels)
+            helps = order.find(room, wanted.unit) is not None
+            space.remove(most)
+            if not helps:
+                never[alike] = Waiting(item, None, shortage_of(room, wanted.unit, item.levels))
+                yield never[alike]
+                continue
+            while not _place(space, item, wanted):
+                space.add(racks.nodes(count, 1))
+                count += 1
+            yield Waiting(item, count)
 
 
-def _at_once(waiting: Sequence[_Pair], nodes: tuple[Node, ...], racks: _Racks, most: int) -> int:
+def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> int:
     """The least number of racks that is enough where all are there from the start, at most ``most``."""
     least = racks.at_least(waiting, nodes)
-    for count in range(least, min(most, least + MAX_AT_ONCE)):
-        _, failed = _place(waiting, (*nodes, *racks.nodes(0, count)))
-        if not failed:
+    for count in range(least, most)[: MAX_PLACED // max(1, len(waiting))]:
+        space = Space((*nodes, *racks.nodes(0, count)))
+        if all(_place(space, item, wanted) for item, wanted in waiting):
             return count
     return most
 
@@ -187,12 +176,11 @@ class _Racks:
         )
         return repr(sorted(nodes_of))
 
-    def nodes(self, first: int, count: int) -> Iterator[Node]:
+    def nodes(self, first: int, count: int) -> tuple[Node, ...]:
         """The nodes of some of the racks."""
         while len(self._made) < first + count:
             self._made.append(tuple(self._rack(len(self._made) + 1)))
-        for rack in self._made[first : first + count]:
-            yield from rack
+        return tuple(node for rack in self._made[first : first + count] for node in rack)
 
     def _rack(self, number: int) -> Iterator[Node]:
         domain = next(self._places, ())
