@@ -19,7 +19,7 @@ from kubectl_tas.report.text import plural
 def figure(answer: Fit, nodes: Nodes) -> Figure:
     """The answer, and the nodes that it was given for."""
     sent = answer.sent
-    facts = tuple((name.strip(), text) for name, text in pages.facts(answer)[1:])
+    facts = tuple((name.strip(), text) for name, text in pages.about(answer)[1:])
     return Figure(sent.kind, sent.name, sent.declared.origin.path, facts, _boxes(answer, nodes))
 
 
