@@ -11,6 +11,7 @@ from kubectl_tas.draw.figure import Bar, Box, Figure, Look, folded
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.fit import Fit, nodes_of
 from kubectl_tas.place.nodes import CPU, Domain, Node, Nodes, domain_of
+from kubectl_tas.place.room import multiples
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.quantities import ResourceName, said, show
 from kubectl_tas.report.text import plural
@@ -55,9 +56,9 @@ class _Drawing:
         known = [found for found in self.inside if found is not None and found[:depth] == domain]
         placed = self._placed(known)
         if depth == len(levels):
-            return self._box(Box(name, kind, words=self._room(domain)), self.inside[domain], placed)
+            return self._box(Box(name, kind), self.inside[domain], placed)
         below = sorted({found[: depth + 1] for found in known}, key=lambda one: (not self._takes(one), one))
-        box = Box(name, kind, words=self._room(domain), children=folded([self.domain(one) for one in below]))
+        box = Box(name, kind, children=folded([self.domain(one) for one in below]))
         return self._box(box, [node for found in known for node in self.inside[found]], placed)
 
     def outside(self, nodes: Sequence[Node]) -> Box:
@@ -84,16 +85,20 @@ class _Drawing:
         reasons = sorted(Counter(filter(None, refusals)).items())
         goes = [] if box.children else [self._goes(name, pods) for name, pods in placed.items()]
         number = plural(len(nodes), "node")
-        words = (*goes, *box.words, f"{len(usable)} of {number} can be used" if reasons else number)
+        room = self._room(usable) if usable else ()
+        words = (*goes, *room, f"{len(usable)} of {number} can be used" if reasons else number)
         look = Look.CHOSEN if goes else box.look if usable else Look.OUT
         bars = (self._bar(usable, placed),) if usable else ()
         return replace(box, words=(*words, *(f"{count} {reason}" for reason, count in reasons)), look=look, bars=bars)
 
-    def _room(self, domain: Domain) -> tuple[str, ...]:
-        """What is known of the room in a domain of the level that is too small."""
-        short = self.answer.shortage
-        best = short.best if short is not None and domain else ()
-        return tuple(f"room for {one.pods} of {short.pods} pods" for one in best if short and one.domain == domain)
+    def _room(self, nodes: Sequence[Node]) -> tuple[str, ...]:
+        """For how many pods nodes have room, where all ask for the same."""
+        if len(self.shapes) != 1:
+            return ()
+        (shape,) = self.shapes
+        asks = [amount for _, amount in shape.asks]
+        takes = sum(multiples(asks, [node.free.get(name, 0) for name, _ in shape.asks]) for node in nodes)
+        return (f"room for {plural(takes, 'pod')}",)
 
     def _refusal(self, node: Node) -> str:
         """Why no pod may use a node; empty where one may."""

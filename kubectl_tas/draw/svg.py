@@ -230,7 +230,8 @@ def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
 
 def _wrapped(style: str, text: str, most: float) -> list[_Line]:
     """The text in lines that are no longer than that, broken at blanks, behind hyphens and slashes, or anywhere."""
-    whole, start, found = printable(text), 0, []
+    whole, start = printable(text), 0
+    found: list[_Line] = []
     while True:
         end = _fitting(style, whole, start, most)
         if end == len(whole):
