@@ -92,11 +92,11 @@ def test_an_answer_shows_where_pods_go_and_what_nodes_have() -> None:
     lines = [line.strip("├└─│ ") for line in fit("mended", "-o", "tree", *NODES).out.splitlines()]
     assert (
         "rack 1: blue: 2 pods, 16 GPUs, green: 2 pods, 16 GPUs, room for 4 pods, 4 nodes, "
-        "▒▒▒▒▒▒▒▒▒▒ 0 of 32 GPUs used now"
+        "▒▒▒▒▒▒▒▒▒▒ 32 of 32 GPUs free"
     ) in lines
     assert (
         "rack 3: room for 0 pods, 1 of 4 nodes can be used, 1 cordoned, 1 not ready, "
-        "1 with the taint maintenance:NoSchedule, ██░░░░░░░░ 2 of 8 GPUs used now"
+        "1 with the taint maintenance:NoSchedule, ██░░░░░░░░ 6 of 8 GPUs free"
     ) in lines
     assert "outside of the topology: 1 node, 1 without the label topology.kubernetes.io/rack" in lines
 
@@ -134,12 +134,12 @@ def test_a_gang_without_levels_may_run_outside_of_the_topology(repository: Path)
 def test_a_pool_without_a_topology_has_one_box(repository: Path) -> None:
     (box,) = drawn(repository, "", node("a", {}), node("b", {"zone": "x"}))
     assert box.startswith("all nodes: ")
-    assert "2 nodes, ▒▒▒▒▒░░░░░ 0 of 16 GPUs used now" in box
+    assert "2 nodes, ▒▒▒▒▒░░░░░ 16 of 16 GPUs free" in box
 
 
 def test_without_gpus_the_bars_are_of_cpu(repository: Path) -> None:
     (box,) = drawn(repository, "", node("a", {}, gpus=0), resources="gpu: 0, cpu: 4")
-    assert "▒▒▒▒▒░░░░░ 0 of 8 cpu used now" in box
+    assert "▒▒▒▒▒░░░░░ 8 of 8 cpu free" in box
 
 
 def test_nodes_of_another_shard_are_counted(repository: Path) -> None:

@@ -113,7 +113,7 @@ class _Drawing:
         filled = size - sum(node.free.get(resource, 0) for node in nodes)
         each = self._asks(resource)
         added = sum(each.get(unit, 0) * pods for unit, pods in placed.items())
-        return Bar(f"{show(name, filled)} of {said(name, size)} used now", size, filled, added)
+        return Bar(f"{show(name, size - filled)} of {said(name, size)} free", size, filled, added)
 
     def _goes(self, unit: str, pods: int) -> str:
         gpus = self._asks(GPU).get(unit, 0) * pods
