@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -91,8 +92,7 @@ def test_golden_of_an_answer(workflow: str, code: int, snapshot: Any) -> None:
 def test_an_answer_shows_where_pods_go_and_what_nodes_have() -> None:
     lines = [line.strip("├└─│ ") for line in fit("mended", "-o", "tree", *NODES).out.splitlines()]
     assert (
-        "rack 1: blue: 2 pods, 16 GPUs, green: 2 pods, 16 GPUs, room for 4 pods, 4 nodes, "
-        "▒▒▒▒▒▒▒▒▒▒ 32 of 32 GPUs free"
+        "rack 1: blue: 2 pods, 16 GPUs, green: 2 pods, 16 GPUs, room for 4 pods, 4 nodes, ▒▒▒▒▒▒▒▒▒▒ 32 of 32 GPUs free"
     ) in lines
     assert (
         "rack 3: room for 0 pods, 1 of 4 nodes can be used, 1 cordoned, 1 not ready, "
@@ -140,6 +140,17 @@ def test_a_pool_without_a_topology_has_one_box(repository: Path) -> None:
 def test_without_gpus_the_bars_are_of_cpu(repository: Path) -> None:
     (box,) = drawn(repository, "", node("a", {}, gpus=0), resources="gpu: 0, cpu: 4")
     assert "▒▒▒▒▒░░░░░ 8 of 8 cpu free" in box
+
+
+def test_the_pods_of_a_group_that_differ_are_counted_where_they_are_together() -> None:
+    zone, rack = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+    nodes = [node(f"n{n}", {zone: "a", rack: f"r{n // 9}"}) for n in range(18)]
+    with NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"items": nodes}, file)
+        file.flush()
+        shown = fit("train", "-o", "tree", f"--nodes={file.name}", root=case_input(GANG)).out
+    assert "all-shards: 25 pods, 49 GPUs" in shown
+    assert "▒▒▒▒▒▒▒░░░ 72 of 72 GPUs free" in shown
 
 
 def test_nodes_of_another_shard_are_counted(repository: Path) -> None:
