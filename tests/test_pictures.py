@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
 
-from tests.support.cli import kubectl_tas
+from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 GANG = GOLDEN / "commands/pictures"
@@ -71,3 +72,101 @@ def test_archived_subpools_are_no_part_of_the_picture() -> None:
 def test_segments_of_a_pod_are_no_picture() -> None:
     result = kubectl_tas("-C", case_input(GANG), "workflow", "explain", "train", "--pod-index", "0", "-o", "svg")
     assert result.code == 2
+
+
+FIT = GOLDEN / "commands/fit"
+NODES = [f"--nodes={FIT / name}" for name in ("nodes.json", "pods.json")]
+
+
+def fit(*arguments: str | Path, root: Path | None = None) -> Any:
+    return kubectl_tas("-C", root or case_input(FIT), "fit", *arguments)
+
+
+@pytest.mark.parametrize(("workflow", "code"), [("missed", 1), ("mended", 0)])
+def test_golden_of_an_answer(workflow: str, code: int, snapshot: Any) -> None:
+    result = fit(workflow, "-o", "svg", *NODES)
+    assert (result.code, result.err) == (code, "")
+    assert result.out == snapshot(extension_class=at(FIT / f"{workflow}.svg"))
+
+
+def test_an_answer_shows_where_pods_go_and_what_nodes_have() -> None:
+    lines = [line.strip("├└─│ ") for line in fit("mended", "-o", "tree", *NODES).out.splitlines()]
+    assert (
+        "rack 1: blue: 2 pods, 16 GPUs, green: 2 pods, 16 GPUs, room for 4 pods, 4 nodes, ▒▒▒▒▒▒▒▒▒▒ 32 of 32 GPUs free"
+    ) in lines
+    assert (
+        "rack 3: room for 0 pods, 1 of 4 nodes can be used, 1 cordoned, 1 not ready, "
+        "1 with the taint maintenance:NoSchedule, ██░░░░░░░░ 6 of 8 GPUs free"
+    ) in lines
+    assert "outside of the topology: 1 node, 1 without the label topology.kubernetes.io/rack" in lines
+
+
+def node(name: str, labels: dict[str, str], *, gpus: int = 8) -> dict[str, Any]:
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": {"cpu": "8", "memory": "64Gi", "pods": "10", "nvidia.com/gpu": str(gpus)}},
+    }
+
+
+def drawn(root: Path, spec: str, *nodes: dict[str, Any], resources: str = "gpu: 8") -> list[str]:
+    """The boxes of a workflow on nodes, as a tree."""
+    text = (
+        f"workflow: {{name: w, pool: team, tasks: [{{name: t, image: i}}]}}\nresources: {{default: {{{resources}}}}}\n"
+    )
+    write(root, {"pools/team.yaml": pool(spec=spec), "workflows/w.yaml": text})
+    file = root / "nodes.json"
+    file.write_text(json.dumps({"items": [*nodes, {"kind": "Pod", "metadata": {"name": "p"}, "spec": {}}]}))
+    result = fit("w", "-o", "tree", f"--nodes={file}", root=root)
+    assert "error" not in result.err
+    return [line.strip("├└─│ ") for line in result.out.partition("\n\n")[2].splitlines() if line]
+
+
+ZONES = "  topology_keys: [{key: zone, label: zone}]\n"
+
+
+def test_a_gang_without_levels_may_run_outside_of_the_topology(repository: Path) -> None:
+    (box,) = drawn(repository, ZONES, node("n", {}))
+    assert box.startswith("outside of the topology: w")
+    assert "room for 1 pod, 1 node" in box
+
+
+def test_a_pool_without_a_topology_has_one_box(repository: Path) -> None:
+    (box,) = drawn(repository, "", node("a", {}), node("b", {"zone": "x"}))
+    assert box.startswith("all nodes: ")
+    assert "2 nodes, ▒▒▒▒▒░░░░░ 16 of 16 GPUs free" in box
+
+
+def test_without_gpus_the_bars_are_of_cpu(repository: Path) -> None:
+    (box,) = drawn(repository, "", node("a", {}, gpus=0), resources="gpu: 0, cpu: 4")
+    assert "▒▒▒▒▒░░░░░ 8 of 8 cpu free" in box
+
+
+def test_the_pods_of_a_group_that_differ_are_counted_where_they_are_together() -> None:
+    zone, rack = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+    nodes = [node(f"n{n}", {zone: "a", rack: f"r{n // 9}"}) for n in range(18)]
+    with NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"items": nodes}, file)
+        file.flush()
+        shown = fit("train", "-o", "tree", f"--nodes={file.name}", root=case_input(GANG)).out
+    assert "all-shards: 25 pods, 49 GPUs" in shown
+    assert "▒▒▒▒▒▒▒░░░ 72 of 72 GPUs free" in shown
+
+
+def test_nodes_of_another_shard_are_counted(repository: Path) -> None:
+    found = drawn(repository, ZONES, node("a", {"zone": "x"}), node("b", {"kai.scheduler/node-pool": "other"}))
+    assert found[-1] == "of another shard of the scheduler: 1 node"
+
+
+def test_many_racks_that_are_alike_are_counted(repository: Path) -> None:
+    found = drawn(repository, ZONES, *(node(f"n{n:03}", {"zone": f"z{n:03}"}) for n in range(100)))
+    assert found[1].startswith("zone z000: w")
+    assert found[5] == "and 96 more like z003 (the last is z099)"
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize("option", ["--all", "--grow"])
+def test_what_has_no_picture_says_so(option: str) -> None:
+    result = fit(option, "-o", "svg", *NODES)
+    assert result.code == 2
+    assert "not those of --all or --grow" in result.err

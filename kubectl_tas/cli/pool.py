@@ -15,6 +15,7 @@ from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import PICTURES, TEXT, edit_options, output_option, repository_option
 from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
+from kubectl_tas.cli.share import share
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
@@ -42,6 +43,9 @@ live_option = click.option(
 @click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
+
+
+pool.add_command(share)
 
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kubectl_tas.draw import fit as pages
 from kubectl_tas.draw.figure import Bar, Box, Figure, Look, folded
 from kubectl_tas.gpus import GPU
 from kubectl_tas.place.fit import Fit, nodes_of
 from kubectl_tas.place.nodes import CPU, Domain, Node, Nodes, domain_of
+from kubectl_tas.place.room import multiples
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.quantities import ResourceName, said, show
 from kubectl_tas.report.text import plural
@@ -19,7 +21,7 @@ from kubectl_tas.report.text import plural
 def figure(answer: Fit, nodes: Nodes) -> Figure:
     """The answer, and the nodes that it was given for."""
     sent = answer.sent
-    facts = tuple((name.strip(), text) for name, text in pages.facts(answer)[1:])
+    facts = tuple((name.strip(), text) for name, text in pages.about(answer)[1:])
     return Figure(sent.kind, sent.name, sent.declared.origin.path, facts, _boxes(answer, nodes))
 
 
@@ -28,11 +30,13 @@ def _boxes(answer: Fit, nodes: Nodes) -> tuple[Box, ...]:
     inside: dict[Domain | None, list[Node]] = {}
     for node in own:
         inside.setdefault(domain_of(node, answer.item.labels), []).append(node)
-    drawing = _Drawing(answer, inside, answer.item.wanted.shapes)
-    tops = {domain[:1] for domain in inside if domain is not None}
-    boxes = [drawing.domain(tops.pop() if len(tops) == 1 else ())] if tops else []
-    if None in inside:
-        boxes.append(drawing.outside(inside[None]))
+    drawing = _Drawing(answer, answer.item.wanted.shapes)
+    outside = inside.pop(None, [])
+    within = {domain: found for domain, found in inside.items() if domain is not None}
+    tops = {domain[:1] for domain in within}
+    boxes = [drawing.domain(tops.pop() if len(tops) == 1 else (), within)] if tops else []
+    if outside:
+        boxes.append(drawing.outside(outside))
     elsewhere = len(nodes.nodes) - len(own)
     if elsewhere:
         boxes.append(Box("of another shard of the scheduler", words=(plural(elsewhere, "node"),), look=Look.OUT))
@@ -44,21 +48,18 @@ class _Drawing:
     """What all boxes are made of."""
 
     answer: Fit
-    inside: dict[Domain | None, list[Node]]
-    """The nodes by finest domain; None: outside."""
     shapes: Sequence[Shape]
 
-    def domain(self, domain: Domain) -> Box:
-        """A domain with those in it, those that take pods first."""
+    def domain(self, domain: Domain, inside: Mapping[Domain, Sequence[Node]]) -> Box:
+        """A domain with those in it, those that take pods first; ``inside`` are its nodes by finest domain."""
         levels, depth = self.answer.levels, len(domain)
         kind, name = (levels[depth - 1].key, domain[-1]) if domain else ("", "all nodes")
-        known = [found for found in self.inside if found is not None and found[:depth] == domain]
-        placed = self._placed(known)
-        if depth == len(levels):
-            return self._box(Box(name, kind, words=self._room(domain)), self.inside[domain], placed)
-        below = sorted({found[: depth + 1] for found in known}, key=lambda one: (not self._takes(one), one))
-        box = Box(name, kind, words=self._room(domain), children=folded([self.domain(one) for one in below]))
-        return self._box(box, [node for found in known for node in self.inside[found]], placed)
+        below: dict[Domain, dict[Domain, Sequence[Node]]] = {}
+        for found, nodes in inside.items() if depth < len(levels) else ():
+            below.setdefault(found[: depth + 1], {})[found] = nodes
+        order = sorted(below, key=lambda one: (one not in self._taken, one))
+        box = Box(name, kind, children=folded([self.domain(one, below[one]) for one in order]))
+        return self._box(box, [node for nodes in inside.values() for node in nodes], self._placed(inside))
 
     def outside(self, nodes: Sequence[Node]) -> Box:
         """The nodes that lack the label of a level, which a gang with levels cannot use."""
@@ -68,14 +69,19 @@ class _Drawing:
         words = [f"{count} without the label {label}" for label, count in lacks.items()]
         return Box("outside of the topology", words=(plural(len(nodes), "node"), *words), look=Look.OUT)
 
-    def _placed(self, domains: Sequence[Domain | None]) -> dict[str, int]:
-        """How many pods of each SubGroup go to finest domains."""
-        found = {name: sum(places.get(domain, 0) for domain in domains) for name, places in self.answer.placed.items()}
-        return {name: pods for name, pods in found.items() if pods}
+    @cached_property
+    def _taken(self) -> set[Domain]:
+        """All domains that take pods."""
+        places = (place for found in self.answer.placed.values() for place in found if place is not None)
+        return {place[:depth] for place in places for depth in range(len(place) + 1)}
 
-    def _takes(self, domain: Domain) -> bool:
-        places = (place for found in self.answer.placed.values() for place in found)
-        return any(place is not None and place[: len(domain)] == domain for place in places)
+    def _placed(self, domains: Collection[Domain | None]) -> dict[str, int]:
+        """How many pods of each SubGroup go to finest domains."""
+        found = {
+            name: sum(pods for place, pods in places.items() if place in domains)
+            for name, places in self.answer.placed.items()
+        }
+        return {name: pods for name, pods in found.items() if pods}
 
     def _box(self, box: Box, nodes: Sequence[Node], placed: dict[str, int]) -> Box:
         """The box with what its nodes have, and what goes there."""
@@ -84,16 +90,20 @@ class _Drawing:
         reasons = sorted(Counter(filter(None, refusals)).items())
         goes = [] if box.children else [self._goes(name, pods) for name, pods in placed.items()]
         number = plural(len(nodes), "node")
-        words = (*goes, *box.words, f"{len(usable)} of {number} can be used" if reasons else number)
+        room = self._room(usable) if usable else ()
+        words = (*goes, *room, f"{len(usable)} of {number} can be used" if reasons else number)
         look = Look.CHOSEN if goes else box.look if usable else Look.OUT
         bars = (self._bar(usable, placed),) if usable else ()
         return replace(box, words=(*words, *(f"{count} {reason}" for reason, count in reasons)), look=look, bars=bars)
 
-    def _room(self, domain: Domain) -> tuple[str, ...]:
-        """What is known of the room in a domain of the level that is too small."""
-        short = self.answer.shortage
-        best = short.best if short is not None and domain else ()
-        return tuple(f"room for {one.pods} of {short.pods} pods" for one in best if short and one.domain == domain)
+    def _room(self, nodes: Sequence[Node]) -> tuple[str, ...]:
+        """For how many pods nodes have room, where all ask for the same."""
+        if len(self.shapes) != 1:
+            return ()
+        (shape,) = self.shapes
+        asks = [amount for _, amount in shape.asks]
+        takes = sum(multiples(asks, [node.free.get(name, 0) for name, _ in shape.asks]) for node in nodes)
+        return (f"room for {plural(takes, 'pod')}",)
 
     def _refusal(self, node: Node) -> str:
         """Why no pod may use a node; empty where one may."""
@@ -106,19 +116,20 @@ class _Drawing:
         resource = GPU if name == "gpu" else CPU
         size = sum(node.allocatable.get(resource, 0) for node in nodes)
         filled = size - sum(node.free.get(resource, 0) for node in nodes)
-        each = self._asks(resource)
-        added = sum(each.get(unit, 0) * pods for unit, pods in placed.items())
-        return Bar(f"{show(name, filled)} of {said(name, size)} used now", size, filled, added)
+        added = sum(self._asked(unit, pods, resource) for unit, pods in placed.items())
+        return Bar(f"{show(name, size - filled)} of {said(name, size)} free", size, filled, added)
 
     def _goes(self, unit: str, pods: int) -> str:
-        gpus = self._asks(GPU).get(unit, 0) * pods
+        gpus = self._asked(unit, pods, GPU)
         return f"{unit}: {plural(pods, 'pod')}" + (f", {plural(gpus, 'GPU')}" if gpus else "")
 
-    def _asks(self, resource: str) -> dict[str, int]:
-        """What a pod of each SubGroup asks for, where all of its pods ask for the same."""
-        found = {}
-        for unit in self.answer.item.wanted.unit.units:
-            asked = {dict(self.shapes[shape].asks).get(resource, 0) for shape in unit.pods}
-            if len(asked) == 1:
-                found[unit.name] = asked.pop()
-        return found
+    @cached_property
+    def _pods(self) -> dict[str, list[Shape]]:
+        """The pods of each SubGroup, of one copy."""
+        return {unit.name: [self.shapes[place] for place in unit.pods] for unit in self.answer.item.wanted.unit.units}
+
+    def _asked(self, unit: str, pods: int, resource: str) -> int:
+        """What so many pods of a SubGroup ask for; 0 where that depends on which of them they are."""
+        each = [dict(shape.asks).get(resource, 0) for shape in self._pods[unit]]
+        is_known = len(set(each)) == 1 or pods == len(each) * self.answer.copies
+        return sum(each) * pods // len(each) if is_known else 0

@@ -154,7 +154,8 @@ def _rows(boxes: Sequence[Box], most: float, down: float) -> tuple[_Rows, float]
     """The boxes from ``down`` on, and where they end: large ones in columns, others one behind the other."""
     large = [box for box in boxes if box.look not in SMALL]
     least = HALF if any(box.children for box in large) else LEAST
-    columns = max(1, min(len(large), int((most + _GAP) // (least + _GAP)))) if large else 0
+    most_beside = max(1, int((most + _GAP) // (least + _GAP)))
+    columns = -(-len(boxes) // -(-len(boxes) // most_beside)) if large else 0  # as many in each row, if possible
     laid = [_lay(box, (most + _GAP) / max(1, columns) - _GAP) for box in boxes]
     column = max((item.width for item in laid), default=0.0)
     rows: list[list[_Laid]] = []
@@ -229,7 +230,8 @@ def _draw(line: _Line, x: float, bottom: float, *, quiet: bool = False) -> str:
 
 def _wrapped(style: str, text: str, most: float) -> list[_Line]:
     """The text in lines that are no longer than that, broken at blanks, behind hyphens and slashes, or anywhere."""
-    whole, start, found = printable(text), 0, []
+    whole, start = printable(text), 0
+    found: list[_Line] = []
     while True:
         end = _fitting(style, whole, start, most)
         if end == len(whole):

@@ -11,7 +11,7 @@ from kubectl_tas.gangs.workflow import ANY, build
 from kubectl_tas.place import order, solver
 from kubectl_tas.place.mending import Change, mending
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Room, Unit, Wanted, room_for, wanted_of
+from kubectl_tas.place.room import Room, Unit, Wanted, ranked, room_for, wanted_of
 from kubectl_tas.place.shortage import Shortage, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
@@ -169,10 +169,10 @@ def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int
     shortage, most = question.shortage, None
     least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
     if question.is_short and solver.is_installed():
-        most = _most_pods(question.room, question.wanted.unit)
+        most = _most_pods(question.room, ranked(question.wanted.unit))
         if most is None:
             return  # not even one pod of each fits
-        least = len(question.wanted.unit.all_pods) - sum(map(len, most.values()))
+        least = len(question.wanted.unit.all_pods) - sum(map(len, most))
     short = shortage.unit if shortage else ""
     order_of = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
     for fewer in range(least, max(len(leaf.pods) for leaf in leaves)):
@@ -180,13 +180,14 @@ def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int
             if fewer < len(one.pods):
                 yield [leaf.pods[: len(leaf.pods) - fewer] if leaf is one else leaf.pods for leaf in leaves]
         if most is not None and fewer == least:
-            yield [most[leaf.name] for leaf in leaves]
+            yield most
     if most is not None:
-        yield [most[leaf.name] for leaf in leaves]
+        yield most
 
 
 @lru_cache(maxsize=256)
-def _most_pods(room: Room, unit: Unit) -> Mapping[str, tuple[int, ...]] | None:
+def _most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
+    """Gangs that are alike get the same answer."""
     return solver.most_pods(room, unit)
 
 

@@ -13,16 +13,16 @@ from itertools import islice
 
 from kubectl_tas.place import order, solver
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Cell, Room, Unit, Wanted, room_for
+from kubectl_tas.place.room import Cell, Room, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
 
 MAX_TRIED = 8
 """Sets of nodes, as small as can be, of which it is tried whether KAI then finds a placement."""
-_OF_KUBERNETES = "node.kubernetes.io/"
+OF_KUBERNETES = "node.kubernetes.io/"
 """Prefix of taints that Kubernetes sets and removes itself."""
-_UNSCHEDULABLE = f"{_OF_KUBERNETES}unschedulable"
+_UNSCHEDULABLE = f"{OF_KUBERNETES}unschedulable"
 """The one that a cordon brings."""
 _NAMED = 6
 """Nodes, or PodGroups, that are named in a line."""
@@ -45,7 +45,7 @@ def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator
     """The fewest nodes to let pods on again, and the fewest to free, where either is enough."""
     by_name = {node.name: node for node in nodes}
     for kind, mended in (("admit", admitting(nodes)), ("free", freed(nodes))):
-        names = enough(Wanted(_ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
+        names = enough(Wanted(ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
         chosen = [by_name[name] for name in names]
         if kind == "admit" and names:
             yield Change(kind, _admit(chosen), names)
@@ -66,7 +66,7 @@ def admitting(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _lasts(taint: str) -> bool:
-    return taint.startswith(_OF_KUBERNETES) and taint != _UNSCHEDULABLE
+    return taint.startswith(OF_KUBERNETES) and taint != _UNSCHEDULABLE
 
 
 @lru_cache(maxsize=8)
@@ -115,13 +115,6 @@ def _is_better(room: Room, now: Cell, then: Cell) -> bool:
     return any(room.takes(then, shape) > room.takes(now, shape) for shape in range(len(room.asks)))
 
 
-def _ranked(unit: Unit, name: str = "") -> Unit:
-    """The unit by names that say no more than the order in which KAI takes them."""
-    ranks = {item.name: rank for rank, item in enumerate(sorted(unit.below, key=lambda item: item.name))}
-    below = tuple(_ranked(item, f"{name}/{ranks[item.name]:06}") for item in unit.below)
-    return replace(unit, name=name, below=below)
-
-
 def _admit(nodes: Sequence[Node]) -> str:
     """What is to be done with each, by what keeps pods away."""
     cordoned = [node.name for node in nodes if node.is_cordoned]
@@ -129,7 +122,7 @@ def _admit(nodes: Sequence[Node]) -> str:
     tainted: dict[str, list[str]] = {}
     for node in nodes:
         for taint in node.taints:
-            if not taint.key.startswith(_OF_KUBERNETES):
+            if not taint.key.startswith(OF_KUBERNETES):
                 tainted.setdefault(str(taint), []).append(node.name)
     parts += [f"remove the taint {taint} from {_listed(names)}" for taint, names in tainted.items()]
     return "; ".join(parts)

@@ -37,20 +37,19 @@ def solve(room: Room, unit: Unit) -> bool | None:
     return None if model is None else model.answer()
 
 
-def most_pods(room: Room, unit: Unit) -> dict[str, tuple[int, ...]] | None:
-    """The shapes of the pods of each unit that fit at once, as many as possible in all, of each unit that has any at
-    least one; None where there are none, or that is not known.
+def most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
+    """The shapes of the pods that fit at once, as many as possible in all, of each unit that has pods at least one, in
+    the order of ``units``; None where there are none, or that is not known.
     """
     model = _model(room, unit, {}, all_pods=False)
     if model is None:
         return None
-    kept = [count for counts in model.counts.values() for count in counts.values()]
+    kept = [count for counts in model.counts for count in counts.values()]
     if model.answer(-sum(kept)) is not True or not model.is_best:
         return None
-    return {
-        name: tuple(shape for shape, count in counts.items() for _ in range(model.value(count)))
-        for name, counts in model.counts.items()
-    }
+    return [
+        tuple(shape for shape, count in counts.items() for _ in range(model.value(count))) for counts in model.counts
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,8 @@ class _Model:
         self._room, self._all_pods = room, all_pods
         self._nodes = [list(_alike(leaf, mended)) for leaf in room.leaves]
         self._known: dict[tuple[Cell, tuple[int, ...]], list[tuple[int, ...]] | None] = {}
-        self.counts: dict[str, dict[int, Any]] = {}
-        """By unit and shape, how many pods of it are placed."""
+        self.counts: list[dict[int, Any]] = []
+        """Of each unit that has pods, how many of each shape are placed."""
         self.mends: list[tuple[Any, int, tuple[str, ...]]] = []
         """How many of some equal nodes are mended, what each costs, and their names."""
         self.is_best = False
@@ -186,7 +185,7 @@ class _Model:
             self._model.add(sum(amounts) == counts[shape])
         if counts and not self._all_pods:
             self._model.add(sum(counts.values()) >= 1)
-            self.counts[unit.name] = counts
+            self.counts.append(counts)
         for below in unit.below:
             self._unit(below, scope, taken)
 
