@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[s
     """What writing ``files`` to ``folder`` would do, and the folder that its paths are relative to.
 
     Raises TasError where ``folder`` has files but none of ours, or where it is, holds or lies in one of the folders
-    ``read`` of the repository at ``root``, or holds the repository itself.
+    ``read`` of the repository at ``root``, or holds the repository itself, or is a link there that leads out of it.
     """
     real = folder.resolve()
     _refuse(real, folder, root, read)
@@ -37,6 +38,8 @@ def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[s
 
 def _refuse(real: Path, folder: Path, root: Path, read: Sequence[str]) -> None:
     inside(Path(real.anchor), str(real), f"the folder {folder}")
+    if Path(os.path.abspath(folder)).is_relative_to(root) and not real.is_relative_to(root):  # noqa: PTH100 - resolves no links
+        raise TasError(f"{folder} leads out of the repository", hint="Remove the link.")
     if root.is_relative_to(real):
         raise TasError(f"{folder} is the repository itself, or above it", hint=_OTHER)
     for name in read:

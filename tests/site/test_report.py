@@ -150,10 +150,12 @@ def test_pages_of_what_is_gone_go_and_files_of_others_stay(small: Path, tmp_path
         (".git/site", "lies in the folder of git itself"),
         ("others", "has files that kubectl-tas did not write"),
         ("file", "is a file, not a folder"),
+        ("link/site", "leads out of the repository"),
     ],
 )
 def test_a_folder_that_is_not_ours_is_refused(small: Path, folder: str, why: str) -> None:
     write(small, {"others/index.html": "<p>mine</p>\n", "file": "", ".git/HEAD": ""})
+    (small / "link").symlink_to(small.parent, target_is_directory=True)
     before = files_below(small)
     result = kubectl_tas("-C", small, "report", "-o", small / folder)
     assert result.code == 3
