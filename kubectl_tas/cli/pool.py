@@ -33,7 +33,7 @@ SOURCES = {
 """Where usage comes from."""
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
+@click.group(cls=Group, later={"plan": "kubectl_tas.cli.plan:plan"}, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
 
