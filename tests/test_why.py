@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import grove
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl, pod_group, queue
@@ -152,6 +153,38 @@ def test_containers_that_do_not_start(tmp_path: Path) -> None:
     assert [(item["by"], item["times"], item["text"]) for item in starting["said"]] == [("Pod", 2, "no such image")]
 
 
+def test_pods_that_are_about_to_start(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        for item in own(items, "Pod", RUNS):
+            item["status"]["phase"] = "Pending"
+
+    found = answer("running", changed(tmp_path, change))
+    texts = {cause["about"]: cause["text"] for cause in found["causes"]}
+    assert texts["starting"] == "2 pods of it have a node, and not started yet"
+
+
+def test_a_pod_that_has_failed(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        ended = {"reason": "OOMKilled", "exitCode": 137}
+        statuses = [{"name": "a", "state": {"terminated": ended}}]
+        own(items, "Pod", RUNS)[0]["status"] = {"phase": "Failed", "containerStatuses": statuses}
+
+    found = answer("running", changed(tmp_path, change))
+    (failed,) = [cause for cause in found["causes"] if cause["about"] == "failed"]
+    assert (found["state"], failed["said"][0]["text"]) == ("waits", "container a: exit 137")
+
+
+def test_a_version_of_a_workflow_that_has_been_changed_since(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        group["metadata"] |= {"name": "one-rack-workers-00000000", "labels": {"kubectl-tas/workflow": "one-rack"}}
+        items[:] = [item for item in items if item["kind"] != "Pod"]
+
+    found = answer("one-rack", changed(tmp_path, change))
+    assert found["state"] == "absent"
+    assert found["causes"][0]["text"] == "the cluster has another version of it: PodGroup one-rack-workers-00000000"
+
+
 def test_work_that_has_ended(tmp_path: Path) -> None:
     def change(items: list[Item], phase: str) -> None:
         for item in own(items, "Pod", RUNS):
@@ -226,6 +259,39 @@ def test_a_workload_is_known_by_what_was_made_for_it(tmp_path: Path) -> None:
     (said,) = found["causes"][0]["said"]
     assert (said["by"], said["times"], said["last"]) == ("Job train", 9, "2026-11-22T09:00:00Z")
     assert found["notKnown"].keys() == {"Queue", "Node"}
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: default, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec: {containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+OF_SET = {"app.kubernetes.io/part-of": "chat"}
+OWNED = [
+    (JOB, "train", ("Job", "train"), f"pg-train-{UID}", {}),
+    (DEPLOYMENT, "chat", ("ReplicaSet", "chat-6f5d"), f"pg-chat-6f5d-x-{UID}", {}),
+    (grove.clique_set(), "chat", ("PodClique", "chat-0-server"), f"pg-chat-0-{UID}", OF_SET),
+]
+
+
+@pytest.mark.parametrize(("document", "name", "owner", "group", "labels"), OWNED, ids=["job", "deployment", "set"])
+def test_pods_and_pod_groups_of_each_kind_are_found(
+    document: str, name: str, owner: tuple[str, str], group: str, labels: dict[str, str], tmp_path: Path
+) -> None:
+    """With a PodGroup, and without one."""
+    root = grove.declare(tmp_path, document)
+    made = {**pod_group("q"), "metadata": {"name": group, "namespace": "default"}}
+    others = (pod_of(("Job", "other"), "pg-other"), pod_of(("ReplicaSet", "chat-bot-6f5d"), None))
+    found = answer(name, saved(tmp_path, made, pod_of(owner, group, **labels), *others), root=root)
+    assert [(item["name"], item["pods"]) for item in found["podGroups"]] == [(group, {"Pending": 1})]
+    found = answer(name, saved(tmp_path, queue("q"), pod_of(owner, None, **labels), *others), root=root)
+    assert found["podsWithoutPodGroup"] == {"Pending": 1}
 
 
 def test_the_cluster_says_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
-from kubectl_tas.model.labels import POD_GROUP
+from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, by its later and its earlier API group."""
@@ -41,7 +41,7 @@ _POD: dict[str, Shape] = {
 SHAPES: dict[str, Shape] = {
     "Queue": {"metadata": _NAMED, "spec": True, "status": {"allocated": True, "allocatedNonPreemptible": True}},
     "PodGroup": {
-        "metadata": {**_SPACED, **_OWNERS},
+        "metadata": {**_SPACED, **_OWNERS, "labels": {WORKFLOW: True}},
         "spec": {"queue": True},
         "status": {
             "running": True,

@@ -24,6 +24,7 @@ from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, gathered,
 from kubectl_tas.place.fit import Fit, Outcome, fit
 from kubectl_tas.place.nodes import read_nodes
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
@@ -62,6 +63,7 @@ class About(Enum):
     ROOM = "room"
     BINDING = "binding"
     STARTING = "starting"
+    FAILED = "failed"
     EVICTED = "evicted"
     OTHER = "other"
 
@@ -167,6 +169,14 @@ class _Question:
         return [item for item in here if own in item.owners or item.name in named or self._gang_of(item.name)]
 
     @cached_property
+    def of_other_versions(self) -> list[str]:
+        """The names of PodGroups that a workflow of its name had before it was changed."""
+        if self.sent.kind != "Workflow":
+            return []
+        here = (item for item in self.told.groups if item.namespace == self.sent.namespace)
+        return [item.name for item in here if item.workflow == self.sent.name and item not in self.groups]
+
+    @cached_property
     def queues(self) -> Mapping[str, QueueUsage] | None:
         return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
 
@@ -245,6 +255,10 @@ class _Question:
         said: dict[About, list[Saying]] = {}
         for item in self._said():
             said.setdefault(_about(item), []).append(item)
+        for pod in self.pods:
+            if pod.phase == "Failed":
+                own = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
+                said.setdefault(About.FAILED, []).extend(unnamed(item, pod.namespace, pod.name) for item in own)
         ours = {item.about: item for item in self._ours(state, fits, said)}
         if not said and not ours:
             ours[About.OTHER] = Cause(About.OTHER, "the cluster says nothing about it yet", hint=_SILENT)
@@ -255,13 +269,13 @@ class _Question:
                 yield Cause(about, own.text, gathered(said.get(about, ())), place, own.hint)
 
     def _said(self) -> Iterator[Saying]:
-        """Conditions and events of its PodGroups, of its pods that are not well, and of itself."""
+        """Conditions and events of its PodGroups, of its pods that have not started, and of itself."""
         namespace = self.sent.namespace
         for group in self.groups:
             yield from group.said
             yield from self.told.events.get((namespace, f"PodGroup {group.name}"), ())
         for pod in self.pods:
-            if pod.phase not in _ON_NODES:
+            if pod.phase not in (*_ON_NODES, "Failed"):
                 events = self.told.events.get((namespace, f"Pod {pod.name}"), ())
                 yield from (unnamed(item, namespace, pod.name) for item in (*pod.said, *events))
         yield from self.told.events.get((namespace, f"{self.sent.kind} {self.sent.name}"), ())
@@ -272,10 +286,11 @@ class _Question:
         """What the files and the objects of the cluster tell by themselves."""
         sent = self.sent
         if state is State.ABSENT:
-            hint = "Apply its manifests; if it has run, it may have been removed since."
-            yield Cause(
-                About.ABSENT, f"the cluster has nothing of it in namespace {sent.namespace}", (), _own(sent), hint
-            )
+            text, hint = f"the cluster has nothing of it in namespace {sent.namespace}", _HINTS[About.ABSENT]
+            if self.of_other_versions:
+                text = f"the cluster has another version of it: PodGroup {', '.join(self.of_other_versions)}"
+                hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
+            yield Cause(About.ABSENT, text, (), _own(sent), hint)
         others = {pod.scheduler for pod in self.pods if pod.scheduler} - {sent.pool.backend.scheduler_name}
         if others:
             text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {sent.pool.backend.scheduler_name}"
@@ -285,6 +300,11 @@ class _Question:
             yield Cause(
                 About.REFUSED, "it has pods, but no PodGroup, and without one KAI places nothing", (), _own(sent)
             )
+        starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in self.pods)
+        if starting and About.STARTING not in said:
+            text = f"{plural(starting, 'pod')} of it {'has' if starting == 1 else 'have'} a node, and not started yet"
+            hint = "Images may be on their way; their events say more."
+            yield Cause(About.STARTING, text, (), _own(sent), hint)
         twice = [item.namespace for item in self.told.groups if item.name in {own.name for own in self.groups}]
         if len(set(twice)) > 1:
             where = ", ".join(sorted(set(twice)))
@@ -346,10 +366,12 @@ _TEXTS = {
     About.ROOM: "nodes have no room for all that it starts with",
     About.BINDING: "it has nodes, but could not be bound to them",
     About.STARTING: "it has nodes, but containers do not start",
+    About.FAILED: "pods of it have failed",
     About.EVICTED: "it has run and was evicted",
     About.OTHER: "the cluster says",
 }
 _HINTS = {
+    About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
     About.REFUSED: "Mend what is refused: KAI tries again by itself.",
     About.QUEUE: "Apply the manifests of its pool.",
     About.NOT_READY: "Look at what makes its pods: it may be suspended, refused by a quota of the namespace, or slow.",
@@ -358,6 +380,7 @@ _HINTS = {
     About.ROOM: "Ask for less, or free nodes.",
     About.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
     About.STARTING: "Mend its image, command or volumes; the scheduler has done its part.",
+    About.FAILED: "Look at its logs; the scheduler has done its part.",
     About.EVICTED: "It waits for room again.",
 }
 
