@@ -185,6 +185,20 @@ def test_a_version_of_a_workflow_that_has_been_changed_since(tmp_path: Path) -> 
     assert found["causes"][0]["text"] == "the cluster has another version of it: PodGroup one-rack-workers-00000000"
 
 
+def test_work_of_which_a_part_runs_alone_does_not_block_itself(tmp_path: Path) -> None:
+    """What its own pods hold is in what the queue holds."""
+
+    def change(items: list[Item]) -> None:
+        first = own(items, "Pod", QUOTA)[0]
+        first["spec"]["nodeName"], first["status"] = "n3", {"phase": "Running"}
+        items[:] = [item for item in items if item["kind"] != "Event"]
+        for item in (*own(items, "Pod", QUOTA), *own(items, "PodGroup", QUOTA)):
+            item["status"].pop("conditions", None)
+            item["status"].pop("schedulingConditions", None)
+
+    assert abouts(answer("over-quota", changed(tmp_path, change))) == ["other"]
+
+
 def test_work_that_has_ended(tmp_path: Path) -> None:
     def change(items: list[Item], phase: str) -> None:
         for item in own(items, "Pod", RUNS):
@@ -297,6 +311,8 @@ def test_pods_and_pod_groups_of_each_kind_are_found(
 def test_the_cluster_says_nothing(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
         items[:] = [item for item in items if item["kind"] != "Event"]
+        (pod,) = own(items, "Pod", "half-there")
+        items.append({**pod, "metadata": {**pod["metadata"], "name": "half-there-b"}})
 
     found = answer("half-there", changed(tmp_path, change))
     assert (abouts(found), found["causes"][0]["text"]) == (["other"], "the cluster says nothing about it yet")
