@@ -15,6 +15,7 @@ from tests.support.kubectl import FakeKubectl
 
 CASE = GOLDEN / "commands/fit"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
+ALL = ("mended", "missed", "placed", "preferred", "too-large", "too-many")
 USE_CASES = EXAMPLES / "use-cases"
 NEEDS_SOLVER = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
 
@@ -31,9 +32,31 @@ def answers(*arguments: str | Path, code: int = 0, root: Path | None = None) -> 
 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_golden(output: str, snapshot: Any) -> None:
-    result = fit("--all", "-o", output, *FILES)
+    result = fit(*ALL, "-o", output, *FILES)
     assert (result.code, result.err) == (1, "")
     assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+NODES = GOLDEN / "commands/fit-nodes"
+
+
+@NEEDS_SOLVER
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden_of_nodes_to_mend(output: str, snapshot: Any) -> None:
+    files = [f"--nodes={NODES / name}" for name in ("nodes.json", "pods.json")]
+    result = fit("wide", "serve", "huge", "-o", output, *files, root=case_input(NODES))
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(NODES / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden_of_racks_that_are_missing(output: str, snapshot: Any) -> None:
+    files = [f"--nodes={NODES / name}" for name in ("nodes.json", "pods.json")]
+    result = fit("--grow", "-o", output, *files, root=case_input(NODES))
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(NODES / f"grow.{'txt' if output == 'text' else 'json'}"))
+    assert fit("serve", "--grow", *files, root=case_input(NODES)).code == 1
+    assert fit("--grow", "team", "-o", output, *files, root=case_input(NODES)).out == result.out
 
 
 DRAWN = [
@@ -68,7 +91,7 @@ def test_a_use_case_does_not_fit_where_a_zone_has_one_rack(tmp_path: Path) -> No
     (found,) = answers(*arguments, code=1, root=USE_CASES)
     assert found["outcome"] == "no-room"
     assert (found["shortage"]["level"], found["shortage"]["best"][0]) == ("zone", {"domain": ["a"], "pods": 4})
-    assert [change["kind"] for change in found["changes"]] == ["preferred"]
+    assert found["changes"][0]["kind"] == "preferred"
 
 
 def mended(old: str, new: str, tmp_path: Path) -> dict[str, Any]:
@@ -165,7 +188,7 @@ def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
         f'echo "$@" >> {tmp_path}/calls\ncase "$*" in *"get pods -A -o json") cat {CASE}/pods.json ;; '
         f'*"get nodes -o json") cat {CASE}/nodes.json ;; *) exit 1 ;; esac'
     )
-    assert answers("--all", "-n", "team", code=1) == answers("--all", *FILES, code=1)
+    assert answers(*ALL, "-n", "team", code=1) == answers(*ALL, *FILES, code=1)
     assert len(kubectl.calls) == 2
 
 
@@ -183,7 +206,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
     result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
     assert (result.code, "1 Pod," in result.err) == (0, True), result.err
     assert "SECRET" not in state.read_text()
-    assert answers("--all", "--cluster-state", state, code=1) == answers("--all", *FILES, code=1)
+    assert answers(*ALL, "--cluster-state", state, code=1) == answers(*ALL, *FILES, code=1)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +215,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
         ([], "name workflows, or pass --all"),
         (["placed", "--all"], "name workflows, or pass --all"),
         (["place"], 'no workflow "place"; did you mean "placed"?'),
+        (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
         (["placed", "--backend", "x"], 'no backend "x"'),

@@ -7,9 +7,10 @@ from typing import Any
 
 from kubectl_tas.draw import fit as fits
 from kubectl_tas.live.reasons import Saying
+from kubectl_tas.place.causes import Cause
 from kubectl_tas.place.fit import Fit
 from kubectl_tas.place.unplaced import LeftOut
-from kubectl_tas.place.why import Cause, GangNow, State, Why
+from kubectl_tas.place.why import GangNow, State, Why
 from kubectl_tas.quantities import NO_LIMIT
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable

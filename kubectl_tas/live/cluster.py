@@ -42,7 +42,9 @@ class QueueUsage:
     workflows: int
     """PodGroups with running pods."""
     doubt: str = ""
-    """Why the numbers above do not tell what it holds; empty where they do."""
+    """Why the numbers do not tell what it holds; empty where they do."""
+    requested: Amounts = NOTHING
+    """What all its pods ask for that run or wait; GPUs are rounded up."""
 
     @property
     def in_use(self) -> bool | None:
@@ -85,6 +87,8 @@ class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
+    objects: tuple[dict[str, Any], ...] = ()
+    """The same as kubectl prints them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +234,7 @@ def state_of(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error
-    return ClusterState(queues)
+    return ClusterState(queues, tuple(by_kind["Queue"]))
 
 
 def _usage(queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]]) -> dict[str, QueueUsage]:
@@ -256,11 +260,12 @@ def _held(queue: Mapping[str, Any], running: int, doubt: str) -> QueueUsage:
     if status is None:
         return QueueUsage(NOTHING, NOTHING, running, doubt or "it has no status")
     allocated, non_preemptible = _amounts(status, "allocated"), _amounts(status, "allocatedNonPreemptible")
+    requested = _amounts(status, "requested")
     for name in RESOURCES:
-        least = min(allocated.of(name), non_preemptible.of(name))
+        least = min(allocated.of(name), non_preemptible.of(name), requested.of(name))
         if least < 0:
             doubt = doubt or f"it says that {said(name, least)} are allocated"
-    return QueueUsage(allocated, non_preemptible, running, doubt)
+    return QueueUsage(allocated, non_preemptible, running, doubt, requested)
 
 
 def _running(pod_group: Mapping[str, Any]) -> Decimal:

@@ -24,7 +24,7 @@ KAI_NAMESPACE = "kai-scheduler"
 Shape = bool | dict[str, Any] | list[Any]
 """What is kept of a value: all of it, of an object some keys, of a list the same of each item."""
 
-_NAMED: Shape = {"name": True, "labels": True}
+_NAMED: dict[str, Shape] = {"name": True, "labels": True}
 _SPACED: dict[str, Shape] = {"name": True, "namespace": True}
 _CONSTRAINT = {"topologyConstraint": True}
 _RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
@@ -33,13 +33,18 @@ _SAID: dict[str, Shape] = {"reason": True, "message": True}
 _CONDITION: dict[str, Shape] = {"type": True, "status": True, **_SAID}
 _POD: dict[str, Shape] = {
     "nodeName": True,
+    "schedulerName": True,
     "overhead": True,
     "containers": [_RESOURCES],
     "initContainers": [{**_RESOURCES, "restartPolicy": True}],
     **_RESOURCES,
 }
 SHAPES: dict[str, Shape] = {
-    "Queue": {"metadata": _NAMED, "spec": True, "status": {"allocated": True, "allocatedNonPreemptible": True}},
+    "Queue": {
+        "metadata": {**_NAMED, "creationTimestamp": True},
+        "spec": True,
+        "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
+    },
     "PodGroup": {
         "metadata": {**_SPACED, **_OWNERS, "labels": {WORKFLOW: True}},
         "spec": {"queue": True},
@@ -91,7 +96,7 @@ _WAITING: Shape = {
         "annotations": {POD_GROUP: True},
         "labels": {cliquesets.PART_OF: True},
     },
-    "spec": {"schedulerName": True, **_POD},
+    "spec": _POD,
     "status": {"phase": True, "conditions": [_CONDITION]},
 }
 """What is kept of a pod that waits in a PodGroup."""

@@ -27,7 +27,8 @@ MAX_AMOUNT = 2**63 - 1
 """What Kubernetes takes a larger amount for."""
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of a pod that its node runs by itself."""
-_ENDED = ("Succeeded", "Failed")
+ENDED = ("Succeeded", "Failed")
+"""Phases of pods that hold nothing any more."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""
@@ -144,7 +145,7 @@ def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
     try:
         spec, phase = item.get("spec") or {}, (item.get("status") or {}).get("phase")
         node = spec.get("nodeName")
-        if not node or phase in _ENDED:
+        if not node or phase in ENDED:
             return
         metadata = item["metadata"]
         annotations, owners = metadata.get("annotations") or {}, metadata.get("ownerReferences") or ()
