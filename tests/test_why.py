@@ -354,6 +354,21 @@ def test_what_may_not_be_read_is_named(without: str, is_placed: bool, kubectl: F
     assert ("What nodes have room for" in result.out) == is_placed
 
 
+def test_who_may_read_one_namespace_is_answered_by_it(kubectl: FakeKubectl) -> None:
+    """Nodes, queues, and what others hold of nodes are not for everybody."""
+    live(kubectl)
+    kubectl.runs(
+        f'case "$*" in *"-A "*|*"get nodes"*|*"get queues"*) echo "Error from server (Forbidden)" >&2; exit 1 ;; '
+        f'*"get "*" --namespace=default "*) cat {kubectl.folder}/default/$(echo "$*" | cut -d" " -f3) ;; '
+        "*) exit 1 ;; esac"
+    )
+    result = why("one-rack")
+    assert (result.code, result.err) == (1, "")
+    assert result.out.count("Not known:  ") == 4
+    assert "1. No domain of a level that it requires has room for it\n" in result.out
+    assert "What nodes have room for" not in result.out
+
+
 def test_without_pod_groups_there_is_no_answer(kubectl: FakeKubectl) -> None:
     live(kubectl, without="podgroups.scheduling.run.ai")
     result = why("one-rack")
