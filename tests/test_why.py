@@ -15,6 +15,7 @@ from tests.support.golden import GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl, pod_group, queue
 
 CASE = GOLDEN / "commands/workflow-why"
+FIT = GOLDEN / "commands/fit"
 STATE = f"--cluster-state={CASE / 'cluster.json'}"
 Item = dict[str, Any]
 Change = Callable[[list[Item]], None]
@@ -123,6 +124,18 @@ def test_causes_come_in_the_order_in_which_they_must_go(tmp_path: Path) -> None:
     assert found["causes"][2]["said"][0]["text"] == "Failed to bind pod POD to node n1"
 
 
+def test_without_pods_the_pod_groups_tell(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] != "Pod"]
+
+    file = changed(tmp_path, change)
+    assert answer("running", file, code=0)["state"] == "runs"
+    assert abouts(answer("over-quota", file)) == ["quota"]
+    assert "PodGroup:   default/one-rack-workers-23f551ae: pods not known; starts with 3\n" in (
+        why("one-rack", f"--cluster-state={file}").out
+    )
+
+
 def test_what_is_refused_before_the_scheduler(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
         items[:] = [item for item in items if item not in own(items, "PodGroup", QUOTA)]
@@ -214,6 +227,16 @@ def test_what_kai_said_before_there_was_room(tmp_path: Path) -> None:
 
     (cause,) = answer("one-rack", changed(tmp_path, change))["causes"]
     assert cause["text"].endswith("; but now fit finds room for it")
+
+
+def test_a_placement_that_kai_misses(tmp_path: Path) -> None:
+    """Of the workflow that ``fit`` says it misses nothing but the nodes is known."""
+    items = [item for name in ("nodes", "pods") for item in json.loads((FIT / f"{name}.json").read_text())["items"]]
+    group = {**pod_group("q"), "metadata": {"name": "missed-workers-b75e6cb5", "namespace": "default"}}
+    found = answer("missed", saved(tmp_path, group, *items), root=case_input(FIT))
+    texts = {cause["about"]: cause["text"] for cause in found["causes"]}
+    assert texts["room"] == "KAI's order of trying comes to no placement"
+    assert found["fit"]["gangs"][0]["outcome"] == "missed"
 
 
 def test_one_name_in_two_namespaces(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def _page(answer: Why) -> str:
         ("State", _STATES[answer.state]),
         ("Pool", f"{sent.target}, {sent.priority}{' (preemptible)' if sent.is_preemptible else ''}"),
         ("Queue", _queue(answer)),
-        *(("PodGroup", _gang(gang)) for gang in answer.gangs[:_GANGS]),
+        *(("PodGroup", _gang(gang, is_known="Pod" not in answer.gaps)) for gang in answer.gangs[:_GANGS]),
     ]
     if len(answer.gangs) > _GANGS:
         facts.append(("", f"and {plural(len(answer.gangs) - _GANGS, 'PodGroup')} more"))
@@ -69,9 +69,11 @@ def _queue(answer: Why) -> str:
     return f"{answer.sent.queue}, {most}, {held}"
 
 
-def _gang(gang: GangNow) -> str:
+def _gang(gang: GangNow, *, is_known: bool) -> str:
+    """``is_known``: whether all its pods are."""
+    pods = _phases(gang.pods) if gang.pods or is_known else "pods not known"
     starts = f"; starts with {gang.needed}" if gang.needed is not None else ""
-    return f"{gang.namespace}/{gang.name}: {_phases(gang.pods)}{starts}"
+    return f"{gang.namespace}/{gang.name}: {pods}{starts}"
 
 
 def _phases(pods: Mapping[str, int]) -> str:

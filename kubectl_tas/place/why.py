@@ -276,8 +276,8 @@ class _Question:
         has_level = About.TOPOLOGY in said or any(item.shortage and item.shortage.level for item in failed)
         about = About.TOPOLOGY if has_level else About.ROOM
         if failed:
-            missed = all(item.outcome is Outcome.MISSED for item in failed)
-            text = "there is a placement, but KAI's order of trying does not find it" if missed else TEXTS[about]
+            has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
+            text = TEXTS[about] if has_none else "KAI's order of trying comes to no placement"
             yield Cause(about, text, hint="See below what nodes have room for.")
         elif about in said and known and len(known) == len(fits):
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
@@ -290,8 +290,8 @@ class _Question:
         except TasError:  # the queue is not there, or says nothing, which is a cause, or a gap, of its own
             return None
         # What pods of its own hold is in what the queue holds.
-        is_alone = self.queues is not None and not any(pod.is_on_node for pod in self.pods)
-        counts = ("unschedulable", "rejected", *(["pending"] if is_alone else []))
+        holds = any(pod.is_on_node for pod in self.pods) or any(group.is_allocated for group in self.groups)
+        counts = ("unschedulable", "rejected", *([] if holds or self.queues is None else ["pending"]))
         return found.verdict if found.verdict.outcome in counts else None
 
     def _place(self, about: About, said: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
