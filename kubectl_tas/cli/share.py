@@ -67,9 +67,11 @@ def share(
     """Show how KAI's scheduler divides a cluster when all queues ask at once.
 
     Each gets what it is guaranteed, as far as it asks for it; what is left goes by priority, then by weight, up to
-    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool). Queues ask for
-    what the work of the repository asks for, or with --live, --context, --kubeconfig or --cluster-state for what
-    pods of the cluster hold and wait for. What there is to divide is what the nodes have that are ready and not cordoned, or --gpus.
+    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
+
+    Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
+    --cluster-state for what pods of the cluster hold and wait for. What there is to divide are the nodes that are
+    ready and not cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(replace(session, diagnostics=tuple(d for d in session.diagnostics if d.rule not in VERDICTS))):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.place.division import Bound, Division, Kind, Part
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import table
 
 VERSION = 1
@@ -25,14 +25,13 @@ def render(divisions: Sequence[Division], wanted: Sequence[str]) -> str:
 
 def _one(division: Division, wanted: Sequence[str]) -> str:
     rows = _rows(division, wanted)
-    short = [
-        name
-        for name in OTHERS
-        if any(division.bound(part, name) is not Bound.ASKED for part, _ in rows)
-    ]  # fmt: skip
-    parts = [_table(division, rows, name) for name in ("gpu", *short)]
-    notes = [f"- {note}\n" for note in _notes(division, [part for part, _ in rows])]
-    return "\n".join([*parts, *(["".join(notes)] if notes else [])])
+    parts = [_table(division, rows, "gpu")]
+    for name in OTHERS:
+        if short := [(part, 0) for part, _ in rows if division.bound(part, name) is not Bound.ASKED]:
+            parts.append(_table(division, short, name))
+    if notes := "".join(f"- {note}\n" for note in _notes(division, [part for part, _ in rows])):
+        parts.append(notes)
+    return "\n".join(parts)
 
 
 def _rows(division: Division, wanted: Sequence[str]) -> list[tuple[Part, int]]:
@@ -51,13 +50,19 @@ def _rows(division: Division, wanted: Sequence[str]) -> list[tuple[Part, int]]:
 
 
 def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: ResourceName) -> str:
-    asked = sum(part.asked.of(resource) for part in division.top)
-    has = show(resource, division.capacity.of(resource))
     shard = f", shard {division.shard}" if division.shard else ""
-    title = f"{division.backend}{shard}: {has} {UNITS[resource]}, {show(resource, asked)} asked for"
+    title = f"{division.backend}{shard}: {_title(division, resource)}"
     lines = [_cells(division, part, depth, resource) for part, depth in rows]
     header = _HEADER if division.top and division.top[0].held is None else _HELD
     return f"{title}\n{table.render(header, lines, rule=True)}"
+
+
+def _title(division: Division, resource: ResourceName) -> str:
+    asked, has = sum(part.asked.of(resource) for part in division.top), division.capacity.of(resource)
+    if resource != "gpu" and has == NO_LIMIT:
+        return f"{said(resource, asked)} asked for, as much as there may be; these get less"
+    few = "" if resource == "gpu" else "; these get less"
+    return f"{said(resource, has)}, {show(resource, asked)} asked for{few}"
 
 
 def _cells(division: Division, part: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
@@ -109,7 +114,7 @@ def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
     for level in dict.fromkeys(part.queue.parent for part in parts):
         yield from _promised(division, level)
     for part in parts:
-        yield from _of_part(part)
+        yield from _of_part(part, is_leaf=len(division.below(part.queue.name)) <= 1)
 
 
 def _promised(division: Division, level: str | None) -> Iterator[str]:
@@ -125,10 +130,10 @@ def _promised(division: Division, level: str | None) -> Iterator[str]:
             )
 
 
-def _of_part(part: Part) -> Iterator[str]:
+def _of_part(part: Part, *, is_leaf: bool) -> Iterator[str]:
     name, pool = part.called.name, part.called.pool
     short = [resource for resource in RESOURCES if part.fixed.of(resource) > part.queue.quota.of(resource)]
-    if short and part.called.kind in (Kind.OWN, Kind.SUBPOOL):
+    if short and is_leaf:
         fixed, quota = (
             ", ".join(said(resource, amounts.of(resource)) for resource in short)
             for amounts in (part.fixed, part.queue.quota)

@@ -118,7 +118,7 @@ class Division:
 
     def below(self, queue: str | None) -> Sequence[Part]:
         """Those of which this queue is the parent; None: those at the top."""
-        return self._beside[queue]
+        return self._beside.get(queue, ())
 
     def name_of(self, queue: str | None) -> str:
         """What users call the queue that others are below."""

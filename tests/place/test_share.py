@@ -18,8 +18,8 @@ from kubectl_tas.place.share import Queue, QueueTree, Standing, fair_shares, ord
 from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 
 ANSWERS = json.loads((Path(__file__).parent / "shares_of_kai_0_17.json").read_text())
-"""Trees, pairs and chains of queues made by chance, each with what KAI 0.17.0 answers: its fair share simulator level by
-level, and the functions of its proportion plugin.
+"""Trees, pairs and chains of queues made by chance, each with what KAI 0.17.0 answers: its fair share simulator level
+by level, and the functions of its proportion plugin.
 """
 ONE = ANSWERS["divisions"]
 
