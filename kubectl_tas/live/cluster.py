@@ -112,7 +112,7 @@ class Cluster:
     def nodes(self) -> list[Node] | None:
         """Its nodes; None where a file has none. Raises TasError where they cannot be read."""
         items = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
-        found = [_node(item) for item in items if item.get("kind") == "Node"]
+        found = nodes_among(items)
         is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
         return found if is_known else None
 
@@ -183,6 +183,11 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
     Raises TasError where it holds something else.
     """
     return _state(item for item in kubectl.read_file(path) if _is_in(item, namespace))
+
+
+def nodes_among(items: Iterable[dict[str, Any]]) -> list[Node]:
+    """The nodes among objects of a cluster. Raises TasError where one cannot be read."""
+    return [_node(item) for item in items if item.get("kind") == "Node"]
 
 
 def _node(item: dict[str, Any]) -> Node:
