@@ -108,13 +108,17 @@ def share(
 
 
 def _targets(fleet: Fleet, wanted: Sequence[str]) -> list[str]:
-    """The names of the pools and subpools that are meant; a usage error where there is none of a name."""
+    """The names of the pools and subpools that are meant; a usage error where there is none of a name, or it has no
+    queue.
+    """
     found = []
     for name in wanted:
         target = fleet.target(name)
         if target is None:
             raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
         pool, subpool = target
+        if subpool and subpool.state == "ARCHIVED":
+            raise click.UsageError(f"subpool {subpool.canonical} is ARCHIVED, and has no queue")
         found.append(subpool.canonical if subpool else pool.name)
     return found
 

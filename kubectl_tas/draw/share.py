@@ -27,7 +27,7 @@ def _one(division: Division, wanted: Sequence[str]) -> str:
     rows = _rows(division, wanted)
     parts = [_table(division, rows, "gpu")]
     for name in OTHERS:
-        if short := [(part, 0) for part, _ in rows if division.bound(part, name) is not Bound.ASKED]:
+        if short := [(part, 0) for part, _ in rows if part.bound(name) is not Bound.ASKED]:
             parts.append(_table(division, short, name))
     if notes := "".join(f"- {note}\n" for note in _notes(division, [part for part, _ in rows])):
         parts.append(notes)
@@ -52,36 +52,36 @@ def _rows(division: Division, wanted: Sequence[str]) -> list[tuple[Part, int]]:
 def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: ResourceName) -> str:
     shard = f", shard {division.shard}" if division.shard else ""
     title = f"{division.backend}{shard}: {_title(division, resource)}"
-    lines = [_cells(division, part, depth, resource) for part, depth in rows]
-    header = _HEADER if division.top and division.top[0].held is None else _HELD
+    lines = [_cells(part, depth, resource) for part, depth in rows]
+    header = _HEADER if rows[0][0].held is None else _HELD
     return f"{title}\n{table.render(header, lines, rule=True)}"
 
 
 def _title(division: Division, resource: ResourceName) -> str:
-    asked, has = sum(part.asked.of(resource) for part in division.top), division.capacity.of(resource)
+    asked, has = sum(part.asked.of(resource) for part in division.below(None)), division.capacity.of(resource)
     if resource != "gpu" and has == NO_LIMIT:
         return f"{said(resource, asked)} asked for, as much as there may be; these get less"
     few = "" if resource == "gpu" else "; these get less"
     return f"{said(resource, has)}, {show(resource, asked)} asked for{few}"
 
 
-def _cells(division: Division, part: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
+def _cells(part: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
     amounts = (part.queue.quota, *([] if part.held is None else [part.held]), part.asked, part.share)
     return (
         f"{_INDENT * depth}{part.called.name}",
         *(show(resource, amount.of(resource)) for amount in amounts),
-        _why(division, part, resource),
+        _why(part, resource),
     )
 
 
-def _why(division: Division, part: Part, resource: ResourceName) -> str:
+def _why(part: Part, resource: ResourceName) -> str:
     """Where its share comes from, and why it is no larger."""
     if part.asked.of(resource) == 0:
         return "asks for nothing"
-    guaranteed, borrowed = part.guaranteed(resource), part.borrowed(resource)
+    guaranteed, borrowed = part.guaranteed.of(resource), part.borrowed.of(resource)
     origin = f"{show(resource, guaranteed)} guaranteed"
     origin = f"{origin}, {show(resource, borrowed)} borrowed" if borrowed > 0 else origin
-    bound = division.bound(part, resource)
+    bound = part.bound(resource)
     match bound:
         case Bound.ASKED:
             return origin if borrowed > 0 else "within its guarantee"
@@ -94,19 +94,14 @@ def _why(division: Division, part: Part, resource: ResourceName) -> str:
         case Bound.NO_WEIGHT:
             reason = "with weight 0 it borrows nothing"
         case Bound.WEIGHT:
-            reason = _by_weight(division, part, resource)
+            reason = _by_weight(part, resource)
     return f"{origin}; {reason}"
 
 
-def _by_weight(division: Division, part: Part, resource: ResourceName) -> str:
-    rivals = division.rivals(part, resource)
-    left = show(resource, division.left_at(part, resource))
-    weights = sum(one.queue.weight.of(resource) for one in rivals)
-    return (
-        f"of {left} left, by weight {part.queue.weight.of(resource)} of {weights}"
-        if len(rivals) > 1
-        else "takes what is left"
-    )
+def _by_weight(part: Part, resource: ResourceName) -> str:
+    weight, weights = part.queue.weight.of(resource), part.rest.weights.of(resource)
+    left = show(resource, part.rest.left.of(resource))
+    return "takes what is left" if weight == weights else f"of {left} left, by weight {weight} of {weights}"
 
 
 def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
@@ -119,13 +114,14 @@ def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
 
 def _promised(division: Division, level: str | None) -> Iterator[str]:
     """What the queues below one are promised and it does not have."""
-    below = division.below(level)
+    below, above = division.below(level), division.by_queue.get(level or "")
+    has = above.share if above else division.capacity
+    who = above.called.name if above and above.called.kind is not Kind.ROOT else "the cluster"
     for name in RESOURCES:
-        over = sum(part.share.of(name) for part in below) - below[0].whole.of(name)
+        over = sum(part.share.of(name) for part in below) - has.of(name)
         if over > 0:
-            has = division.name_of(level)
             yield (
-                f"{said(name, over)} more are guaranteed and asked for than {has} has. KAI promises them all the same: "
+                f"{said(name, over)} more are guaranteed and asked for than {who} has. KAI promises them all the same: "
                 "who comes first has them, and the others wait."
             )
 
@@ -143,7 +139,7 @@ def _of_part(part: Part, *, is_leaf: bool) -> Iterator[str]:
             "counts all of it; the rest waits, since only LOW work borrows."
         )
     reclaim = pool.declared.spec.spec.reclaimMinRuntime if pool and part.called.kind is Kind.POOL else None
-    borrowed = part.borrowed("gpu")
+    borrowed = part.borrowed.gpu
     if reclaim and borrowed > 0:
         yield f"What {name} borrows comes back to others only after it has run for {reclaim} (reclaimMinRuntime)."
     over = 0 if part.held is None else part.held.gpu - part.share.gpu
@@ -161,12 +157,12 @@ def _record(division: Division, wanted: Sequence[str]) -> dict[str, Any]:
         "backend": division.backend,
         "shard": division.shard,
         "capacity": {name: _value(name, division.capacity) for name in RESOURCES},
-        "queues": [_queue(division, part, depth) for part, depth in _rows(division, wanted)],
+        "queues": [_queue(part, depth) for part, depth in _rows(division, wanted)],
         "notes": list(_notes(division, [part for part, _ in _rows(division, wanted)])),
     }
 
 
-def _queue(division: Division, part: Part, depth: int) -> dict[str, Any]:
+def _queue(part: Part, depth: int) -> dict[str, Any]:
     return {
         "name": part.called.name,
         "kind": part.called.kind.value,
@@ -174,11 +170,11 @@ def _queue(division: Division, part: Part, depth: int) -> dict[str, Any]:
         "parent": part.queue.parent,
         "depth": depth,
         "priority": part.queue.priority,
-        **{name: _amounts(division, part, name) for name in RESOURCES},
+        **{name: _amounts(part, name) for name in RESOURCES},
     }
 
 
-def _amounts(division: Division, part: Part, name: ResourceName) -> dict[str, Any]:
+def _amounts(part: Part, name: ResourceName) -> dict[str, Any]:
     queue = part.queue
     return {
         "guarantee": _value(name, queue.quota),
@@ -187,7 +183,7 @@ def _amounts(division: Division, part: Part, name: ResourceName) -> dict[str, An
         "asked": _value(name, part.asked),
         "held": None if part.held is None else _value(name, part.held),
         "share": _value(name, part.share),
-        "bound": division.bound(part, name).value,
+        "bound": part.bound(name).value,
     }
 
 
