@@ -26,8 +26,8 @@ GUARANTEE_EXCEEDS_NODES = Rule(
     "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
     "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), but not of nodes that "
     "are cordoned or not ready. A pool may use the nodes that match its nodes.selector and its nodePool; what is "
-    "guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers hold there, which KAI "
-    "subtracts, is not known here.",
+    "guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers hold there, which "
+    "KAI subtracts, is not known here.",
     protects=Waiving.CONFIG,
 )
 SELECTOR_WITHOUT_NODES = Rule(
