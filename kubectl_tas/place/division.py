@@ -171,20 +171,26 @@ def divide(
     held = None if demand.held is None else tree.sums(demand.held)
     parts: list[Part] = []
 
-    def walk(above: str | None) -> None:
-        whole = capacity if above is None else shares[above]
+    left: list[tuple[Queue, Rest, Amounts]] = []
+
+    def begin(above: str | None, whole: Amounts) -> None:
+        """Those below a queue come next, what is sent to a pool itself first."""
         below = tree.below(above)
         guaranteed = {queue.name: _guaranteed(queue, asked[queue.name], whole) for queue in below}
         rests = _rests(below, asked, guaranteed, shares, whole)
-        own = [(names.get(queue.name, Called(queue.name, Kind.OTHER)), queue) for queue in below]
-        for one, queue in sorted(own, key=lambda item: (item[0].kind is not Kind.OWN, item[0].name)):
-            name = queue.name
-            has = None if held is None else held[name]
-            numbers = asked[name], fixed[name], has, guaranteed[name], shares[name]
-            parts.append(Part(queue, one, *numbers, rests[queue.priority]))
-            walk(name)
+        in_order = sorted(below, key=lambda queue: (named(queue).kind is not Kind.OWN, named(queue).name))
+        left.extend((queue, rests[queue.priority], guaranteed[queue.name]) for queue in reversed(in_order))
 
-    walk(None)
+    def named(queue: Queue) -> Called:
+        return names.get(queue.name, Called(queue.name, Kind.OTHER))
+
+    begin(None, capacity)
+    while left:
+        queue, rest, guaranteed = left.pop()
+        name = queue.name
+        has = None if held is None else held[name]
+        parts.append(Part(queue, named(queue), asked[name], fixed[name], has, guaranteed, shares[name], rest))
+        begin(name, shares[name])
     return Division(*where, capacity, tuple(parts))
 
 

@@ -100,6 +100,34 @@ def test_a_queue_whose_parent_is_not_there_gets_nothing_and_nothing_is_below_it(
     ) == {"a": 5}
 
 
+def test_a_long_chain_of_queues_and_amounts_beyond_any_cluster_are_divided() -> None:
+    chain = tuple(gpus(name=f"q{index}", parent=f"q{index - 1}" if index else None) for index in range(3000))
+    assert shares(5, {"q2999": 10**400}, *chain)["q2999"] == 5
+
+
+@st.composite
+def levels(draw: st.DrawFn) -> tuple[int, dict[str, int], tuple[Queue, ...]]:
+    """What there is, what is asked for, and queues beside each other."""
+    number, names = st.integers(0, 20), "abcdef"[: draw(st.integers(1, 6))]
+    limits, weights, priorities = number | st.just(NO_LIMIT), st.integers(0, 3), st.sampled_from((100, 200))
+    queues = (gpus(draw(number), draw(limits), draw(weights), name=name, priority=draw(priorities)) for name in names)
+    return draw(number), {name: draw(number) for name in names}, tuple(queues)
+
+
+@settings(max_examples=150, deadline=None)
+@given(levels())
+def test_nobody_gets_less_than_its_guarantee_or_more_than_it_may_have(told: Any) -> None:
+    capacity, asked, queues = told
+    found = shares(capacity, asked, *queues)
+    wants = {queue.name: min(asked[queue.name], queue.limit.gpu) for queue in queues}
+    least = {queue.name: min(wants[queue.name], queue.quota.gpu) for queue in queues}
+    assert all(least[name] <= share <= wants[name] for name, share in found.items())
+    assert sum(found.values()) <= max(capacity, sum(least.values()))
+    for queue in queues:
+        if found[queue.name] < wants[queue.name] and queue.weight.gpu:
+            assert sum(found.values()) >= capacity, "something is left that somebody asks for"
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.permutations(ONE[7]["queues"]))
 def test_the_order_in_which_queues_are_told_changes_nothing(queues: list[Any]) -> None:
@@ -134,6 +162,7 @@ def test_a_queue_that_leaves_out_a_resource_may_have_nothing_of_it() -> None:
         {},
         {"metadata": {"name": "a"}, "spec": 7},
         {"metadata": {"name": "a"}, "spec": {"priority": "high"}},
+        {"metadata": {"name": "a"}, "spec": {"parentQueue": ["b"]}},
         {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": "many"}}}},
         {"metadata": {"name": "a"}, "spec": {"resources": {"gpu": {"quota": float("nan")}}}},
     ],
