@@ -109,6 +109,14 @@ def test_an_archived_subpool_has_no_share(repository: Path) -> None:
     assert (asked.code, "no pool or leaf queue" in asked.err) == (2, True)
 
 
+def test_pools_of_different_nodes_are_divided_as_if_they_were_not(repository: Path) -> None:
+    files = {f"pools/{name}.yaml": pool(name, 4, f"  nodes: {{selector: {{gpu: {name}}}}}\n") for name in "ab"}
+    write(repository, {"pools/a.yaml": files["pools/a.yaml"]})
+    assert answer("--gpus", "8", root=repository)["notes"] == []
+    (note,) = answer("--gpus", "8", root=write(repository, files))["notes"]
+    assert note.startswith("Pools ask for different nodes")
+
+
 def test_a_queue_may_be_named_in_a_demand() -> None:
     assert gpus("--gpus", "88", "--demand", "osmo-pool-default-idle--shared=3")["idle"] == 3
 

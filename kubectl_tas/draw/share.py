@@ -108,6 +108,11 @@ def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
     """What the numbers alone do not tell."""
     for level in dict.fromkeys(part.queue.parent for part in parts):
         yield from _promised(division, level)
+    if len({tuple(sorted(part.called.pool.nodes.selector.items())) for part in division.parts if part.called.pool}) > 1:
+        yield (
+            "Pools ask for different nodes (nodes.selector), but KAI divides all GPUs as if they were of one kind: a "
+            "share may be more than the nodes have that a pool can use."
+        )
     for part in parts:
         yield from _of_part(part, is_leaf=len(division.below(part.queue.name)) <= 1)
 
