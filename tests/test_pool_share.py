@@ -61,12 +61,21 @@ def test_queues_of_others_take_part() -> None:
     assert "notebooks" not in gpus("--nodes", CASE / "cluster.json")
 
 
+def test_a_queue_of_others_is_no_pool_of_that_name(tmp_path: Path) -> None:
+    text = (CASE / "cluster.json").read_text().replace('"notebooks-all"', '"students"')
+    file = tmp_path / "state.json"
+    file.write_text(text)
+    assert gpus("students", f"--cluster-state={file}") == {"students": 2}
+
+
 def test_a_live_cluster_says_the_same_as_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = FakeKubectl(tmp_path, monkeypatch)
     items = json.loads((CASE / "cluster.json").read_text())["items"]
     kubectl.knows("prod", *items)
     (tmp_path / "prod/pods").write_text(json.dumps({"items": [item for item in items if item["kind"] == "Pod"]}))
-    assert share("--live").out == share(STATE).out
+    recorded = tmp_path / "recorded.json"
+    assert kubectl_tas("cluster", "state", "--context", "prod", "-o", recorded, cwd=tmp_path).code == 0
+    assert share("--live").out == share(f"--cluster-state={recorded}").out == share(STATE).out
 
 
 def test_each_shard_divides_its_own_nodes(repository: Path) -> None:

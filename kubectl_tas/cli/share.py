@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.cli.backends import chosen_backends, named_clusters
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import TARGET
@@ -53,6 +53,7 @@ MAX_DIGITS = 7
 )
 @output_option("text", "json")
 @nodes_options
+@template_options
 @repository_option
 def share(
     wanted: Sequence[str],
@@ -95,7 +96,7 @@ def share(
         divisions += _divisions(fleet, backend, there, left, _has(backend, source, gpus))
     if left:
         raise click.UsageError(_unknown(fleet, divisions, next(iter(left))))
-    chosen = _of(divisions, names)
+    chosen = [one for one in divisions if any(one.shown(names))]
     if gpus is not None and len(chosen) > 1:
         raise click.UsageError("the scheduler has several shards, which divide their nodes apart: name pools of one")
     if output == "json":
@@ -173,9 +174,8 @@ def _divisions(
     """The divisions of a backend's shards. What ``demands`` say of their leaves is taken out of them."""
     own = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
     rendered = [item for item in own if isinstance(item, manifest.Queue)]
-    names = called(fleet, backend.name)
+    names, demand = called(fleet, backend.name), _demand(fleet, backend, there)
     for shard, tree in trees(rendered, there.objects if there else ()).items():
-        demand = _demand(fleet, backend, there)
         asked = {queue: amounts for queue, amounts in demand.asked.items() if tree.is_leaf(queue)}
         fixed = dict(demand.fixed)
         for queue in [name for name in demands if tree.is_leaf(name)]:
@@ -193,11 +193,6 @@ def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> 
             say(f"Note: {usage.unknown(name)}.", err=True)
     asked = {name: larger(usage.requested, usage.allocated) for name, usage in there.queues.items()}
     return Demand(asked, {}, {name: usage.allocated for name, usage in there.queues.items()})
-
-
-def _of(divisions: Sequence[Division], names: Sequence[str]) -> list[Division]:
-    """Those in which any of the pools that are meant are."""
-    return [one for one in divisions if not names or any(part.called.name in names for part in one.parts)]
 
 
 def _unknown(fleet: Fleet, divisions: Sequence[Division], name: str) -> str:

@@ -24,7 +24,7 @@ def render(divisions: Sequence[Division], wanted: Sequence[str]) -> str:
 
 
 def _one(division: Division, wanted: Sequence[str]) -> str:
-    rows = _rows(division, wanted)
+    rows = list(division.shown(wanted))
     parts = [_table(division, rows, "gpu")]
     for name in OTHERS:
         if short := [(part, 0) for part, _ in rows if part.bound(name) is not Bound.ASKED]:
@@ -32,21 +32,6 @@ def _one(division: Division, wanted: Sequence[str]) -> str:
     if notes := "".join(f"- {note}\n" for note in _notes(division, [part for part, _ in rows])):
         parts.append(notes)
     return "\n".join(parts)
-
-
-def _rows(division: Division, wanted: Sequence[str]) -> list[tuple[Part, int]]:
-    """The parts that are shown, each with its depth below the first of them."""
-    found: list[tuple[Part, int]] = []
-    chosen: list[tuple[int, int]] = []
-    for part, depth in division.shown():
-        while chosen and chosen[-1][0] >= depth:
-            chosen.pop()
-        if not wanted:
-            found.append((part, depth))
-        elif chosen or part.called.name in wanted:
-            chosen = chosen or [(depth, 0)]
-            found.append((part, depth - chosen[0][0]))
-    return found
 
 
 def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: ResourceName) -> str:
@@ -158,12 +143,13 @@ def data(divisions: Sequence[Division], wanted: Sequence[str], source: str) -> d
 
 
 def _record(division: Division, wanted: Sequence[str]) -> dict[str, Any]:
+    rows = list(division.shown(wanted))
     return {
         "backend": division.backend,
         "shard": division.shard,
         "capacity": {name: _value(name, division.capacity) for name in RESOURCES},
-        "queues": [_queue(part, depth) for part, depth in _rows(division, wanted)],
-        "notes": list(_notes(division, [part for part, _ in _rows(division, wanted)])),
+        "queues": [_queue(part, depth) for part, depth in rows],
+        "notes": list(_notes(division, [part for part, _ in rows])),
     }
 
 

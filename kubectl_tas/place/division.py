@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -135,8 +135,19 @@ class Division:
         """Each by the name of its queue."""
         return {part.queue.name: part for part in self.parts}
 
-    def shown(self) -> Iterator[tuple[Part, int]]:
-        """What users know of, with its depth: no queue that says the same as the one above it, or stands for all."""
+    def shown(self, wanted: Collection[str] = ()) -> Iterator[tuple[Part, int]]:
+        """What users know of, with its depth: no queue that says the same as the one above it, or stands for all. Where
+        pools and subpools are ``wanted``, these alone, with all that is below them.
+        """
+        chosen: int | None = None
+        for part, depth in self._known():
+            chosen = chosen if chosen is not None and depth > chosen else None
+            if chosen is None and part.called.kind in (Kind.POOL, Kind.SUBPOOL) and part.called.name in wanted:
+                chosen = depth
+            if chosen is not None or not wanted:
+                yield part, depth - (chosen or 0)
+
+    def _known(self) -> Iterator[tuple[Part, int]]:
         is_alone = [part.called.kind for part in self.below(None)] == [Kind.ROOT]
         depths: dict[str | None, int] = {None: -1}
         for part in self.parts:
