@@ -92,7 +92,7 @@ class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
-    objects: tuple[dict[str, Any], ...] = ()
+    objects: tuple[Mapping[str, Any], ...] = ()
     """The same as kubectl prints them."""
 
 
