@@ -177,6 +177,10 @@ class Space:
         """The opposite."""
         self._change(node, asked, 1)
 
+    def has(self, node: str, asked: Vector) -> bool:
+        """Whether a node has this free."""
+        return all(self._free[node].get(name, 0) >= amount for name, amount in asked.items())
+
     def _change(self, node: str, asked: Vector, sign: int) -> None:
         free = self._free[node]
         for name, amount in asked.items():
@@ -235,7 +239,10 @@ class _Seen:
         """Looks again at the nodes that have changed since."""
         for name in set(changed[self._until :]):
             domain, cell = self._places[name]
-            after = replace(cell, free=self._view.amounts(free[name]))
+            amounts = self._view.amounts(free[name])
+            if amounts == cell.free:
+                continue
+            after = Cell(amounts, cell.admits, cell.has_gpus)
             found = self._found[domain]
             found[cell].remove(name)
             if not found[cell]:

@@ -255,6 +255,8 @@ class Standing:
     """Of that, what work holds that cannot be preempted."""
     job: Amounts = NOTHING
     """What is asked for by the gang that is next in it, or below it."""
+    leaving: Amounts = NOTHING
+    """What it would lose, where queues are put in order to find out whose work goes."""
 
     @property
     def allocatable(self) -> Amounts:
@@ -283,8 +285,8 @@ def order(left: Standing, right: Standing, total: Amounts) -> int:
     for key in (_is_over_share, _is_over_quota, _by_priority, _has_violation):
         if key(left) != key(right):
             return -1 if key(left) < key(right) else 1
-    for job in ((left.job, right.job), (NOTHING, NOTHING)):
-        shares = [_dominant(one, one.allocated + asked, total) for one, asked in zip((left, right), job, strict=True)]
+    for more in ((left.job - left.leaving, right.job - right.leaving), (NOTHING, NOTHING)):
+        shares = [_dominant(one, one.allocated + asked, total) for one, asked in zip((left, right), more, strict=True)]
         if shares[0] != shares[1]:
             return -1 if shares[0] < shares[1] else 1
     first, second = left.allocatable, right.allocatable

@@ -27,15 +27,15 @@ def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str)
     """What each shard of the scheduler of that name has to divide, by the ``nodes`` that were read, and the pods among
     the objects; nothing for a shard without nodes. Raises TasError where a pod cannot be read.
     """
-    counted = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
-    shards = {node.name: node.labels.get(NODE_POOL) for node in counted}
+    own = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
+    shards = {node.name: node.labels.get(NODE_POOL) for node in own}
     found: dict[Shard, Amounts] = defaultdict(Amounts)
-    for node in counted:
-        found[shards[node.name]] += _counted(node.allocatable)
+    for node in own:
+        found[shards[node.name]] += counted(node.allocatable)
     for item in objects:
         node_name = _held_by_others(item, scheduler)
         if node_name in shards:
-            found[shards[node_name]] -= _counted(requests(item["spec"]))
+            found[shards[node_name]] -= counted(requests(item["spec"]))
     return found
 
 
@@ -60,7 +60,7 @@ def _held_by_others(pod: Mapping[str, Any], scheduler: str) -> str | None:
         ) from error
 
 
-def _counted(amounts: Vector) -> Amounts:
+def counted(amounts: Vector) -> Amounts:
     """The resources that KAI divides among queues."""
     whole = gpus.of_node({name: Decimal(amount) for name, amount in amounts.items()})
     return Amounts(whole, amounts.get(CPU, 0), amounts.get(MEMORY, 0))
