@@ -147,6 +147,18 @@ def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path, monkey
     assert ("kubectl-tas[fit]" in text) is not has_solver
 
 
+def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One task that wants more GPUs than any node has: no fewer tasks, and no level, would help."""
+    monkeypatch.setattr(solver, "is_installed", lambda: False)
+    single = PAIR.replace(", {name: b, image: i, resource: b}", "").replace("gpu: 6", "gpu: 9")
+    write(tmp_path, {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": single})
+    result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
+    assert (
+        "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
+    )
+    assert "which nodes to free: pip install 'kubectl-tas[fit]'\n" in result.out
+
+
 def test_a_gang_that_is_on_nodes_runs(tmp_path: Path) -> None:
     (found,) = answers("placed", *FILES)
     pod = {

@@ -43,7 +43,9 @@ def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
     (tmp_path / "nodes.json").write_text(json.dumps({"items": items}))
     result = plan("--nodes", tmp_path / "nodes.json")
     assert result.code == 0
-    assert result.out.endswith("Guarantees:  the nodes that are ready have what all pools are guaranteed\n")
+    assert result.out.endswith(
+        "Guarantees:  nodes that are ready and not cordoned have what all pools are guaranteed\n"
+    )
     assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
 
 

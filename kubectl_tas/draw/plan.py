@@ -37,7 +37,7 @@ def render(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
     """A page for each pool; then the guarantees that the nodes cannot keep, or that they can keep all."""
     pages = [_page(item) for item in found]
     facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
-    kept = [("Guarantees", "the nodes that are ready have what all pools are guaranteed")]
+    kept = [("Guarantees", "nodes that are ready and not cordoned have what all pools are guaranteed")]
     return "\n".join((*pages, table.pairs(facts or kept)))
 
 

@@ -77,9 +77,14 @@ class Node:
     gpus: int = 0
     """Whole GPUs that it has for pods."""
     is_ready: bool = True
-    """Whether KAI places pods there, and counts its GPUs."""
+    """Whether its conditions let pods be placed there."""
     is_cordoned: bool = False
-    """Whether it takes no new pods. KAI counts its GPUs all the same."""
+    """Whether it takes no new pods."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether KAI counts its GPUs: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.12 to 0.17."""
+        return self.is_ready and not self.is_cordoned
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
-    objects: tuple[dict[str, Any], ...] = ()
+    objects: tuple[Mapping[str, Any], ...] = ()
     """The same as kubectl prints them."""
 
 

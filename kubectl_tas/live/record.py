@@ -46,8 +46,8 @@ SHAPES: dict[str, Shape] = {
         "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
     },
     "PodGroup": {
-        "metadata": {**_SPACED, **_OWNERS, "labels": {WORKFLOW: True}},
-        "spec": {"queue": True},
+        "metadata": {**_SPACED, **_OWNERS, "labels": {WORKFLOW: True}, "creationTimestamp": True},
+        "spec": {"queue": True, "priorityClassName": True, "preemptibility": True},
         "status": {
             "running": True,
             "resourcesStatus": {"allocated": True},
