@@ -1,0 +1,154 @@
+"""A pool and the nodes that there are in; what its gangs have room for in one domain of each level out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.place import order
+from kubectl_tas.place.nodes import PODS, Domain, Node, Nodes, domain_of
+from kubectl_tas.place.room import Unit, Wanted, multiples, room_for, unusable
+from kubectl_tas.place.shapes import Rules, Shape, shape_of
+from kubectl_tas.resolve.platforms import Merged
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.topologies import Level
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRoom:
+    """What one domain has."""
+
+    domain: Domain
+    """() is all nodes, those outside of the topology too."""
+    gpus: int
+    """On the nodes that pods can use."""
+    free: int
+    """GPUs of these that no pod has asked for."""
+    pods: int
+    """How many pods it has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRoom:
+    """What the domains of a level have."""
+
+    level: Level | None
+    """None: no level; there is one domain, all nodes."""
+    domains: tuple[DomainRoom, ...]
+    """Those with room for most pods first; all that have a node with GPUs."""
+    is_placed: bool
+    """Whether KAI places what requires the level, where there is room."""
+
+    @property
+    def best(self) -> DomainRoom | None:
+        """The domain with room for the largest gang; None where there is no domain."""
+        return self.domains[0] if self.domains else None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a pool's gangs have room for."""
+
+    nodes: int
+    """Of the cluster."""
+    unusable: Mapping[str, int]
+    """How many of them its pods cannot use, by the reason, most of them first."""
+    outside: Mapping[str, int]
+    """How many of those that they can use count only without a level, by the label that they lack."""
+    pod_gpus: int
+    """What each pod of the gangs asks for, which asks for nothing else; 0 where no node has any."""
+    levels: tuple[LevelRoom, ...]
+    """All nodes, then the levels of its topology from the coarsest."""
+
+    @property
+    def usable(self) -> int:
+        """How many nodes its pods can use."""
+        return self.nodes - sum(self.unusable.values())
+
+
+def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capacity:
+    """What gangs of pods with ``pod_gpus`` each have room for; None: with all GPUs of a node, as most nodes have them.
+    The pods are those of tasks that name no platform.
+    """
+    return _capacity(nodes.nodes, pool.shard_labels.get(NODE_POOL), pool.levels, _rules(pool), pod_gpus)
+
+
+@lru_cache(maxsize=32)
+def _capacity(
+    nodes: tuple[Node, ...], shard: str | None, levels: tuple[Level, ...], rules: Rules, pod_gpus: int | None
+) -> Capacity:
+    """Most pools of a cluster see the same."""
+    own = tuple(node for node in nodes if node.labels.get(NODE_POOL) == shard)
+    having = tuple(node for node in own if node.allocatable.get(GPU, 0) > 0)
+    counted = {
+        "of another shard of the scheduler": len(nodes) - len(own),
+        "without GPUs": len(own) - len(having),
+        **unusable(having, (), (rules,)),
+    }
+    usable = [node for node in having if not rules.refusal(node)]
+    each = pod_gpus or _commonest(usable)
+    return Capacity(
+        len(nodes),
+        dict(sorted(((why, count) for why, count in counted.items() if count), key=lambda item: (-item[1], item[0]))),
+        Counter(label for node in usable if (label := _lacking(node, levels))),
+        each,
+        tuple(_levels(levels, own, having, Shape(((GPU, each), (PODS, 1)), rules))) if each else (),
+    )
+
+
+def _rules(pool: FleetPool) -> Rules:
+    platform = pool.platforms.of(None)
+    nodes = platform.nodes
+    spec = {"nodeSelector": nodes.selector, "tolerations": [item.data for item in nodes.tolerations]}
+    pod = Merged({"spec": spec})
+    for template in platform.templates:
+        pod.put(template.data, template.at)
+    return shape_of(pod.data["spec"]).rules
+
+
+def _commonest(nodes: Iterable[Node]) -> int:
+    """The GPUs that most nodes have; of as many the larger number."""
+    counts = Counter(node.allocatable[GPU] for node in nodes)
+    return max(counts, key=lambda gpus: (counts[gpus], gpus), default=0)
+
+
+def _lacking(node: Node, levels: Sequence[Level]) -> str | None:
+    return next((level.label for level in levels if level.label not in node.labels), None)
+
+
+def _levels(
+    levels: Sequence[Level], nodes: tuple[Node, ...], having: Sequence[Node], shape: Shape
+) -> Iterator[LevelRoom]:
+    """``having`` are those of the nodes that have GPUs."""
+    labels = tuple(level.label for level in levels)
+    sums: dict[Domain, list[int]] = {(): [0, 0, 0]}
+    for node in having:
+        domain = domain_of(node, labels) or ()
+        amounts = _amounts(node, shape)
+        for depth in range(len(domain) + 1):
+            found = sums.setdefault(domain[:depth], [0, 0, 0])
+            for index, amount in enumerate(amounts):
+                found[index] += amount
+    rooms = [DomainRoom(domain, *found) for domain, found in sums.items()]
+    yield LevelRoom(None, (rooms[0],), is_placed=True)
+    room = room_for(Wanted(Unit(""), (shape,)), nodes, labels)
+    for depth, level in enumerate(levels):
+        own = [item for item in rooms if len(item.domain) == depth + 1]
+        has_room = any(item.pods for item in own)
+        # At which levels KAI looks does not depend on the size of a gang.
+        is_placed = not has_room or order.find(room, Unit("", required=depth, pods=(0,))) is not None
+        ranked = sorted(own, key=lambda item: (-item.pods, -item.free, item.domain))
+        yield LevelRoom(level, tuple(ranked), is_placed)
+
+
+def _amounts(node: Node, shape: Shape) -> tuple[int, int, int]:
+    """Of a node that pods of a shape can use its GPUs, those that are free, and the pods that it has room for."""
+    if shape.rules.refusal(node):
+        return 0, 0, 0
+    free = [node.free.get(name, 0) for name, _ in shape.asks]
+    pods = multiples([asked for _, asked in shape.asks], free)
+    return node.allocatable[GPU], max(0, node.free[GPU]), pods
