@@ -137,12 +137,12 @@ def _bones(line: str) -> str:
 
 
 def test_an_svg_stands_alone() -> None:
-    root = ET.fromstring(svg.render([everything()], prefix="one"))
+    root = ET.fromstring(svg.render([everything()]))
     assert root.get("role") == "img"
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None
     assert description is not None
-    assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}" == "one-title one-desc"
+    assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}" == "tas-title tas-desc"
     assert title.text == "Workflow a"
     assert description.text == tree.render([everything()])
 
