@@ -213,7 +213,7 @@ def test_nothing_overlaps_or_is_cut(shape: str) -> None:
             assert end <= min(box[2] for box in around)
 
 
-@pytest.mark.parametrize("shape", ["everything", "many", "none"])
+@pytest.mark.parametrize("shape", ["everything", "long names", "wide characters", "many", "none"])
 def test_a_picture_is_as_wide_as_a_page(shape: str) -> None:
     assert ET.fromstring(svg.render([SHAPES[shape]])).get("width") == "880"
 
