@@ -214,6 +214,8 @@ class _Counts:
         asks = [room.asks[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
+        self._asked = [(place, n) for place, n in enumerate(self._sum) if n and place != search._pods]
+        self._ratios: dict[Domain, float] = {}
         self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
         asks_nothing = all(not amount or place == search._pods for place, amount in enumerate(self._most))
@@ -238,17 +240,25 @@ class _Counts:
 
     def _ratio(self, domain: Domain) -> float:
         """What the pods ask of what is free, of the scarcest resource."""
-        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place != self._pods)
-        free = self._free[domain]
-        return max((amount / free[place] if free[place] > 0 else _NOTHING_FREE for place, amount in asked), default=0)
+        found = self._ratios.get(domain)
+        if found is None:
+            free = self._free[domain]
+            parts = (amount / free[place] if free[place] > 0 else _NOTHING_FREE for place, amount in self._asked)
+            found = self._ratios[domain] = max(parts, default=0)
+        return found
 
     def ranked(self, depth: int) -> list[Domain]:
         """The domains of a level, the tightest first, those of the tightest domain above before all others."""
         domains = [domain for domain in self.leaves if len(domain) == depth]
 
+        steps: dict[Domain, tuple[float, str]] = {}
+
         def rank(domain: Domain) -> list[tuple[float, str]]:
-            chain = (domain[:length] for length in range(len(self._top) + 1, depth + 1))
-            return [(-self._ratio(step), ".".join(step)) for step in chain]
+            chain = [domain[:length] for length in range(len(self._top) + 1, depth + 1)]
+            for step in chain:
+                if step not in steps:
+                    steps[step] = (-self._ratio(step), ".".join(step))
+            return [steps[step] for step in chain]
 
         return sorted(domains, key=rank)
 
