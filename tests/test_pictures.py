@@ -69,6 +69,20 @@ def test_archived_subpools_are_no_part_of_the_picture() -> None:
     assert "Subpool e" in describe("team--e", "-o", "tree").out
 
 
+def test_what_is_not_known_has_no_bar(tmp_path: Path) -> None:
+    """An empty one would say that nothing is used."""
+    state = tmp_path / "state.json"
+    state.write_text('{"kind": "List", "items": []}')
+    shown = describe("team--a", "-o", "tree", f"--cluster-state=prod={state}").out
+    assert "Subpool a: 30 GPUs, what is used is not known\n" in shown
+
+
+def test_a_pool_without_a_quota_has_no_bar(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(guarantee=-1)})
+    shown = kubectl_tas("-C", repository, "pool", "describe", "team", "-o", "tree").out
+    assert shown.endswith("\nPool team: 0 GPUs used, without a limit\n")
+
+
 def test_segments_of_a_pod_are_no_picture() -> None:
     result = kubectl_tas("-C", case_input(GANG), "workflow", "explain", "train", "--pod-index", "0", "-o", "svg")
     assert result.code == 2
