@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_tas.draw import pool as pages
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, Figure, Look, folded
 from kubectl_tas.gangs.accounts import Account
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
@@ -27,7 +27,7 @@ def figure(fleet: Fleet, target: Target, rows: Sequence[Account], source: str) -
         facts.append(("Topology keys", ", ".join(level.key for level in pool.levels)))
     facts.append(("Used", source))
     boxes = _Boxes(rows, fleet.submissions)
-    box = boxes.of_queue(rows[0]) if subpool else boxes.of_pool(rows[0])
+    box = boxes.of_queue(rows[0]) if subpool else boxes.of_pool(rows[0], MOST_DEEP)
     declared = (subpool or pool).declared
     name = subpool.canonical if subpool else pool.name
     return Figure("Subpool" if subpool else "Pool", name, declared.origin.path, tuple(facts), (box,))
@@ -42,18 +42,20 @@ class _Boxes:
         for item in items:
             self._work.setdefault(item.target, []).append(item)
 
-    def of_pool(self, row: Account) -> Box:
-        """The pool of a row with all below it."""
+    def of_pool(self, row: Account, deep: int) -> Box:
+        """The pool of a row with all below it, down to so many pools."""
         pool = row.pool
         if not pool.is_split:
             return self.of_queue(row)
         below = [item for item in self._rows if pool.name in (above.name for above in item.pool.chain)]
+        direct = [item for item in below if item.parent == pool.name] if deep else []
         inside = [
             self._leaf(Box(f"left to {pool.name} itself"), row),
-            *(self.of_queue(item) for item in below if item.subpool and item.parent == pool.name),
-            *(self.of_pool(item) for item in below if not item.subpool and item.parent == pool.name),
+            *(self.of_queue(item) for item in direct if item.subpool),
+            *(self.of_pool(item, deep - 1) for item in direct if not item.subpool),
         ]
-        return _box(Box(pool.name, "Pool", children=folded(inside)), pool.guarantee, pages.used_by(below), row)
+        box = Box(pool.name, "Pool", note="" if deep else CUT, children=folded(inside))
+        return _box(box, pool.guarantee, pages.used_by(below), row)
 
     def of_queue(self, row: Account) -> Box:
         """A subpool, or a pool without parts, with its work."""

@@ -12,9 +12,9 @@ from html.parser import HTMLParser
 import pytest
 
 from kubectl_tas.draw import dot, html, mermaid, svg, tree
-from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, MOST_DEEP, Bar, Box, Figure, Look, folded
 from kubectl_tas.draw.formats import FORMATS
-from kubectl_tas.draw.gangfigure import MOST_DEEP, tree_of
+from kubectl_tas.draw.gangfigure import tree_of
 from kubectl_tas.draw.palette import DARK, LIGHT, Theme
 from kubectl_tas.gangs.gang import Gang, SubGroup
 from tests.draw.test_impactpages import HOSTILE
