@@ -125,6 +125,8 @@ def _shapes() -> Iterator[str]:
     name = f".{NAMESPACE}"
     for selectors, rules in _RULES.items():
         yield f"{', '.join(name + selector for selector in selectors.split(', '))} {{ {'; '.join(rules)} }}"
+    one_column = f"{name}-facts {{ grid-template-columns: 1fr }} {name}-facts dd {{ margin-bottom: .4rem }}"
+    yield f"@media (max-width: 30rem) {{ {one_column} }}"
     for look, (line, dashes) in STROKES.items():
         kind = "dotted" if look is Look.OUT else "dashed" if dashes else "solid"
         yield f"{name}-box.{css_class(look)}, {name}-sample.{css_class(look)} {{ border: {line}px {kind} }}"
