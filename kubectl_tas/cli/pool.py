@@ -15,7 +15,6 @@ from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import PICTURES, TEXT, edit_options, output_option, repository_option
 from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
-from kubectl_tas.cli.share import share
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
@@ -38,14 +37,13 @@ SOURCES = {
 live_option = click.option(
     "--live", is_flag=True, help="Count what runs in the cluster, not what the repository declares."
 )
+LATER = {"plan": "kubectl_tas.cli.plan:plan", "share": "kubectl_tas.cli.share:share"}
+"""Commands that most runs of the group have no need of."""
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
+@click.group(cls=Group, later=LATER, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
-
-
-pool.add_command(share)
 
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")

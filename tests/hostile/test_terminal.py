@@ -55,6 +55,8 @@ LEAVES = {
         "pool describe {evil}",
         *(f"pool describe team -o {form}" for form in ("text", "tree", "mermaid", "dot", "svg", "html", "json")),
     ],
+    "pool plan": ["pool plan --nodes {file}", "pool plan {evil} --nodes {evil}", "pool plan --cluster-state {evil}"],
+    "workflow why": ["workflow why w --cluster-state {file}", "workflow why {evil}", "workflow why w --context {evil}"],
     "pool rename": ["pool rename team other --dry-run", "pool rename {evil} other", "pool rename team {evil}"],
     "pool remove": ["pool remove team --dry-run", "pool remove {evil}"],
     "workflow list": [f"workflow list {flags}" for flags in ("", "-o wide", "-o name", "-o json")],
