@@ -69,6 +69,30 @@ def test_archived_subpools_are_no_part_of_the_picture() -> None:
     assert "Subpool e" in describe("team--e", "-o", "tree").out
 
 
+def test_what_is_not_known_has_no_bar(tmp_path: Path) -> None:
+    """An empty one would say that nothing is used."""
+    state = tmp_path / "state.json"
+    state.write_text('{"kind": "List", "items": []}')
+    shown = describe("team--a", "-o", "tree", f"--cluster-state=prod={state}").out
+    assert "Subpool a: 30 GPUs, what is used is not known\n" in shown
+
+
+def test_a_pool_without_a_quota_has_no_bar(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(guarantee=-1)})
+    shown = kubectl_tas("-C", repository, "pool", "describe", "team", "-o", "tree").out
+    assert shown.endswith("\nPool team: 0 GPUs used, without a limit\n")
+
+
+@pytest.mark.parametrize("output", ["tree", "svg", "mermaid"])
+def test_a_chain_of_pools_without_end_is_cut(output: str, repository: Path) -> None:
+    parents = ("", *(f"  parent: p{n}\n" for n in range(299)))
+    chain = "---\n".join(pool(f"p{n}", 8, parent) for n, parent in enumerate(parents))
+    shown = kubectl_tas("-C", write(repository, {"pools/p.yaml": chain}), "pool", "describe", "p0", "-o", output).out
+    assert "with more in it" in shown
+    assert "Pool p20" in shown
+    assert "Pool p21" not in shown
+
+
 def test_segments_of_a_pod_are_no_picture() -> None:
     result = kubectl_tas("-C", case_input(GANG), "workflow", "explain", "train", "--pod-index", "0", "-o", "svg")
     assert result.code == 2

@@ -15,6 +15,10 @@ ALL_SHOWN = 8
 """Boxes beside each other that are alike, and are all shown; of more than these only the first few."""
 FIRST_SHOWN = 3
 """How many of them."""
+MOST_DEEP = 20
+"""Boxes within each other that are drawn, of SubGroups or of pools; there are hardly ever so many."""
+CUT = "with more in it"
+"""What is said of the innermost, where there are more."""
 MOST_BESIDE = 60
 """Boxes beside each other, at most."""
 

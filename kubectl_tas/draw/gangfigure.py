@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_tas.draw.figure import Box, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Box, Figure, Look, folded
 from kubectl_tas.draw.picture import Picture
 from kubectl_tas.gangs.gang import Gang, Member, Part, SubGroup
 from kubectl_tas.report.text import plural
-
-MOST_DEEP = 20
-"""SubGroups within each other that are drawn; a topology has far fewer levels."""
 
 
 def figure(picture: Picture) -> Figure:
@@ -67,7 +64,7 @@ def _words(gang: Gang, part: Part) -> Iterator[str]:
 def _cut(part: Part, below: Sequence[Part], deep: int) -> Iterator[str]:
     """What is not drawn of it."""
     if not deep and (below or part.members):
-        yield "with more in it"
+        yield CUT
 
 
 def _indices(first: int, last: int) -> str:

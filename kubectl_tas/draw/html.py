@@ -50,7 +50,7 @@ _RULES = {
 def render(figures: Sequence[Figure]) -> str:
     """The page."""
     title = _text(", ".join(figure.title for figure in figures))
-    body = "".join(section(figure, level=1) for figure in figures)
+    body = "".join(_section(figure) for figure in figures)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -59,12 +59,12 @@ def render(figures: Sequence[Figure]) -> str:
     )
 
 
-def section(figure: Figure, *, level: int) -> str:
-    """A figure with a heading of that level and its facts; the page must have STYLE."""
+def _section(figure: Figure) -> str:
+    """A figure with a heading and its facts."""
     rows = (("File", figure.file), *figure.facts)
     facts = "".join(f"<dt>{_text(name)}</dt><dd>{_text(text)}</dd>\n" for name, text in rows)
     return (
-        f"<section>\n<h{level}>{_text(figure.title)}</h{level}>\n"
+        f"<section>\n<h1>{_text(figure.title)}</h1>\n"
         f'<dl class="{NAMESPACE}-facts">\n{facts}</dl>\n{boxes(figure)}</section>\n'
     )
 
@@ -125,6 +125,8 @@ def _shapes() -> Iterator[str]:
     name = f".{NAMESPACE}"
     for selectors, rules in _RULES.items():
         yield f"{', '.join(name + selector for selector in selectors.split(', '))} {{ {'; '.join(rules)} }}"
+    one_column = f"{name}-facts {{ grid-template-columns: 1fr }} {name}-facts dd {{ margin-bottom: .4rem }}"
+    yield f"@media (max-width: 30rem) {{ {one_column} }}"
     for look, (line, dashes) in STROKES.items():
         kind = "dotted" if look is Look.OUT else "dashed" if dashes else "solid"
         yield f"{name}-box.{css_class(look)}, {name}-sample.{css_class(look)} {{ border: {line}px {kind} }}"
@@ -137,7 +139,7 @@ def _style() -> str:
 
 
 STYLE = _style()
-"""The style sheet of sections; none of its rules is for anything else on a page."""
+"""The style sheet of boxes; none of its rules is for anything else on a page."""
 _PAGE = f"""\
 :root {{ color-scheme: light dark }}
 body {{ background: {LIGHT.page}; color: {LIGHT.text}; font: 15px/1.5 {svg.FONT} }}

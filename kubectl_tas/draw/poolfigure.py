@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kubectl_tas.draw import pool as pages
-from kubectl_tas.draw.figure import Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import CUT, MOST_DEEP, Bar, Box, Figure, Look, folded
 from kubectl_tas.gangs.accounts import Account
-from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import BEHAVIOUR, Submission, Target
 
@@ -26,7 +26,7 @@ def figure(work: Sequence[Submission], target: Target, rows: Sequence[Account], 
         facts.append(("Topology keys", ", ".join(level.key for level in pool.levels)))
     facts.append(("Used", source))
     boxes = _Boxes(rows, work)
-    box = boxes.of_queue(rows[0]) if subpool else boxes.of_pool(rows[0])
+    box = boxes.of_queue(rows[0]) if subpool else boxes.of_pool(rows[0], MOST_DEEP)
     declared = (subpool or pool).declared
     name = subpool.canonical if subpool else pool.name
     return Figure("Subpool" if subpool else "Pool", name, declared.origin.path, tuple(facts), (box,))
@@ -41,18 +41,20 @@ class _Boxes:
         for item in items:
             self._work.setdefault(item.target, []).append(item)
 
-    def of_pool(self, row: Account) -> Box:
-        """The pool of a row with all below it."""
+    def of_pool(self, row: Account, deep: int) -> Box:
+        """The pool of a row with all below it, down to so many pools."""
         pool = row.pool
         if not pool.is_split:
             return self.of_queue(row)
         below = [item for item in self._rows if pool.name in (above.name for above in item.pool.chain)]
+        direct = [item for item in below if item.parent == pool.name] if deep else []
         inside = [
             self._leaf(Box(f"left to {pool.name} itself"), row),
-            *(self.of_queue(item) for item in below if item.subpool and item.parent == pool.name),
-            *(self.of_pool(item) for item in below if not item.subpool and item.parent == pool.name),
+            *(self.of_queue(item) for item in direct if item.subpool),
+            *(self.of_pool(item, deep - 1) for item in direct if not item.subpool),
         ]
-        return _box(Box(pool.name, "Pool", children=folded(inside)), pool.guarantee, pages.used_by(below), row)
+        box = Box(pool.name, "Pool", note="" if deep else CUT, children=folded(inside))
+        return _box(box, pool.guarantee, pages.used_by(below), row)
 
     def of_queue(self, row: Account) -> Box:
         """A subpool, or a pool without parts, with its work."""
@@ -69,8 +71,12 @@ def _box(box: Box, quota: Amounts, used: Amounts | None, row: Account) -> Box:
     """The box with its words and bars."""
     closed = row.subpool.state if row.subpool and row.subpool.state != "ACTIVE" else None
     words = [f"{closed}: {BEHAVIOUR[closed]}"] if closed else []
-    words += [_endless(name, used) for name in RESOURCES if name == "gpu" and quota.of(name) == NO_LIMIT]
-    bars = tuple(_bar(name, quota, used) for name in RESOURCES if quota.of(name) != NO_LIMIT)
+    finite = [name for name in RESOURCES if quota.of(name) != NO_LIMIT]
+    if "gpu" not in finite:
+        words.append("GPUs without a limit" if used is None else f"{said('gpu', used.gpu)} used, without a limit")
+    if used is None:
+        words.append(", ".join([*(said(name, quota.of(name)) for name in finite), "what is used is not known"]))
+    bars = () if used is None else tuple(_bar(name, quota.of(name), used.of(name)) for name in finite)
     spec = row.subpool.declared.spec.spec if row.subpool else None
     limits = [said(name, row.limit.of(name)) for name in RESOURCES if row.limit.of(name) != NO_LIMIT]
     if limits and box.kind and (spec is None or spec.maximum is not None):
@@ -80,20 +86,12 @@ def _box(box: Box, quota: Amounts, used: Amounts | None, row: Account) -> Box:
     return replace(box, words=tuple(words), bars=bars)
 
 
-def _endless(name: ResourceName, used: Amounts | None) -> str:
-    return f"{UNITS[name]} without a limit" if used is None else f"{said(name, used.of(name))} used, without a limit"
-
-
-def _bar(name: ResourceName, quota: Amounts, used: Amounts | None) -> Bar:
-    size = quota.of(name)
-    taken = 0 if used is None else used.of(name)
-    if used is None:
-        text = f"{said(name, size)}, used is not known"
-    elif taken > size:
-        text = f"{said(name, taken)} used, {show(name, taken - size)} more than its quota of {show(name, size)}"
+def _bar(name: ResourceName, quota: Amount, used: Amount) -> Bar:
+    if used > quota:
+        text = f"{said(name, used)} used, {show(name, used - quota)} more than its quota of {show(name, quota)}"
     else:
-        text = f"{show(name, taken)} of {said(name, size)} used"
-    return Bar(text, size, taken)
+        text = f"{show(name, used)} of {said(name, quota)} used"
+    return Bar(text, quota, used)
 
 
 def _work(item: Submission) -> Box:

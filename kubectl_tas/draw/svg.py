@@ -82,8 +82,8 @@ class _Rows:
                 right += own + _GAP
 
 
-def render(figures: Sequence[Figure], *, prefix: str = NAMESPACE) -> str:
-    """The SVG. Within a page ``prefix`` makes the ids of each one its own."""
+def render(figures: Sequence[Figure]) -> str:
+    """The SVG, the figures one below the other."""
     body: list[str] = []
     reach, down = WIDTH, _MARGIN
     for figure in figures:
@@ -93,10 +93,10 @@ def render(figures: Sequence[Figure], *, prefix: str = NAMESPACE) -> str:
     title = ", ".join(figure.title for figure in figures)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{NAMESPACE}-picture" role="img" '
-        f'aria-labelledby="{prefix}-title {prefix}-desc" width="{_n(reach)}" height="{_n(down)}" '
+        f'aria-labelledby="{NAMESPACE}-title {NAMESPACE}-desc" width="{_n(reach)}" height="{_n(down)}" '
         f'viewBox="0 0 {_n(reach)} {_n(down)}">\n'
-        f'<title id="{prefix}-title">{_text(title)}</title>\n'
-        f'<desc id="{prefix}-desc">{escape(tree.render(figures))}</desc>\n'
+        f'<title id="{NAMESPACE}-title">{_text(title)}</title>\n'
+        f'<desc id="{NAMESPACE}-desc">{escape(tree.render(figures))}</desc>\n'
         f"<style>\n{STYLE}</style>\n"
         f'<rect class="{NAMESPACE}-page" width="100%" height="100%"/>\n'
         + "".join(f"{line}\n" for line in body)

@@ -12,9 +12,9 @@ from html.parser import HTMLParser
 import pytest
 
 from kubectl_tas.draw import dot, html, mermaid, svg, tree
-from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, Bar, Box, Figure, Look, folded
+from kubectl_tas.draw.figure import ALL_SHOWN, FIRST_SHOWN, MOST_BESIDE, MOST_DEEP, Bar, Box, Figure, Look, folded
 from kubectl_tas.draw.formats import FORMATS
-from kubectl_tas.draw.gangfigure import MOST_DEEP, tree_of
+from kubectl_tas.draw.gangfigure import tree_of
 from kubectl_tas.draw.palette import DARK, LIGHT, Theme
 from kubectl_tas.gangs.gang import Gang, SubGroup
 from tests.draw.test_impactpages import HOSTILE
@@ -137,12 +137,12 @@ def _bones(line: str) -> str:
 
 
 def test_an_svg_stands_alone() -> None:
-    root = ET.fromstring(svg.render([everything()], prefix="one"))
+    root = ET.fromstring(svg.render([everything()]))
     assert root.get("role") == "img"
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None
     assert description is not None
-    assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}" == "one-title one-desc"
+    assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}" == "tas-title tas-desc"
     assert title.text == "Workflow a"
     assert description.text == tree.render([everything()])
 
@@ -213,7 +213,7 @@ def test_nothing_overlaps_or_is_cut(shape: str) -> None:
             assert end <= min(box[2] for box in around)
 
 
-@pytest.mark.parametrize("shape", ["everything", "many", "none"])
+@pytest.mark.parametrize("shape", ["everything", "long names", "wide characters", "many", "none"])
 def test_a_picture_is_as_wide_as_a_page(shape: str) -> None:
     assert ET.fromstring(svg.render([SHAPES[shape]])).get("width") == "880"
 
