@@ -14,7 +14,7 @@ from itertools import islice
 from kubectl_tas.place import order, solver
 from kubectl_tas.place.exists import Existence, searched
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Cell, Room, Wanted, ranked, room_for
+from kubectl_tas.place.room import Cell, Room, Space, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
@@ -103,7 +103,7 @@ def enough(
         return ()
     for names in islice(solver.fewest_nodes(room, wanted.unit, mends), MAX_TRIED):
         after = tuple(changed[node.name] if node.name in names else node for node in nodes)
-        if order.find(room_for(wanted, after, labels), wanted.unit) is not None:
+        if order.find(Space(after).room_for(wanted, labels), wanted.unit) is not None:
             return names
     return ()
 
