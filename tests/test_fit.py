@@ -57,6 +57,14 @@ def test_golden_of_racks_that_are_missing(output: str, snapshot: Any) -> None:
     assert fit("--grow", "team", "-o", output, *files, root=case_input(NODES)).out == result.out
 
 
+def test_racks_that_nothing_can_use_are_not_added(tmp_path: Path) -> None:
+    bare = [{"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": 8, "pods": 10}}}]
+    write(tmp_path, {"nodes.json": json.dumps({"items": bare})})
+    result = fit("placed", "--grow", f"--nodes={tmp_path}/nodes.json")
+    assert result.code == 1
+    assert result.out.endswith("Needs:     not known: what waits can use no rack that is there\n  placed:  waits\n")
+
+
 DRAWN = [
     ("single-nvl72-rack", "single-rack", [["a"]], {}),
     ("multiple-nvl72-racks", "two-racks", [["a"], ["b"]], {}),
@@ -222,6 +230,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
         ([], "name workflows, or pass --all"),
         (["placed", "--all"], "name workflows, or pass --all"),
         (["place"], 'no workflow "place"; did you mean "placed"?'),
+        (["placed", "--grow", "team", FILES[0]], "name workflows, or a pool behind --grow"),
         (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),

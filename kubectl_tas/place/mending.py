@@ -12,8 +12,9 @@ from functools import lru_cache
 from itertools import islice
 
 from kubectl_tas.place import order, solver
+from kubectl_tas.place.exists import Existence, searched
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Cell, Room, Wanted, ranked, room_for
+from kubectl_tas.place.room import Cell, Room, Space, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
@@ -98,11 +99,11 @@ def enough(
         for name, cell in _cells(then).items()
         if name in changed and _is_better(room, cells[name], cell)
     }
-    if not mends:
+    if not mends or searched(then, wanted.unit) is Existence.NO:
         return ()
     for names in islice(solver.fewest_nodes(room, wanted.unit, mends), MAX_TRIED):
         after = tuple(changed[node.name] if node.name in names else node for node in nodes)
-        if order.find(room_for(wanted, after, labels), wanted.unit) is not None:
+        if order.find(Space(after).room_for(wanted, labels), wanted.unit) is not None:
             return names
     return ()
 
