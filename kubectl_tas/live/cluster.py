@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
@@ -13,13 +14,30 @@ from kubectl_tas import gpus, quantities
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.kubectl import Access, shown, text_of
+from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown, text_of
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 PODS = "pods"
+SCHEDULED = (
+    (QUEUES, False),
+    (POD_GROUPS, True),
+    ("bindrequests.scheduling.run.ai", True),
+    ("topologies.kai.scheduler", False),
+    ("topologies.kueue.x-k8s.io", False),
+    ("priorityclasses.scheduling.k8s.io", False),
+)
+"""What KAI's scheduler looks at beside nodes and pods, and whether it is in namespaces."""
+STORAGE = (
+    ("persistentvolumes", False),
+    ("persistentvolumeclaims", True),
+    ("storageclasses.storage.k8s.io", False),
+    ("csidrivers.storage.k8s.io", False),
+    ("csistoragecapacities.storage.k8s.io", True),
+)
+"""The same of storage, which many may not read."""
 
 T = TypeVar("T")
 _WELL = {
@@ -120,6 +138,21 @@ class Cluster:
             return kubectl.read_file(self.file)
         everywhere = replace(self.access, namespace=None)
         return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
+
+    def scheduled(self) -> list[dict[str, Any]]:
+        """What KAI's scheduler looks at, in all namespaces; storage only where that may be read. Raises TasError where
+        the rest cannot be.
+        """
+        if self.file is not None:
+            return kubectl.read_file(self.file)
+        everywhere, found = replace(self.access, namespace=None), self.nodes_and_pods()
+        for resource, namespaced in SCHEDULED:
+            with suppress(NoSuchResourceError):
+                found += kubectl.get(everywhere, resource, namespaced=namespaced)
+        for resource, namespaced in STORAGE:
+            with suppress(NoSuchResourceError, ForbiddenError):
+                found += kubectl.get(everywhere, resource, namespaced=namespaced)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

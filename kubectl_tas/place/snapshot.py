@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+from kubectl_tas.errors import TasError
 from kubectl_tas.kai import PRIORITY_CLASSES, Release
+from kubectl_tas.live.kubectl import STATE, text_of
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
 from kubectl_tas.resolve.names import digest
 
@@ -58,6 +60,10 @@ PLUGINS: tuple[tuple[str, tuple[int, int]], ...] = (
 (pkg/scheduler/conf_util/scheduler_conf_util.go).
 """
 ARGUMENTS = {"nodeplacement": {"cpu": "binpack", "gpu": "binpack"}}
+CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", "volumeMounts", "volumeDevices")
+"""What is kept of a container."""
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+ENDED = ("Succeeded", "Failed")
 _SECOND = 10**9
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -76,13 +82,230 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What the scheduler decides without, since it is not among the objects."""
+    """What is not among the objects, so that the scheduler decides without it."""
 
     classes: tuple[str, ...]
-    """PriorityClasses that PodGroups name; without them they have priority 50."""
-    config_maps: int
-    """ConfigMaps that pods need, and which are taken to be there."""
+    """PriorityClasses that PodGroups name; without them these have priority 50."""
+    taken: tuple[str, ...]
+    """ConfigMaps and PersistentVolumeClaims that pods need, as ``Kind NAMESPACE/NAME``; they are taken to be there."""
     claims: int
-    """PersistentVolumeClaims that pods have; such pods stay Pending."""
+    """Pods that ask for ResourceClaims, which are not there; they stay Pending."""
     strangers: int
-    """Running pods whose PodGroup is missing: they take up nodes, but count for no queue, and are not preempted."""
+    """Running pods whose PodGroup is missing: they take up nodes, but count for no queue, and stay."""
+
+
+def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[Object]) -> tuple[bytes, Doubts]:
+    """The archive, of what is in a cluster and of what is applied to it, as clients read and send it.
+
+    Pods that are there stay as they are. What pods are given is left out: commands, environment, contents of
+    ConfigMaps. Pods that have no UID get one by which they come in the order given. Raises TasError where an object
+    cannot be read.
+    """
+    found = _merged(there, rendered)
+    pods = [item for item in found if item["kind"] == "Pod"]
+    waiting = [pod for pod in pods if not pod["spec"].get("nodeName") and _phase(pod) not in ENDED]
+    maps = sorted(_needed(waiting, _config_maps) - _named(found, "ConfigMap"))
+    claims = sorted(
+        _needed(waiting, _volume_claims)
+        - {_place(item) for item in found if item["kind"] == "PersistentVolumeClaim" and "status" in item}
+    )
+    known = [item for item in found if item["kind"] != "PersistentVolumeClaim" or _place(item) not in claims]
+    known += ({"kind": "ConfigMap", "metadata": {"namespace": space, "name": name}} for space, name in maps)
+    known += (item for place in claims for item in _bound(*place))
+    data = {
+        "config": {"actions": ACTIONS, "tiers": [{"plugins": list(_plugins(scheduler.release))}]},
+        "schedulerParams": _parameters(scheduler),
+        "rawObjects": _raw(known),
+    }
+    groups = {name for _, name in _named(found, "PodGroup")}
+    classes = {name for _, name in _named(found, "PriorityClass")}
+    asked = {item["spec"].get("priorityClassName") for item in found if item["kind"] == "PodGroup"}
+    named = (("ConfigMap", maps), ("PersistentVolumeClaim", claims))
+    running = [pod for pod in pods if pod["spec"].get("nodeName") and _phase(pod) not in ENDED]
+    doubts = Doubts(
+        classes=tuple(sorted(name for name in asked if name and name not in classes)),
+        taken=tuple(f"{kind} {space}/{name}" for kind, places in named for space, name in places),
+        claims=0 if _named(found, "ResourceClaim") else sum("resourceClaims" in pod["spec"] for pod in waiting),
+        strangers=sum(_group_of(pod) not in ("", *groups) for pod in running),
+    )
+    return _archive(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()), doubts
+
+
+def _archive(content: bytes) -> bytes:
+    out, member = BytesIO(), zipfile.ZipInfo(MEMBER, _DATE)
+    member.create_system, member.external_attr = 3, 0o644 << 16
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(member, content)
+    return out.getvalue()
+
+
+def _plugins(release: Release) -> Iterator[dict[str, Any]]:
+    for name, since in PLUGINS:
+        if release.patch[:2] >= since:
+            yield {"name": name, **({"arguments": ARGUMENTS[name]} if name in ARGUMENTS else {})}
+
+
+def _parameters(scheduler: Scheduler) -> dict[str, Any]:
+    """What the scheduler's command line has by default (cmd/scheduler/app/options/options.go)."""
+    return {
+        "schedulerName": scheduler.name,
+        "partitionParams": {"NodePoolLabelKey": NODE_POOL, "NodePoolLabelValue": scheduler.shard or ""},
+        "queueLabelKey": scheduler.queue_label,
+        "maxNumberConsolidationPreemptees": 16,
+        "useSchedulingSignatures": True,
+        "fullHierarchyFairness": True,
+        "allowConsolidatingReclaim": True,
+        "detailedFitErrors": True,
+        "numOfStatusRecordingWorkers": 5,
+        "globalDefaultStalenessGracePeriod": 60 * _SECOND,
+        "schedulePeriod": _SECOND,
+        "stuckInReleasingThreshold": 120 * _SECOND,
+    }
+
+
+def _raw(objects: Iterable[Object]) -> dict[str, list[Object]]:
+    """Each kind in its list, by namespace and name."""
+    found: dict[str, list[Object]] = {name: [] for name in LISTS.values()}
+    numbers: Counter[tuple[str, str]] = Counter()
+    for item in objects:
+        written = item
+        if item["kind"] == "Pod":
+            place = item["metadata"].get("namespace", ""), _group_of(item)
+            written = _pod(item, numbers[place])
+            numbers[place] += 1
+        elif item["kind"] == "Node":
+            written = {**item, "status": {key: value for key, value in item["status"].items() if key != "images"}}
+        found[LISTS[item["kind"]]].append({**written, "metadata": _metadata(written["metadata"])})
+    return {name: sorted(items, key=_place) for name, items in found.items()}
+
+
+def _place(item: Object) -> tuple[str, str]:
+    metadata = item["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]
+
+
+def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]:
+    """The objects that the scheduler looks at, as they are once ``rendered`` is applied; those first that are there.
+
+    What `kubectl tas cluster state` recorded has PodGroups without what they ask for; such are left out.
+    """
+    found: dict[tuple[str, str, str], Object] = {}
+    items = list(there)
+    recorded = any(item.get("kind") == STATE for item in items)
+    for item in items:
+        kind = item.get("kind")
+        if kind in LISTS and not (recorded and kind == "PodGroup"):
+            found[str(kind), *_identity(item)] = item
+    for name, value in PRIORITY_CLASSES.items():
+        about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
+        found.setdefault(("PriorityClass", "", name), {**about, "value": value})
+    for item in rendered:
+        key = item["kind"], *_place(item)
+        if item["kind"] not in LISTS or (item["kind"] == "Pod" and key in found):
+            continue
+        old = found.get(key, {"metadata": {}})
+        found[key] = {**old, **item, "metadata": {**old["metadata"], **item["metadata"]}}
+    return list(found.values())
+
+
+def _identity(item: Object) -> tuple[str, str]:
+    """Raises TasError for what no API server has."""
+    kind, metadata = item["kind"], item.get("metadata")
+    try:
+        if isinstance(metadata, dict) and isinstance(item.get("spec", {}), dict):
+            return str(metadata.get("namespace") or ""), text_of(metadata["name"])
+        reason = "it is not built as Kubernetes builds it"
+    except (KeyError, ValueError):
+        reason = "it has no name"
+    hint = "It must be what `kubectl get ... -o json` prints."
+    raise TasError(f"a {kind} of the cluster cannot be read: {reason}", hint=hint)
+
+
+def _named(objects: Iterable[Object], kind: str) -> set[tuple[str, str]]:
+    return {_place(item) for item in objects if item["kind"] == kind}
+
+
+def _metadata(metadata: Object) -> Object:
+    """Without what tools keep of the whole object."""
+    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+    if "annotations" in kept:
+        kept["annotations"] = {name: text for name, text in kept["annotations"].items() if name != LAST_APPLIED}
+    return kept
+
+
+def _pod(item: Object, number: int) -> Object:
+    """A pod as the API server would have it: with a UID, a phase, and its requests written out."""
+    space, name = _place(item)
+    spec = dict(item["spec"])
+    for part in ("containers", "initContainers"):
+        if part in spec:
+            spec[part] = [_container(one) for one in spec[part] or ()]
+    if "volumes" in spec:
+        spec["volumes"] = [_volume(one) for one in spec["volumes"] or ()]
+    metadata, status = item["metadata"], item.get("status") or {}
+    uid = metadata.get("uid") or f"{number:08x}-{digest(f'{space}/{name}')}"
+    return {**item, "metadata": {**metadata, "uid": uid}, "spec": spec, "status": {"phase": "Pending", **status}}
+
+
+def _volume(written: Object) -> Object:
+    """A volume; of one that is made for the pod alone nothing is there before the pod is."""
+    return {"name": written["name"], "emptyDir": {}} if "ephemeral" in written else written
+
+
+def _container(written: Object) -> Object:
+    kept = {key: written[key] for key in CONTAINER if key in written}
+    resources = dict(kept.get("resources") or {})
+    if resources.get("limits"):
+        resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
+    env = [item for item in written.get("env") or () if "valueFrom" in item]
+    return {**kept, **({"env": env} if env else {}), "resources": resources}
+
+
+def _group_of(pod: Object) -> str:
+    """The PodGroup that a pod names; empty where it names none."""
+    return str((pod["metadata"].get("annotations") or {}).get(POD_GROUP) or "")
+
+
+def _phase(pod: Object) -> object:
+    return (pod.get("status") or {}).get("phase")
+
+
+def _needed(pods: Iterable[Object], names: Callable[[Object], Iterable[object]]) -> set[tuple[str, str]]:
+    """The objects that pods name by ``names``, each in the namespace of its pod."""
+    return {(_place(pod)[0], str(name)) for pod in pods for name in names(pod["spec"]) if name}
+
+
+def _config_maps(spec: Object) -> Iterator[object]:
+    """Those without which the scheduler does not place a pod (config_maps.go of pkg/scheduler/k8s_internal/predicates,
+    0.12 to 0.17), and those that the pod can do without.
+    """
+    for volume in spec.get("volumes") or ():
+        sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
+        yield from ((source.get("configMap") or {}).get("name") for source in sources)
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        yield from ((item.get("configMapRef") or {}).get("name") for item in container.get("envFrom") or ())
+        values = (item.get("valueFrom") or {} for item in container.get("env") or ())
+        yield from ((value.get("configMapKeyRef") or {}).get("name") for value in values)
+
+
+def _volume_claims(spec: Object) -> Iterator[object]:
+    volumes = spec.get("volumes") or ()
+    return ((volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in volumes)
+
+
+def _bound(space: str, name: str) -> Iterator[Object]:
+    """A claim, and a volume for it that every node reaches."""
+    volume = f"{name}-{digest(f'{space}/{name}')}"
+    shared = {"accessModes": ["ReadWriteMany"]}
+    yield {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"namespace": space, "name": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {**shared, "volumeName": volume},
+        "status": {"phase": "Bound"},
+    }
+    yield {
+        "kind": "PersistentVolume",
+        "metadata": {"name": volume},
+        "spec": {**shared, "claimRef": {"namespace": space, "name": name}},
+        "status": {"phase": "Bound"},
+    }
