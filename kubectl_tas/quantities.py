@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from kubectl_tas.gpus import Gpus
+from kubectl_tas.gpus import Gpus, Hundredths
 
 ResourceName = Literal["gpu", "cpu", "memory"]
 RESOURCES: tuple[ResourceName, ...] = ("gpu", "cpu", "memory")
@@ -222,3 +222,11 @@ def kai_number(resource: ResourceName, amount: Amount) -> int | float:
     while written * _MEGABYTE < number:
         written = math.nextafter(written, math.inf)
     return written
+
+
+def from_kai(resource: ResourceName, number: float) -> Amount:
+    """The amount that a KAI Queue says with a number: the other way round of ``kai_number``."""
+    if number < 0:
+        return NO_LIMIT
+    whole = round(number * _MEGABYTE if resource == "memory" else number)
+    return Hundredths(str(number)) if resource == "gpu" and whole != number else whole

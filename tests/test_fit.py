@@ -209,6 +209,8 @@ def test_a_file_without_nodes_is_refused() -> None:
     assert "there is no Node to place anything on" in result.err
 
 
-def test_workloads_are_left_out_aloud() -> None:
-    result = fit("--all", *FILES, root=EXAMPLES / "workloads")
-    assert "fit answers for workflows alone." in result.err
+def test_what_is_not_predicted_is_left_out_aloud() -> None:
+    result = fit("--all", FILES[0], root=EXAMPLES / "company")
+    assert "No answer for TrainJob sft: its file does not say what its pods are" in result.err
+    named = fit("sft", FILES[0], "-o", "json", root=EXAMPLES / "company")
+    assert (named.code, [item["name"] for item in json.loads(named.out)["leftOut"]]) == (1, ["sft"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,16 +18,17 @@ from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.draw import fit as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.place.fit import Outcome, fit
+from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet, files_of
-from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import nothing_called
 
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
 @click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
-@click.option("--all", "is_all", is_flag=True, help="Answer for each workflow of the repository.")
+@click.option("--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues.")
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -42,22 +44,29 @@ def fit_command(
 ) -> int:
     """Say whether each WORKFLOW has a placement on the nodes that there are, and whether KAI's scheduler finds it.
 
-    Each is taken alone, on what the pods of the cluster leave free; quotas are what `admit` answers. Without
-    --nodes, nodes and pods are asked of the backends' clusters. Where nothing fits, the first constraint that fails
-    is shown, and changes with which KAI places the workflow. Exits 1 where KAI finds no placement of one.
+    A WORKFLOW is also a workload, a PodCliqueSet, or a hand-written PodGroup with its Pods. Each is taken alone, on
+    what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes, nodes and pods are
+    asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown, and changes with
+    which KAI places the workflow. Exits 1 where KAI finds no placement of one.
     """
     session = open_session(directory)
     if refuse_errors(_without_verdicts(session)):
         return 1
     chosen = _chosen(session.fleet, workflows, is_all=is_all, backend=cluster["backend"])
     source = NodeSource(session.fleet, files, cluster, live=live)
-    answers = [answer for item in chosen for answer in fit(session.fleet, item, source.nodes(item.pool.backend.name))]
+    found = list(unplaced(session.fleet, chosen))
+    left_out = [item for item in found if isinstance(item, LeftOut)]
+    gangs = [item for item in found if isinstance(item, Unplaced)]
+    answers = [fit(item, source.nodes(item.sent.pool.backend.name)) for item in gangs]
     if output == "json":
-        hand_over(json.dump(pages.data(answers)))
-    else:
+        hand_over(json.dump(pages.data(answers, left_out)))
+    elif answers:
         show(pages.render(answers))
+    for item in left_out:
+        say(f"No answer for {item.text}.", err=True)
     tell_errors(session)
-    return 0 if all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers) else 1
+    is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
+    return 0 if is_placed and (is_all or not left_out) else 1
 
 
 def _without_verdicts(session: Session) -> Session:
@@ -65,27 +74,34 @@ def _without_verdicts(session: Session) -> Session:
     return replace(session, diagnostics=tuple(item for item in session.diagnostics if item.rule not in VERDICTS))
 
 
-def _chosen(fleet: Fleet, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[FleetWorkflow]:
-    """The workflows that are meant; a usage error where there are none, or where KAI does not place one."""
+def _chosen(fleet: Fleet, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:
+    """What is meant; a usage error where there is none, or where KAI does not place one."""
     if is_all == bool(wanted):
         raise click.UsageError("name workflows, or pass --all")
-    known = [item for item in fleet.workflows if backend in (None, item.pool.backend.name)]
     chosen_backends(fleet, backend)
+    known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]
     found = known if is_all else [item for word in wanted for item in _called(fleet, known, word)]
-    others = [item for item in fleet.submissions if not isinstance(item, FleetWorkflow)] if is_all else []
-    if others:
-        say(f"Left out: {plural(len(others), 'workload')}; fit answers for workflows alone.", err=True)
     elsewhere = [item for item in found if not item.pool.backend.is_kai]
     if elsewhere and not is_all:
-        name = elsewhere[0].name
-        raise click.UsageError(f"workflow {name} is for backend {elsewhere[0].pool.backend.name}, which has no KAI")
+        item = elsewhere[0]
+        what = f"{_word(item)} {item.name}"
+        raise click.UsageError(f"{what} is for backend {item.pool.backend.name}, which has no KAI")
     if elsewhere:
-        say(f"Left out: {plural(len(elsewhere), 'workflow')} for backends without KAI.", err=True)
+        say(f"Left out: {', '.join(_count(elsewhere))} for backends without KAI.", err=True)
     return [item for item in {id(item): item for item in found}.values() if item.pool.backend.is_kai]
 
 
-def _called(fleet: Fleet, known: Sequence[FleetWorkflow], wanted: str) -> list[FleetWorkflow]:
-    """The workflows of that name, or in that file."""
+def _word(item: Submission) -> str:
+    return "workflow" if item.kind == "Workflow" else item.kind
+
+
+def _count(items: Sequence[Submission]) -> list[str]:
+    """How many there are of each kind."""
+    return [plural(count, word) for word, count in Counter(map(_word, items)).items()]
+
+
+def _called(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:
+    """What is called so, or is in that file."""
     paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
     meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
     found = [item for item in known if id(item) in meant]

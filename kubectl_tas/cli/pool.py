@@ -13,6 +13,7 @@ from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
+from kubectl_tas.cli.share import share
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
@@ -36,6 +37,9 @@ SOURCES = {
 @click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
+
+
+pool.add_command(share)
 
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")

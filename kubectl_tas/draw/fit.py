@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.place import solver
-from kubectl_tas.place.fit import Fit, Outcome, Shortage, Spread
+from kubectl_tas.place.fit import Fit, Outcome, Spread
 from kubectl_tas.place.nodes import Domain
+from kubectl_tas.place.room import without_copy
+from kubectl_tas.place.shortage import Shortage
+from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
@@ -33,15 +36,21 @@ def render(answers: Sequence[Fit]) -> str:
 
 
 def _facts(answer: Fit) -> list[tuple[str, str]]:
-    gang = answer.gang
+    gang, pods = answer.gang, answer.item.copies * answer.gang.pods
     facts = [
-        ("Workflow", answer.workflow.name),
-        ("PodGroup", gang.name),
-        ("Asks", f"{plural(gang.pods, 'pod')} with {plural(gang.gpus, 'GPU')}"),
+        (answer.sent.kind, answer.sent.name),
+        *([] if answer.sent.kind == gang.kind else [(gang.kind, gang.name)]),
+        ("Asks", _asks(answer)),
         ("Nodes", _nodes(answer)),
     ]
+    if answer.running:
+        facts.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
     if answer.outcome is Outcome.RUNS:
-        return [*facts, ("Runs", f"{answer.running} of {plural(gang.pods, 'pod')} are on nodes already")]
+        return facts
+    if answer.copies < answer.item.copies:
+        facts.append(
+            ("Waits", f"{plural(answer.copies, 'gang')} of {answer.item.copies}, for which this is the answer")
+        )
     facts.append(("A placement exists", _EXISTS[answer.outcome]))
     facts.append(("KAI finds it", _FOUND.get(answer.outcome, "yes")))
     facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
@@ -54,6 +63,13 @@ def _facts(answer: Fit) -> list[tuple[str, str]]:
     if answer.outcome is not Outcome.FITS and not answer.changes:
         facts.append(("Helps", "no smaller change of the file; free nodes, or add some"))
     return facts
+
+
+def _asks(answer: Fit) -> str:
+    gang, copies = answer.gang, answer.item.copies
+    each = f"{plural(gang.pods, 'pod')} with {plural(gang.gpus, 'GPU')}"
+    starts = f"; starts with {answer.starts_with}" if answer.starts_with != gang.pods else ""
+    return f"{each}{starts}" if copies == 1 else f"{plural(copies, 'gang')}, each of {each}{starts}"
 
 
 def _nodes(answer: Fit) -> str:
@@ -80,7 +96,7 @@ def _spread(answer: Fit, item: Spread) -> str:
 def _why(answer: Fit) -> str:
     short = answer.shortage
     if short is not None:
-        return _short(short, is_gang=short.unit == answer.gang.name)
+        return _short(short, is_gang=without_copy(short.unit) == answer.gang.name)
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
     if answer.outcome is Outcome.UNKNOWN:
@@ -89,7 +105,7 @@ def _why(answer: Fit) -> str:
 
 
 def _short(short: Shortage, *, is_gang: bool) -> str:
-    who = f"{'all' if is_gang else short.unit} {plural(short.pods, 'pod')}"
+    who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     if short.level is None:
         return f"the nodes have room for {short.best[0].pods} of {who}"
     if not short.best:
@@ -98,16 +114,23 @@ def _short(short: Shortage, *, is_gang: bool) -> str:
     return f"{who} must share one {short.level.key}: {rooms}"
 
 
-def data(answers: Sequence[Fit]) -> dict[str, Any]:
-    """The same for programs."""
-    return {"version": VERSION, "gangs": [_record(answer) for answer in answers]}
+def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+    """The same for programs, with what has no answer."""
+    return {
+        "version": VERSION,
+        "gangs": [_record(answer) for answer in answers],
+        "leftOut": [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out],
+    }
 
 
 def _record(answer: Fit) -> dict[str, Any]:
     gang, short = answer.gang, answer.shortage
     return {
-        "workflow": answer.workflow.name,
+        "workflow": answer.sent.name,
+        "kind": answer.sent.kind,
         "podGroup": gang.name,
+        "copies": answer.item.copies,
+        "startsWith": answer.starts_with,
         "pods": gang.pods,
         "gpus": gang.gpus,
         "outcome": answer.outcome.value,

@@ -131,7 +131,7 @@ class Admission:
         found: dict[str, list[Submission]] = defaultdict(list)
         for item in self._fleet.submissions:
             found[item.pool.backend.name].append(item)
-        return {name: _by_queue(filter(self._takes, items)) for name, items in found.items()}
+        return {name: by_queue(filter(self._takes, items)) for name, items in found.items()}
 
     def declared(self, item: Submission) -> dict[str, Amounts]:
         """What the HIGH and NORMAL work of the repository that can run asks for on the cluster of a submission, by
@@ -178,10 +178,11 @@ def asked(fleet: Fleet) -> dict[str, Amounts]:
     """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue: what a decrease of the quota
     has made too large may run on.
     """
-    return _by_queue(item for item in fleet.submissions if not item.is_preemptible)
+    return by_queue(item for item in fleet.submissions if not item.is_preemptible)
 
 
-def _by_queue(items: Iterable[Submission]) -> dict[str, Amounts]:
+def by_queue(items: Iterable[Submission]) -> dict[str, Amounts]:
+    """What submissions for one cluster ask for, by leaf queue."""
     used: dict[str, Amounts] = defaultdict(Amounts)
     for item in items:
         used[item.queue] += item.asks

@@ -118,6 +118,11 @@ class Gang(Part):
         """The SubGroups with none below them."""
         return tuple(part for part in self.parts if part.name not in self.by_parent)
 
+    @property
+    def all_members(self) -> tuple[Member, ...]:
+        """All its pods that are known by name."""
+        return (*self.members, *(member for part in self.leaves for member in part.members))
+
     def below(self, part: Part) -> tuple[SubGroup, ...]:
         """The SubGroups directly below one of the gang's, or below the gang itself."""
         return self.by_parent.get(part.name if isinstance(part, SubGroup) else None, ())

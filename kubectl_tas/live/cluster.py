@@ -60,7 +60,9 @@ class QueueUsage:
     workflows: int
     """PodGroups with running pods."""
     doubt: str = ""
-    """Why the numbers above do not tell what it holds; empty where they do."""
+    """Why the numbers do not tell what it holds; empty where they do."""
+    requested: Amounts = NOTHING
+    """What all its pods ask for that run or wait; GPUs are rounded up."""
 
     @property
     def in_use(self) -> bool | None:
@@ -103,6 +105,8 @@ class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
+    objects: tuple[dict[str, Any], ...] = ()
+    """The same as kubectl prints them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +261,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error
-    return ClusterState(queues)
+    return ClusterState(queues, tuple(by_kind["Queue"]))
 
 
 def _usage(queues: Iterable[dict[str, Any]], pod_groups: Iterable[dict[str, Any]]) -> dict[str, QueueUsage]:
@@ -283,11 +287,12 @@ def _held(queue: dict[str, Any], running: int, doubt: str) -> QueueUsage:
     if status is None:
         return QueueUsage(NOTHING, NOTHING, running, doubt or "it has no status")
     allocated, non_preemptible = _amounts(status, "allocated"), _amounts(status, "allocatedNonPreemptible")
+    requested = _amounts(status, "requested")
     for name in RESOURCES:
-        least = min(allocated.of(name), non_preemptible.of(name))
+        least = min(allocated.of(name), non_preemptible.of(name), requested.of(name))
         if least < 0:
             doubt = doubt or f"it says that {said(name, least)} are allocated"
-    return QueueUsage(allocated, non_preemptible, running, doubt)
+    return QueueUsage(allocated, non_preemptible, running, doubt, requested)
 
 
 def _running(pod_group: dict[str, Any]) -> Decimal:

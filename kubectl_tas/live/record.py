@@ -24,12 +24,16 @@ KAI_NAMESPACE = "kai-scheduler"
 Shape = bool | dict[str, Any] | list[Any]
 """What is kept of a value: all of it, of an object some keys, of a list the same of each item."""
 
-_NAMED: Shape = {"name": True, "labels": True}
+_NAMED: dict[str, Shape] = {"name": True, "labels": True}
 _SPACED: dict[str, Shape] = {"name": True, "namespace": True}
 _CONSTRAINT = {"topologyConstraint": True}
 _RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
 SHAPES: dict[str, Shape] = {
-    "Queue": {"metadata": _NAMED, "spec": True, "status": {"allocated": True, "allocatedNonPreemptible": True}},
+    "Queue": {
+        "metadata": {**_NAMED, "creationTimestamp": True},
+        "spec": True,
+        "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
+    },
     "PodGroup": {
         "metadata": _SPACED,
         "spec": {"queue": True},
@@ -44,6 +48,7 @@ SHAPES: dict[str, Shape] = {
         "metadata": {**_SPACED, "annotations": {POD_GROUP: True}},
         "spec": {
             "nodeName": True,
+            "schedulerName": True,
             "overhead": True,
             "containers": [_RESOURCES],
             "initContainers": [{**_RESOURCES, "restartPolicy": True}],

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from kubectl_tas import gpus, quantities
@@ -24,7 +25,10 @@ PODS = "pods"
 CPU = "cpu"
 MAX_AMOUNT = 2**63 - 1
 """What Kubernetes takes a larger amount for."""
-_ENDED = ("Succeeded", "Failed")
+MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of a pod that its node runs by itself."""
+ENDED = ("Succeeded", "Failed")
+"""Phases of pods that hold nothing any more."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""
@@ -44,6 +48,25 @@ class Taint:
         return f"{self.key}{f'={self.value}' if self.value else ''}:{self.effect}"
 
 
+@dataclass(frozen=True, slots=True)
+class RunningPod:
+    """A pod that is on a node, and has not ended."""
+
+    namespace: str
+    name: str
+    group: str
+    """Name of its PodGroup; empty where it has none."""
+    asks: Vector
+    """What it takes of its node, itself among ``pods``."""
+    is_of_node: bool
+    """Whether it belongs to its node, as those of DaemonSets do, and comes back there."""
+
+    @property
+    def key(self) -> str:
+        """NAMESPACE/NAME."""
+        return f"{self.namespace}/{self.name}"
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """One node; no two are the same."""
@@ -58,6 +81,8 @@ class Node:
     """Those that keep pods away."""
     is_ready: bool = True
     is_cordoned: bool = False
+    pods: tuple[RunningPod, ...] = ()
+    """Sorted by namespace and name."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +90,13 @@ class Nodes:
     """The nodes of a cluster, by name."""
 
     nodes: tuple[Node, ...]
-    running: Mapping[str, int] = field(default_factory=dict)
-    """Pods on nodes by the name of their PodGroup."""
     knows_pods: bool = True
     """Whether there was anything to tell what is free."""
+
+    @cached_property
+    def running(self) -> Mapping[tuple[str, str], int]:
+        """Pods on nodes by the namespace and the name of their PodGroup."""
+        return Counter((pod.namespace, pod.group) for node in self.nodes for pod in node.pods if pod.group)
 
 
 def domain_of(node: Node, levels: Sequence[str]) -> Domain | None:
@@ -84,8 +112,7 @@ def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ())
     ``complete`` are the kinds of which all objects are there, though there may be none. Raises TasError where one
     cannot be read, or none is a node.
     """
-    held: dict[str, Counter[str]] = {}
-    running: Counter[str] = Counter()
+    held: dict[str, list[RunningPod]] = {}
     found: dict[str, Mapping[str, Any]] = {}
     knows_pods = "Pod" in complete
     for item in items:
@@ -93,12 +120,11 @@ def read_nodes(items: Iterable[Mapping[str, Any]], complete: Iterable[str] = ())
             found[_called(item, "Node")] = item
         elif item.get("kind") == "Pod":
             knows_pods = True
-            _hold(item, held, running)
+            _hold(item, held)
     if not found:
         hint = "Give what `kubectl get nodes -o json` prints, or what `kubectl tas nodes generate` wrote."
         raise TasError("there is no Node to place anything on", hint=hint)
-    nodes = tuple(_node(name, found[name], held.get(name, Counter())) for name in sorted(found))
-    return Nodes(nodes, running, knows_pods)
+    return Nodes(tuple(_node(name, found[name], held.get(name, ())) for name in sorted(found)), knows_pods)
 
 
 def _called(item: Mapping[str, Any], kind: str) -> str:
@@ -113,18 +139,24 @@ def _unreadable(kind: str, reason: str) -> TasError:
     return TasError(f"a {kind} of the cluster cannot be read: {reason}", hint=hint)
 
 
-def _hold(item: Mapping[str, Any], held: dict[str, Counter[str]], running: Counter[str]) -> None:
-    """Notes what a pod takes of its node."""
+def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
+    """Notes a pod with its node."""
     name = _called(item, "Pod")
     try:
         spec, phase = item.get("spec") or {}, (item.get("status") or {}).get("phase")
         node = spec.get("nodeName")
-        if not node or phase in _ENDED:
+        if not node or phase in ENDED:
             return
-        held.setdefault(str(node), Counter()).update(requests(spec))
-        annotations = item["metadata"].get("annotations") or {}
-        if group := annotations.get(POD_GROUP):
-            running[str(group)] += 1
+        metadata = item["metadata"]
+        annotations, owners = metadata.get("annotations") or {}, metadata.get("ownerReferences") or ()
+        pod = RunningPod(
+            str(metadata.get("namespace") or "default"),
+            name,
+            str(annotations.get(POD_GROUP) or ""),
+            requests(spec),
+            MIRROR in annotations or any(owner.get("kind") == "DaemonSet" for owner in owners),
+        )
+        held.setdefault(str(node), []).append(pod)
     except (TypeError, AttributeError, ValueError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
         raise _unreadable("Pod", f"{name}: {reason}") from error
@@ -168,7 +200,10 @@ def _parsed(value: object) -> Decimal:
     return found
 
 
-def _node(name: str, item: Mapping[str, Any], held: Mapping[str, int]) -> Node:
+def _node(name: str, item: Mapping[str, Any], pods: Sequence[RunningPod]) -> Node:
+    held: Counter[str] = Counter()
+    for pod in pods:
+        held.update(pod.asks)
     try:
         spec, status = item.get("spec") or {}, item.get("status") or {}
         labels = {str(key): str(value) for key, value in (item["metadata"].get("labels") or {}).items()}
@@ -177,10 +212,11 @@ def _node(name: str, item: Mapping[str, Any], held: Mapping[str, int]) -> Node:
             name,
             labels,
             allocatable,
-            {resource: amount - held.get(resource, 0) for resource, amount in allocatable.items()},
+            {resource: amount - held[resource] for resource, amount in allocatable.items()},
             tuple(_taints(spec.get("taints") or ())),
             is_ready=all(map(is_well, status.get("conditions") or ())),
             is_cordoned=spec.get("unschedulable") is True,
+            pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"

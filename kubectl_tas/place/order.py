@@ -11,13 +11,14 @@ Follows release 0.17: ``pkg/scheduler/actions/common/allocate.go``, and ``job_fi
   resource that any of them asks for; where only some ask for GPUs or storage, by sums. So a domain that would do may
   be passed over.
 - Within a domain a pod takes the node with the fewest free GPUs, or cores where it asks for no GPU; with a preferred
-  level, first one of the domain that comes last. Of equal nodes the first is taken here, and the pods of a SubGroup in
-  the order of the file; KAI goes by names and creation times.
+  level, first one of the domain that comes last, of equal nodes the first by name. The pods of a SubGroup are taken
+  here in the order of the file; KAI goes by creation times.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -33,39 +34,55 @@ Scores = tuple[int, ...]
 """By leaf: the larger, the earlier its nodes are taken."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A pod and the node that it comes to."""
+
+    unit: str
+    shape: int
+    node: str
+    domain: Domain | None
+    """The finest that the node is in; None: outside of the topology."""
+
+
 @dataclass
 class _State:
     """What is taken so far."""
 
     leaves: tuple[Leaf, ...]
-    free: list[dict[Cell, int] | None]
-    """By leaf: how many nodes of each cell; None where nothing was taken yet."""
-    steps: list[tuple[str, int, Cell, Cell]] = field(default_factory=list)
-    """Each pod's unit, leaf, and its node before and after, in the order of placing."""
+    free: list[dict[Cell, list[str]] | None]
+    """By leaf: the nodes of each cell by name; None where nothing was taken yet."""
+    steps: list[tuple[Bound, int, Cell, Cell]] = field(default_factory=list)
+    """Each pod, with the leaf and its node before and after, in the order of placing."""
 
-    def take(self, unit: str, leaf: int, before: Cell, after: Cell) -> None:
-        self.steps.append((unit, leaf, before, after))
-        self._move(leaf, before, after)
+    def take(self, bound: Bound, leaf: int, before: Cell, after: Cell) -> None:
+        self.steps.append((bound, leaf, before, after))
+        self._move(bound.node, leaf, before, after)
 
-    def cells(self, leaf: int) -> Iterable[Cell]:
+    def nodes(self, leaf: int) -> Iterable[tuple[Cell, Sequence[str]]]:
         """The nodes of a leaf as they are now."""
         now = self.free[leaf]
-        return (cell for cell, _ in self.leaves[leaf].cells) if now is None else now
+        return self.leaves[leaf].nodes if now is None else now.items()
+
+    def cells(self, leaf: int) -> tuple[tuple[Cell, int], ...]:
+        """How many they are."""
+        now = self.free[leaf]
+        return self.leaves[leaf].cells if now is None else tuple((cell, len(names)) for cell, names in now.items())
 
     def undo(self, steps: int) -> None:
         """Goes back to where there were so many steps."""
         while len(self.steps) > steps:
-            _, leaf, before, after = self.steps.pop()
-            self._move(leaf, after, before)
+            bound, leaf, before, after = self.steps.pop()
+            self._move(bound.node, leaf, after, before)
 
-    def _move(self, leaf: int, source: Cell, target: Cell) -> None:
-        cells = self.free[leaf]
-        if cells is None:
-            cells = self.free[leaf] = dict(self.leaves[leaf].cells)
-        cells[source] -= 1
-        if not cells[source]:
-            del cells[source]
-        cells[target] = cells.get(target, 0) + 1
+    def _move(self, node: str, leaf: int, source: Cell, target: Cell) -> None:
+        nodes = self.free[leaf]
+        if nodes is None:
+            nodes = self.free[leaf] = {cell: list(names) for cell, names in self.leaves[leaf].nodes}
+        nodes[source].remove(node)
+        if not nodes[source]:
+            del nodes[source]
+        insort(nodes.setdefault(target, []), node)
 
 
 Placed = dict[str, dict[Domain | None, int]]
@@ -74,14 +91,24 @@ Placed = dict[str, dict[Domain | None, int]]
 
 def find(room: Room, unit: Unit) -> Placed | None:
     """The placement that KAI's order comes to; None where it comes to none, though there may be one."""
+    bound = place(room, unit)
+    return None if bound is None else by_domain(bound)
+
+
+def place(room: Room, unit: Unit) -> tuple[Bound, ...] | None:
+    """The same, with the node of each pod, in the order in which they are placed."""
     search = _Search(room)
     if not search.place(unit, tuple(range(len(room.leaves))), ()):
         return None
+    return tuple(bound for bound, _, _, _ in search.state.steps)
+
+
+def by_domain(bound: Iterable[Bound]) -> Placed:
+    """How many pods of each unit are in each domain."""
     placed: Placed = {}
-    for name, leaf, _, _ in search.state.steps:
-        found = placed.setdefault(name, {})
-        domain = room.leaves[leaf].domain
-        found[domain] = found.get(domain, 0) + 1
+    for pod in bound:
+        found = placed.setdefault(pod.unit, {})
+        found[pod.domain] = found.get(pod.domain, 0) + 1
     return placed
 
 
@@ -113,17 +140,17 @@ class _Search:
         asks, best = self._room.asks[shape], None
         by = self._gpu if asks[self._gpu] else self._cpu
         for leaf in leaves:
-            for cell in self.state.cells(leaf):
+            for cell, nodes in self.state.nodes(leaf):
                 if not cell.admits[shape] or any(map(int.__gt__, asks, cell.free)):
                     continue
                 wrong_type = not asks[self._gpu] and cell.has_gpus
-                key = (-scores[leaf] if scores else 0, wrong_type, cell.free[by], leaf, cell)
+                key = (-scores[leaf] if scores else 0, wrong_type, cell.free[by], nodes[0], leaf, cell)
                 best = key if best is None or key < best else best
         if best is None:
             return False
-        leaf, cell = best[3], best[4]
+        node, leaf, cell = best[3:]
         after = Cell(tuple(map(int.__sub__, cell.free, asks)), cell.admits, cell.has_gpus)
-        self.state.take(unit.name, leaf, cell, after)
+        self.state.take(Bound(unit.name, shape, node, self._room.leaves[leaf].domain), leaf, cell, after)
         return True
 
     def _candidates(self, unit: Unit, leaves: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Scores]]:
@@ -195,9 +222,8 @@ class _Counts:
         self._takes: dict[Domain, int] = {}
         self._free: dict[Domain, tuple[int, ...]] = {}
         for leaf in search.below(top):
-            item, now = room.leaves[leaf], search.state.free[leaf]
-            cells = item.cells if now is None else tuple(now.items())
-            takes, free = _content(cells, self._most, at_least)
+            item = room.leaves[leaf]
+            takes, free = _content(search.state.cells(leaf), self._most, at_least)
             for domain in item.chain[len(top) :]:
                 self.leaves.setdefault(domain, []).append(leaf)
                 self._takes[domain] = self._takes.get(domain, 0) + takes

@@ -5,13 +5,13 @@ equal nodes counted together, so that thousands of nodes stay small.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from kubectl_tas.gangs.gang import Gang, Part
+from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
-from kubectl_tas.place.nodes import CPU, PODS, Domain, Node, domain_of
+from kubectl_tas.place.nodes import CPU, PODS, Domain, Node, Vector, domain_of
 from kubectl_tas.place.shapes import Rules, Shape
 
 
@@ -52,6 +52,22 @@ class Wanted:
     unit: Unit
     shapes: tuple[Shape, ...]
 
+    def times(self, copies: int) -> Wanted:
+        """Several of it, which KAI places one after the other."""
+        if copies == 1:
+            return self
+        return Wanted(Unit(self.unit.name, below=tuple(_copy(self.unit, n) for n in range(copies))), self.shapes)
+
+
+def _copy(unit: Unit, number: int) -> Unit:
+    """The same unit by another name, in the order of the numbers."""
+    return replace(unit, name=f"{number:04}/{unit.name}", below=tuple(_copy(item, number) for item in unit.below))
+
+
+def without_copy(name: str) -> str:
+    """What a unit is called, of whichever copy."""
+    return name.rpartition("/")[2]
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
@@ -70,8 +86,13 @@ class Leaf:
 
     domain: Domain | None
     """None: outside."""
-    cells: tuple[tuple[Cell, int], ...]
-    """With how many nodes each is; sorted."""
+    nodes: tuple[tuple[Cell, tuple[str, ...]], ...]
+    """The names of those of each cell; all sorted."""
+
+    @cached_property
+    def cells(self) -> tuple[tuple[Cell, int], ...]:
+        """With how many nodes each is."""
+        return tuple((cell, len(names)) for cell, names in self.nodes)
 
     @cached_property
     def chain(self) -> tuple[Domain, ...]:
@@ -100,15 +121,16 @@ def multiples(asked: Sequence[int], free: Sequence[int]) -> int:
     return max(0, min(there // amount for amount, there in zip(asked, free, strict=True) if amount))
 
 
-def wanted_of(gang: Gang, levels: Sequence[str], known: Mapping[str, Shape]) -> Wanted:
-    """The units and shapes of a workflow's gang; ``levels`` are the node labels of its topology, coarsest first, and
-    ``known`` the shapes by the names of its tasks.
+def wanted_of(gang: Gang, levels: Sequence[str], needed: Mapping[str | None, Sequence[Shape]]) -> Wanted:
+    """The units and shapes of a gang; ``levels`` are the node labels of its topology, coarsest first, and ``needed``
+    its pods by SubGroup, under None those that are in none.
     """
     shapes: dict[Shape, int] = {}
     depths = {label: depth for depth, label in enumerate(levels)}
 
     def unit(part: Part) -> Unit:
-        pods = tuple(shapes.setdefault(known[item.name], len(shapes)) for item in part.members)
+        own = needed.get(part.name if isinstance(part, SubGroup) else None, ())
+        pods = tuple(shapes.setdefault(shape, len(shapes)) for shape in own)
         required, preferred = part.constraint.labels if part.constraint else (None, None)
         below = tuple(map(unit, gang.below(part)))
         return Unit(
@@ -124,32 +146,116 @@ def wanted_of(gang: Gang, levels: Sequence[str], known: Mapping[str, Shape]) -> 
 
 def room_for(wanted: Wanted, nodes: tuple[Node, ...], levels: Sequence[str]) -> Room:
     """What the nodes have for pods of these shapes."""
-    resources = tuple(sorted({CPU, GPU, PODS} | {name for shape in wanted.shapes for name, _ in shape.asks}))
-    rules = tuple(shape.rules for shape in wanted.shapes)
-    asks = tuple(tuple(dict(shape.asks).get(name, 0) for name in resources) for shape in wanted.shapes)
-    return Room(tuple(levels), resources, asks, _leaves(nodes, tuple(levels), resources, rules))
+    view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
+    return _room(wanted, view, _leaves(nodes, view))
+
+
+class Space:
+    """Nodes on which gangs are placed one after the other: what each has free by now."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = {node.name: node for node in nodes}
+        self._free = {node.name: dict(node.free) for node in nodes}
+        self._changed: list[str] = []
+        """Nodes by name, as often as something was taken of them or given back."""
+        self._views: dict[_View, _Seen] = {}
+
+    def room_for(self, wanted: Wanted, levels: Sequence[str]) -> Room:
+        """What the nodes have by now for pods of these shapes."""
+        view = _View(tuple(levels), _resources(wanted), tuple(shape.rules for shape in wanted.shapes))
+        seen = self._views.get(view)
+        if seen is None:
+            seen = self._views[view] = _Seen(view, self.nodes.values())
+        seen.update(self._changed, self._free)
+        return _room(wanted, view, seen.leaves())
+
+    def take(self, node: str, asked: Vector) -> None:
+        """Takes of a node what a pod asks for, which may be more than it has free."""
+        self._change(node, asked, -1)
+
+    def give_back(self, node: str, asked: Vector) -> None:
+        """The opposite."""
+        self._change(node, asked, 1)
+
+    def has(self, node: str, asked: Vector) -> bool:
+        """Whether a node has this free."""
+        return all(self._free[node].get(name, 0) >= amount for name, amount in asked.items())
+
+    def _change(self, node: str, asked: Vector, sign: int) -> None:
+        free = self._free[node]
+        for name, amount in asked.items():
+            free[name] = free.get(name, 0) + sign * amount
+        self._changed.append(node)
+
+
+def _resources(wanted: Wanted) -> tuple[str, ...]:
+    return tuple(sorted({CPU, GPU, PODS} | {name for shape in wanted.shapes for name, _ in shape.asks}))
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What of nodes is looked at for a gang. Most gangs of a pool see the same."""
+
+    levels: tuple[str, ...]
+    resources: tuple[str, ...]
+    rules: tuple[Rules, ...]
+    """By shape."""
+
+    def cell(self, node: Node, free: Vector) -> Cell:
+        """The cell of a node that has this free."""
+        refused = {rule: bool(rule.refusal(node)) for rule in dict.fromkeys(self.rules)}
+        admits = tuple(not refused[rule] for rule in self.rules)
+        return Cell(self.amounts(free), admits, node.allocatable.get(GPU, 0) > 0)
+
+    def amounts(self, free: Vector) -> tuple[int, ...]:
+        """By resource."""
+        return tuple(free.get(name, 0) for name in self.resources)
+
+
+def _room(wanted: Wanted, view: _View, leaves: tuple[Leaf, ...]) -> Room:
+    asks = tuple(view.amounts(dict(shape.asks)) for shape in wanted.shapes)
+    return Room(view.levels, view.resources, asks, leaves)
 
 
 @lru_cache(maxsize=256)
-def _leaves(
-    nodes: tuple[Node, ...], levels: tuple[str, ...], resources: tuple[str, ...], rules: tuple[Rules, ...]
-) -> tuple[Leaf, ...]:
-    """The nodes by finest domain, those outside last. Most gangs of a pool see the same."""
-    distinct = tuple(dict.fromkeys(rules))
-    places = [distinct.index(rule) for rule in rules]
-    found: dict[Domain | None, Counter[Cell]] = {}
-    for node in nodes:
-        may = [not rule.refusal(node) for rule in distinct]
-        cell = Cell(
-            tuple(node.free.get(name, 0) for name in resources),
-            tuple(may[place] for place in places),
-            node.allocatable.get(GPU, 0) > 0,
-        )
-        found.setdefault(domain_of(node, levels), Counter())[cell] += 1
-    inside = sorted(domain for domain in found if domain is not None)
-    return tuple(
-        Leaf(domain, tuple(sorted(found[domain].items()))) for domain in (*inside, *([None] if None in found else []))
-    )
+def _leaves(nodes: tuple[Node, ...], view: _View) -> tuple[Leaf, ...]:
+    return _Seen(view, nodes).leaves()
+
+
+class _Seen:
+    """The nodes of a view, as of a time."""
+
+    def __init__(self, view: _View, nodes: Iterable[Node]) -> None:
+        self._view, self._until = view, 0
+        self._places: dict[str, tuple[Domain | None, Cell]] = {}
+        self._found: dict[Domain | None, dict[Cell, list[str]]] = {}
+        self._leaves: dict[Domain | None, Leaf] = {}
+        for node in nodes:
+            domain, cell = domain_of(node, view.levels), view.cell(node, node.free)
+            self._places[node.name] = domain, cell
+            self._found.setdefault(domain, {}).setdefault(cell, []).append(node.name)
+
+    def update(self, changed: Sequence[str], free: Mapping[str, Vector]) -> None:
+        """Looks again at the nodes that have changed since."""
+        for name in set(changed[self._until :]):
+            domain, cell = self._places[name]
+            after = replace(cell, free=self._view.amounts(free[name]))
+            found = self._found[domain]
+            found[cell].remove(name)
+            if not found[cell]:
+                del found[cell]
+            found.setdefault(after, []).append(name)
+            self._places[name] = domain, after
+            self._leaves.pop(domain, None)
+        self._until = len(changed)
+
+    def leaves(self) -> tuple[Leaf, ...]:
+        """By finest domain, the nodes outside last."""
+        for domain in self._found.keys() - self._leaves.keys():
+            nodes = sorted((cell, tuple(sorted(names))) for cell, names in self._found[domain].items())
+            self._leaves[domain] = Leaf(domain, tuple(nodes))
+        inside = sorted(domain for domain in self._found if domain is not None)
+        return tuple(self._leaves[domain] for domain in (*inside, *([None] if None in self._found else [])))
 
 
 @lru_cache(maxsize=256)

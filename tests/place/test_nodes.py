@@ -59,7 +59,7 @@ def test_amounts_are_capped_as_kubernetes_does() -> None:
 
 
 def test_pods_on_nodes_are_counted_by_their_gang() -> None:
-    assert read_nodes([node("n", 8), pod("n"), pod(None, "Pending")]).running == {"train": 1}
+    assert read_nodes([node("n", 8), pod("n"), pod(None, "Pending")]).running == {("default", "train"): 1}
 
 
 def test_whether_pods_are_known() -> None:

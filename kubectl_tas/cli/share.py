@@ -1,0 +1,199 @@
+"""``kubectl tas pool share``: who gets what when all ask at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import chosen_backends, named_clusters
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.wordtypes import TARGET
+from kubectl_tas.compile.queues import compile_queues
+from kubectl_tas.draw import share as pages
+from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.gangs.admission import asked as asked_by_queue
+from kubectl_tas.live.cluster import ClusterState
+from kubectl_tas.model import manifest
+from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.place.division import Demand, Division, called, divide
+from kubectl_tas.place.queues import Shard, declared, trees
+from kubectl_tas.place.totals import capacity
+from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
+from kubectl_tas.report import json
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.words import nothing_called
+
+DECLARED, CLUSTER = "declared", "cluster"
+SOURCES = {
+    DECLARED: "what the work of this repository asks for, all of it at once",
+    CLUSTER: "what pods of the cluster hold or wait for",
+}
+"""Where what is asked for comes from."""
+MAX_DIGITS = 7
+
+
+@click.command("share", epilog="Example: kubectl tas pool share --gpus 96 --demand team=64")
+@click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
+@click.option("--gpus", type=click.IntRange(0, 10**MAX_DIGITS - 1), help="Divide so many GPUs, not those of the nodes.")
+@click.option(
+    "--demand",
+    "demands",
+    metavar="NAME=N",
+    multiple=True,
+    help="Let a pool, pool--subpool or queue ask for N GPUs instead; may be repeated.",
+)
+@output_option("text", "json")
+@nodes_options
+@repository_option
+def share(
+    wanted: Sequence[str],
+    gpus: int | None,
+    demands: Sequence[str],
+    files: Sequence[str],
+    live: bool,
+    output: str,
+    directory: str | None,
+    **cluster: Any,
+) -> int:
+    """Show how KAI's scheduler divides a cluster when all queues ask at once.
+
+    Each gets what it is guaranteed, as far as it asks for it; what is left goes by priority, then by weight, up to
+    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool). Queues ask for
+    what the work of the repository asks for, or with --live, --context, --kubeconfig or --cluster-state for what
+    pods of the cluster hold and wait for. What there is to divide is what the nodes have that are ready, or --gpus.
+    """
+    session = open_session(directory)
+    if refuse_errors(replace(session, diagnostics=tuple(d for d in session.diagnostics if d.rule not in VERDICTS))):
+        return 1
+    fleet = session.fleet
+    names = _targets(fleet, wanted)
+    asked = named_clusters(fleet, cluster, live=live)
+    backends = _backends(fleet, cluster["backend"], names)
+    if gpus is None and not files and asked is None:
+        raise click.UsageError("say what there is to divide: --gpus N, --nodes FILE or --live")
+    if gpus is not None and files:
+        raise click.UsageError("--gpus and --nodes both say what there is to divide; give one")
+    if (gpus is not None or files) and len(backends) > 1:
+        choice = ", ".join(backend.name for backend in backends)
+        raise click.UsageError(f"that is what one cluster has; name it with --backend: {choice}")
+    source = None if gpus is not None else NodeSource(fleet, files, cluster, live=live)
+    divisions: list[Division] = []
+    left = _demands(fleet, demands)
+    for backend in backends:
+        there = asked.of(backend.name).state() if asked else None
+        divisions += _divisions(fleet, backend, there, left, _has(backend, source, gpus))
+    if left:
+        raise click.UsageError(_unknown(fleet, divisions, next(iter(left))))
+    chosen = _of(divisions, names)
+    if gpus is not None and len(chosen) > 1:
+        raise click.UsageError("the scheduler has several shards, which divide their nodes apart: name pools of one")
+    if output == "json":
+        hand_over(json.dump(pages.data(chosen, names, CLUSTER if asked else DECLARED)))
+    else:
+        show(pages.render(chosen, names))
+        but = ", but for --demand" if demands else ""
+        say(f"Asks: {SOURCES[CLUSTER if asked else DECLARED]}{but}.", err=True)
+    return tell_errors(session)
+
+
+def _targets(fleet: Fleet, wanted: Sequence[str]) -> list[str]:
+    """The names of the pools and subpools that are meant; a usage error where there is none of a name."""
+    found = []
+    for name in wanted:
+        target = fleet.target(name)
+        if target is None:
+            raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
+        pool, subpool = target
+        found.append(subpool.canonical if subpool else pool.name)
+    return found
+
+
+def _backends(fleet: Fleet, name: str | None, wanted: Sequence[str]) -> list[FleetBackend]:
+    """The clusters of the pools that are meant; a usage error where none of them has queues of KAI."""
+    pools = [pool for pool in fleet.pools if not wanted or any(_is_in(pool, one) for one in wanted)]
+    meant = [one for one in chosen_backends(fleet, name) if any(pool.backend == one for pool in pools)]
+    others = [one.name for one in meant if not one.is_kai]
+    found = [one for one in meant if one.is_kai]
+    if not found:
+        raise click.UsageError("none of these pools is in a cluster with KAI, whose scheduler divides among queues")
+    if others:
+        say(f"Left out: {', '.join(others)}, which has no KAI.", err=True)
+    return found
+
+
+def _is_in(pool: FleetPool, target: str) -> bool:
+    return pool.name == target or any(item.canonical == target for item in pool.subpools)
+
+
+def _demands(fleet: Fleet, written: Sequence[str]) -> dict[str, int]:
+    """What is given with ``--demand``, by leaf queue. A usage error where one is no number, or is given twice."""
+    found: dict[str, int] = {}
+    for text in written:
+        name, _, number = text.rpartition("=")
+        if not name or not number.isascii() or not number.isdigit() or len(number) > MAX_DIGITS:
+            raise click.UsageError(f"--demand {text}: write NAME=N, with N GPUs")
+        target = fleet.target(name)
+        pool, subpool = target or (None, None)
+        queue = subpool.queue if subpool else pool.shared_queue if pool else name
+        if queue in found:
+            raise click.UsageError(f"--demand is given twice for {name}")
+        found[queue] = int(number)
+    return found
+
+
+def _has(backend: FleetBackend, source: NodeSource | None, gpus: int | None) -> Mapping[Shard, Amounts]:
+    """What there is to divide, by shard; without nodes any of all else."""
+    if source is None:
+        return defaultdict(lambda: Amounts(gpus or 0, NO_LIMIT, NO_LIMIT))
+    return capacity(source.nodes(backend.name), source.objects(backend.name), backend.scheduler_name)
+
+
+def _divisions(
+    fleet: Fleet,
+    backend: FleetBackend,
+    there: ClusterState | None,
+    demands: dict[str, int],
+    has: Mapping[Shard, Amounts],
+) -> Iterator[Division]:
+    """The divisions of a backend's shards. What ``demands`` say of their leaves is taken out of them."""
+    own = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
+    rendered = [item for item in own if isinstance(item, manifest.Queue)]
+    names = called(fleet, backend.name)
+    for shard, tree in trees(rendered, there.objects if there else ()).items():
+        demand = _demand(fleet, backend, there)
+        asked = {queue: amounts for queue, amounts in demand.asked.items() if tree.is_leaf(queue)}
+        fixed = dict(demand.fixed)
+        for queue in [name for name in demands if tree.is_leaf(name)]:
+            asked[queue] = replace(asked.get(queue, NOTHING), gpu=demands.pop(queue))
+            fixed.pop(queue, None)
+        if any(item.pool and item.pool.shard_labels.get(NODE_POOL) == shard for item in names.values()):
+            yield divide((backend.name, shard), tree, has[shard], replace(demand, asked=asked, fixed=fixed), names)
+
+
+def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> Demand:
+    if there is None:
+        return Demand(declared(fleet, backend.name), asked_by_queue(fleet.of_backend(backend.name)))
+    for name, usage in there.queues.items():
+        if usage.doubt:
+            say(f"Note: {usage.unknown(name)}.", err=True)
+    asked = {name: larger(usage.requested, usage.allocated) for name, usage in there.queues.items()}
+    return Demand(asked, {}, {name: usage.allocated for name, usage in there.queues.items()})
+
+
+def _of(divisions: Sequence[Division], names: Sequence[str]) -> list[Division]:
+    """Those in which any of the pools that are meant are."""
+    return [one for one in divisions if not names or any(part.called.name in names for part in one.parts)]
+
+
+def _unknown(fleet: Fleet, divisions: Sequence[Division], name: str) -> str:
+    known = [*fleet.target_names(), *(part.queue.name for one in divisions for part in one.parts)]
+    return f"--demand: {nothing_called('pool or leaf queue', name, known)}"

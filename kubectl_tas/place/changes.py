@@ -1,0 +1,193 @@
+"""A gang that KAI does not place in; the smallest changes with which it would out, each of them tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import permutations
+
+from kubectl_tas.gangs.workflow import ANY, build
+from kubectl_tas.place import order
+from kubectl_tas.place.nodes import Node
+from kubectl_tas.place.room import Room, Unit, Wanted, room_for, wanted_of
+from kubectl_tas.place.shortage import Shortage, shortage_of
+from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.resolve.workflows import Requirement
+
+MAX_ORDERS = 120
+"""Orders of SubGroups that are tried, those of five."""
+MAX_FEWER = 64
+"""Ways of leaving pods out that are tried."""
+_NAMED = {"Workflow": "the groups", "PodCliqueSet": "the cliques", "PodGroup": "the SubGroups"}
+"""What a file calls its SubGroups by, where people choose their names."""
+_SOFTLY = {
+    "Workflow": "requirementType: preferred",
+    "PodCliqueSet": "pack: {preferred: ...}",
+    "PodGroup": "preferredTopologyLevel",
+}
+"""How a file says that a level is preferred; of workloads it is an annotation."""
+_SOFTLY_ELSEWHERE = "the annotation that ends in preferred-placement"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change with which KAI finds a placement."""
+
+    kind: str
+    """``names``, ``preferred``, ``level``, ``tasks`` or ``copies``."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A gang, or equal ones, on the nodes of its shard, where KAI does not place all."""
+
+    item: Unplaced
+    nodes: tuple[Node, ...]
+    copies: int
+    shortage: Shortage | None
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """All copies."""
+        return self.item.wanted.times(self.copies)
+
+    def finds(self, wanted: Wanted, nodes: tuple[Node, ...] | None = None) -> bool:
+        """Whether KAI places something else, or on other nodes."""
+        room = room_for(wanted, self.nodes if nodes is None else nodes, self.item.labels)
+        return shortage_of(room, wanted.unit, self.item.levels) is None and order.find(room, wanted.unit) is not None
+
+
+def changes(question: Question) -> Iterator[Change]:
+    """Other levels, the finest first, then fewer copies or fewer pods."""
+    yield from _levels(question)
+    yield from _fewer_copies(question) if question.copies > 1 else _fewer_pods(question)
+
+
+def renaming(item: Unplaced, names: Sequence[str]) -> Iterator[Change]:
+    """The change by which SubGroups come in the order of ``names``, where a file can make it."""
+    if names and item.sent.kind in _NAMED:
+        text = f"name {_NAMED[item.sent.kind]} so that they come in this order: {', '.join(names)}"
+        yield Change("names", text)
+
+
+def _levels(question: Question) -> Iterator[Change]:
+    item, levels = question.item, question.item.levels
+    softly = _SOFTLY.get(item.sent.kind, _SOFTLY_ELSEWHERE)
+    asked = {unit.required for unit in item.wanted.unit.units if unit.required is not None}
+    for depth in sorted(asked, reverse=True):
+        if question.finds(_changed(item, _Softer(depth)).times(question.copies)):
+            yield Change("preferred", f"prefer {levels[depth].key} instead of requiring it ({softly})")
+        if depth and question.finds(_changed(item, _Coarser(depth, levels)).times(question.copies)):
+            yield Change("level", f"require {levels[depth - 1].key} instead of {levels[depth].key}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Softer:
+    """Prefers a level instead of requiring it."""
+
+    depth: int
+
+    def of_task(self, item: Requirement) -> Requirement:
+        return replace(item, required=False) if item.depth == self.depth else item
+
+    def of_unit(self, unit: Unit) -> Unit:
+        preferred = self.depth if unit.preferred is None else unit.preferred
+        return replace(unit, required=None, preferred=preferred) if unit.required == self.depth else unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Coarser:
+    """Requires the next coarser level instead of one."""
+
+    depth: int
+    levels: tuple[Level, ...]
+
+    def of_task(self, item: Requirement) -> Requirement:
+        if item.depth != self.depth:
+            return item
+        return replace(item, depth=self.depth - 1, level=self.levels[self.depth - 1])
+
+    def of_unit(self, unit: Unit) -> Unit:
+        return replace(unit, required=self.depth - 1) if unit.required == self.depth else unit
+
+
+def _changed(item: Unplaced, change: _Softer | _Coarser) -> Wanted:
+    """The gang with other levels; that of a workflow has another tree then."""
+    if item.group is None:
+        return replace(item.wanted, unit=_each(item.wanted.unit, change.of_unit))
+    asked = {task.name: map(change.of_task, task.resource.requirements) for task in item.group.tasks}
+    gang = build([(member, _settled(asked[member.name])) for member in item.gang.all_members], "topology")
+    return wanted_of(gang, item.labels, item.of_tasks(gang))
+
+
+def _settled(asked: Iterator[Requirement]) -> list[Requirement]:
+    """One requirement of each level, from the coarsest: of two the one that the file has there."""
+    found: dict[int, Requirement] = {}
+    for item in asked:
+        found.setdefault(item.depth, item)
+    return [found[depth] for depth in sorted(found)]
+
+
+def _each(unit: Unit, change: Callable[[Unit], Unit]) -> Unit:
+    """A unit of which all are changed."""
+    return replace(change(unit), below=tuple(_each(item, change) for item in unit.below))
+
+
+def _fewer_copies(question: Question) -> Iterator[Change]:
+    """As many copies as KAI places: it goes on with the next one after each."""
+    fits, too_many = 0, question.copies
+    while too_many - fits > 1:
+        tried = (fits + too_many) // 2
+        fits, too_many = (tried, too_many) if question.finds(question.item.wanted.times(tried)) else (fits, tried)
+    if fits:
+        yield Change("copies", f"run {fits} of the {question.copies} gangs; the others wait")
+
+
+def _fewer_pods(question: Question) -> Iterator[Change]:
+    """As many pods as fit: fewer of the part that is short, else of the largest that helps."""
+    unit, shortage = question.wanted.unit, question.shortage
+    leaves = [leaf for leaf in unit.units if leaf.pods]
+    short = shortage.unit if shortage else ""
+    leaves.sort(key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
+    least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
+    most = max(len(leaf.pods) for leaf in leaves)
+    tries = [(leaf, fewer) for fewer in range(least, most) for leaf in leaves if fewer < len(leaf.pods)]
+    for leaf, fewer in tries[:MAX_FEWER]:
+        left = replace(leaf, pods=leaf.pods[: len(leaf.pods) - fewer])
+        if question.finds(replace(question.wanted, unit=_replaced(unit, leaf, left))):
+            yield Change("tasks", _run(question.item, leaf, left))
+            return
+
+
+def _run(item: Unplaced, leaf: Unit, left: Unit) -> str:
+    of = f" in {leaf.name}" if leaf.name != item.gang.name else ""
+    what = plural(len(left.pods), "task" if item.group is not None else "pod")
+    is_elastic = item.gang.minimum is not None and item.gang.minimum < item.gang.pods
+    return f"{'start with' if is_elastic else 'run'} {what}{of} instead of {len(leaf.pods)}"
+
+
+def other_order(room: Room, unit: Unit) -> list[str]:
+    """An order of SubGroups of one parent in which KAI would place all; none where there is none."""
+    for parent in unit.units:
+        if len(parent.below) < 2:
+            continue
+        by_size = sorted(parent.below, key=lambda item: (-len(item.all_pods), item.name))
+        for tried, below in enumerate((by_size, *permutations(parent.below))):
+            if tried > MAX_ORDERS:
+                break
+            if any(item.name.endswith(ANY) for item in below[:-1]):
+                continue  # tasks without a group are in one that always comes last
+            named = tuple(replace(item, name=f"{place:04}") for place, item in enumerate(below))
+            if order.find(room, _replaced(unit, parent, replace(parent, below=named))) is not None:
+                return [item.name for item in below]
+    return []
+
+
+def _replaced(unit: Unit, old: Unit, new: Unit) -> Unit:
+    if unit is old:
+        return new
+    return replace(unit, below=tuple(_replaced(item, old, new) for item in unit.below))

@@ -1,0 +1,215 @@
+"""The nodes and queues of one scheduler while it goes through what waits: what is free, what each queue holds, and
+which gang is next.
+
+Follows release 0.17: ``job_order_by_queue.go`` of pkg/scheduler/actions/utils, and the plugins priority and proportion.
+From the top of the tree down the queue that ``share.order`` puts first; in a leaf the gang of the highest priority, of
+these the oldest. Fair shares are those at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from kubectl_tas.place.held import NEW, Asked, Held
+from kubectl_tas.place.nodes import Node, Vector
+from kubectl_tas.place.order import Bound, place
+from kubectl_tas.place.quotas import Refusal, refusal
+from kubectl_tas.place.room import Space, Wanted
+from kubectl_tas.place.share import QueueTree, Standing, fair_shares, order
+from kubectl_tas.place.totals import counted
+from kubectl_tas.quantities import NOTHING, Amounts, total
+
+
+@dataclass(frozen=True)
+class Job:
+    """A gang that waits."""
+
+    name: str
+    """Of its PodGroup."""
+    queue: str
+    """The leaf."""
+    priority: int
+    is_preemptible: bool
+    asked: Asked
+    age: int = 0
+    """Its place among those that wait, the oldest first."""
+
+    @cached_property
+    def asks(self) -> Amounts:
+        """What all its pods ask for."""
+        wanted = self.asked.wanted
+        each = [counted(dict(shape.asks)) for shape in wanted.shapes]
+        return total(each[pod] for pod in wanted.unit.all_pods)
+
+    @property
+    def kind(self) -> object:
+        """Equal for jobs that are the same but for their names."""
+        wanted = self.asked.wanted
+        unit = replace(wanted.unit, name="")
+        return self.queue, self.priority, self.is_preemptible, replace(wanted, unit=unit), self.asked.levels
+
+    @property
+    def rank(self) -> tuple[int, bool, tuple[str, str]]:
+        """Where it comes among those of its queue."""
+        return -self.priority, True, (f"{NEW}{self.age:09}", self.name)
+
+    def on(self, bound: Iterable[Bound]) -> Held:
+        """The same once its pods are on nodes: newer than all that were there before."""
+        created = f"{NEW}{self.age:09}"
+        pods = pods_of(self.asked.wanted, bound)
+        return Held(self.name, self.queue, self.priority, self.is_preemptible, created, pods, self.asked)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What one scheduler begins with."""
+
+    nodes: tuple[Node, ...]
+    total: Amounts
+    """What it has to divide among the queues."""
+    tree: QueueTree
+    held: tuple[Held, ...]
+    """The gangs with pods on the nodes."""
+
+
+_Entry = TypeVar("_Entry", bound=Job | Held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """A queue among those beside it."""
+
+    standing: Standing
+    total: Amounts
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return order(self.standing, other.standing, self.total) < 0
+
+
+class Cycle:
+    """One scheduler at work."""
+
+    def __init__(self, start: Start, jobs: Sequence[Job]) -> None:
+        self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
+        held = [item for item in start.held if item.queue in self.tree.by_name]
+        self.held = {item.name: item for item in held}
+        """By the name of the PodGroup: those of its queues."""
+        requests = by_queue([*held, *jobs])
+        self.requests = self.tree.sums(requests)
+        """What each queue asks for: what it holds and what waits."""
+        self.fair = fair_shares(self.total, self.tree, requests)
+        self.allocated = self.tree.sums(by_queue(held))
+        self._fixed = self.tree.sums(by_queue(item for item in held if not item.is_preemptible))
+
+    def in_order(self, entries: Iterable[_Entry]) -> Iterator[_Entry]:
+        """Gangs as KAI takes them, by what queues hold at each time."""
+        waiting: dict[str, list[_Entry]] = {}
+        for entry in entries:
+            waiting.setdefault(str(entry.queue), []).append(entry)
+        for own in waiting.values():
+            own.sort(key=lambda entry: entry.rank, reverse=True)
+        known: dict[str | None, _Entry | None] = {}
+        while True:
+            first = self._first(None, waiting, known)
+            if first is None:
+                return
+            waiting[str(first.queue)].pop()
+            yield first
+            known.pop(None, None)
+            for queue in self.tree.chain(str(first.queue)):
+                known.pop(queue.name, None)
+
+    def _first(
+        self, above: str | None, waiting: Mapping[str, list[_Entry]], known: dict[str | None, _Entry | None]
+    ) -> _Entry | None:
+        """The gang that is next of a queue and all below it."""
+        if above not in known:
+            below = self.tree.below(above)
+            own = waiting.get(above, []) if above else []
+            if below:
+                found = [(queue.name, self._first(queue.name, waiting, known)) for queue in below]
+                standings = [(self.standing(name, item.asks), item) for name, item in found if item is not None]
+                known[above] = min(standings, key=self._by_order)[1] if standings else None
+            else:
+                known[above] = own[-1] if own else None
+        return known[above]
+
+    def last_first(self, held: Iterable[Held]) -> Iterator[Held]:
+        """Gangs in the opposite order, by what queues hold without those that went before."""
+        left: dict[str, list[Held]] = {}
+        for item in held:
+            left.setdefault(str(item.queue), []).append(item)
+        for own in left.values():
+            own.sort(key=lambda item: item.rank)
+        gone: dict[str, Amounts] = {}
+
+        def last(above: str | None) -> Held | None:
+            below = self.tree.below(above)
+            if not below:
+                return left[above][-1] if above and left.get(above) else None
+            found = [(queue.name, last(queue.name)) for queue in below]
+            standings = [
+                (replace(self.standing(name), leaving=gone.get(str(item.queue), NOTHING) + item.asks), item)
+                for name, item in found
+                if item is not None
+            ]
+            return max(standings, key=self._by_order)[1] if standings else None
+
+        while (next_ := last(None)) is not None:
+            queue = str(next_.queue)
+            left[queue].pop()
+            gone[queue] = gone.get(queue, NOTHING) + next_.asks
+            yield next_
+
+    def _by_order(self, one: tuple[Standing, object]) -> _Ordered:
+        return _Ordered(one[0], self.total)
+
+    def standing(self, queue: str, job: Amounts = NOTHING) -> Standing:
+        """A queue as it is now, with what its next gang asks for."""
+        return Standing(self.tree.by_name[queue], self.fair[queue], self.allocated[queue], self._fixed[queue], job)
+
+    def refusal(self, job: Job | Held) -> Refusal | None:
+        """Why a queue may not hold a gang; None where all may."""
+        chain = [self.standing(item.name) for item in self.tree.chain(str(job.queue))]
+        return refusal(chain, job.asks, preemptible=job.is_preemptible)
+
+    def place(self, asked: Asked) -> tuple[Bound, ...] | None:
+        """The nodes to which the pods of a gang come by now; None where KAI finds none."""
+        return place(self.space.room_for(asked.wanted, asked.levels), asked.wanted.unit)
+
+    def hold(self, held: Held) -> None:
+        """Takes the nodes of a gang, and charges its queues."""
+        self.held[held.name] = held
+        for node, asked in held.pods:
+            self.space.take(node, asked)
+        self._charge(held, held.asks)
+
+    def release(self, held: Held) -> None:
+        """The opposite."""
+        del self.held[held.name]
+        for node, asked in held.pods:
+            self.space.give_back(node, asked)
+        self._charge(held, NOTHING - held.asks)
+
+    def _charge(self, held: Held, amounts: Amounts) -> None:
+        for queue in self.tree.chain(str(held.queue)):
+            self.allocated[queue.name] += amounts
+            if not held.is_preemptible:
+                self._fixed[queue.name] += amounts
+
+
+def pods_of(wanted: Wanted, bound: Iterable[Bound]) -> tuple[tuple[str, Vector], ...]:
+    """The node of each pod, and what it takes there."""
+    return tuple((pod.node, dict(wanted.shapes[pod.shape].asks)) for pod in bound)
+
+
+def by_queue(entries: Iterable[Job | Held]) -> dict[str, Amounts]:
+    """What gangs ask for or hold, by leaf."""
+    found: dict[str, Amounts] = {}
+    for entry in entries:
+        if entry.queue:
+            found[entry.queue] = found.get(entry.queue, NOTHING) + entry.asks
+    return found

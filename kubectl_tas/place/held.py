@@ -1,0 +1,126 @@
+"""The gangs that hold nodes: objects of a cluster in, the pods of each PodGroup with its queue and priority out.
+
+Follows KAI 0.17 (``setPodGroupPriorityAndPreemptibility`` of pkg/scheduler/cache/cluster_info/cluster_info.go, and
+pkg/common/podgroup/preemptible.go): a PodGroup's priority is that of its class, and it can be preempted if it says so,
+or says nothing and its priority is below 100. Where the PodGroup is not among the objects, its pods tell: by their
+labels, and by the priority that they were given with their class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.live.kubectl import text_of
+from kubectl_tas.model.labels import POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE
+from kubectl_tas.place.nodes import ENDED, Vector, requests
+from kubectl_tas.place.room import Wanted
+from kubectl_tas.place.totals import counted
+from kubectl_tas.quantities import Amounts, total
+
+DEFAULT_PRIORITY = 50
+"""Of a PodGroup whose class is not known."""
+NON_PREEMPTIBLE = 100
+"""From this priority on a PodGroup that says nothing cannot be preempted."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a gang needs nodes for."""
+
+    wanted: Wanted
+    levels: tuple[str, ...]
+    """Node labels of its topology, from the coarsest."""
+
+
+NEW = "~"
+"""What the time of a gang begins with that waited until now: after any that Kubernetes writes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A gang with pods on nodes."""
+
+    name: str
+    """Of its PodGroup, which KAI knows without its namespace."""
+    queue: str | None
+    """None where nothing tells."""
+    priority: int
+    is_preemptible: bool
+    created: str
+    """When the first of its pods was made, as Kubernetes writes it; empty where that is not known."""
+    pods: tuple[tuple[str, Vector], ...]
+    """The node of each, and what it takes there."""
+    asked: Asked | None = None
+    """What it was made for; None where the repository does not know it."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it waited until now."""
+        return self.created.startswith(NEW)
+
+    @property
+    def rank(self) -> tuple[int, bool, tuple[str, str]]:
+        """Where it comes among those of its queue: by priority, then by age."""
+        return -self.priority, self.is_new, (self.created, self.name)
+
+    @property
+    def nodes(self) -> list[str]:
+        """Where it is, sorted: each node as often as it has a pod there."""
+        return sorted(node for node, _ in self.pods)
+
+    @cached_property
+    def asks(self) -> Amounts:
+        """What all its pods hold."""
+        return total(counted(asked) for _, asked in self.pods)
+
+
+def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
+    """The gangs by name. Raises TasError for a pod, PodGroup or PriorityClass that cannot be read."""
+    pods: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, Mapping[str, Any]] = {}
+    classes: dict[str, int] = {}
+    for item in items:
+        kind = item.get("kind")
+        if kind not in ("Pod", "PodGroup", "PriorityClass"):
+            continue
+        try:
+            name = text_of(item["metadata"]["name"])
+            if kind == "PodGroup":
+                groups[name] = item.get("spec") or {}
+            elif kind == "PriorityClass":
+                classes[name] = int(item["value"])
+            elif (item.get("spec") or {}).get("nodeName") and (item.get("status") or {}).get("phase") not in ENDED:
+                group = (item["metadata"].get("annotations") or {}).get(POD_GROUP)
+                if group:
+                    pods.setdefault(str(group), []).append(item)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            hint = f"It must be what `kubectl get {str(kind).lower()}s -o json` prints."
+            raise TasError(f"a {kind} of the cluster cannot be read", hint=hint) from error
+    try:
+        return tuple(_held(name, pods[name], groups.get(name, {}), classes) for name in sorted(pods))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        hint = "They must be what `kubectl get pods -A -o json` prints."
+        raise TasError("the pods of a PodGroup cannot be read", hint=hint) from error
+
+
+def _held(name: str, pods: list[Mapping[str, Any]], group: Mapping[str, Any], classes: Mapping[str, int]) -> Held:
+    first = pods[0]
+    labels, spec = first["metadata"].get("labels") or {}, first["spec"]
+    queue = group.get("queue") or labels.get(QUEUE) or labels.get(RUNAI_QUEUE)
+    written = group.get("priorityClassName") or spec.get("priorityClassName")
+    priority = classes.get(str(written))
+    if priority is None:
+        priority = int(spec["priority"]) if written and spec.get("priority") is not None else DEFAULT_PRIORITY
+    told = group.get("preemptibility") or labels.get(PREEMPTIBILITY)
+    return Held(
+        name,
+        str(queue) if queue else None,
+        priority,
+        told == "preemptible" if told in ("preemptible", "non-preemptible") else priority < NON_PREEMPTIBLE,
+        min(str(pod["metadata"].get("creationTimestamp") or "") for pod in pods),
+        tuple((str(pod["spec"]["nodeName"]), requests(pod["spec"])) for pod in pods),
+    )

@@ -1,0 +1,59 @@
+"""The first constraint of a gang that fails, from the gang down, with the domains that come nearest to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_tas.place.exists import ALL, capacities
+from kubectl_tas.place.nodes import Domain
+from kubectl_tas.place.room import Room, Unit
+from kubectl_tas.resolve.topologies import Level
+
+_SHOWN = 3
+"""Domains that are shown of a level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """What a domain has room for."""
+
+    domain: Domain
+    pods: int
+    """No more than these; several shapes may take each other's room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """The first constraint that fails, from the gang down."""
+
+    unit: str
+    """The gang, or a SubGroup."""
+    level: Level | None
+    """The level that its pods must share; None: all nodes are too few."""
+    pods: int
+    best: tuple[Best, ...]
+    """The domains with the most room."""
+
+
+def shortage_of(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | None:
+    """The first unit that has room in no domain, though it were alone, so that there is no placement; None where each
+    has.
+    """
+    counts = {shape: capacities(room, shape) for shape in set(unit.all_pods)}
+    for item in unit.units:
+        needed = Counter(item.all_pods)
+        places = [()] if item.required is None else _domains(room, item.required + 1)
+        found = [Best(place, sum(min(n, counts[shape][place]) for shape, n in needed.items())) for place in places]
+        if item.required is None and not item.is_constrained:
+            found = [Best((), sum(min(n, counts[shape][ALL]) for shape, n in needed.items()))]
+        best = sorted(found, key=lambda one: (-one.pods, one.domain))
+        if not best or best[0].pods < len(item.all_pods):
+            level = levels[item.required] if item.required is not None else None
+            return Shortage(item.name, level, len(item.all_pods), tuple(best[:_SHOWN]))
+    return None
+
+
+def _domains(room: Room, depth: int) -> list[Domain]:
+    return sorted({leaf.domain[:depth] for leaf in room.leaves if leaf.domain is not None})

@@ -1,0 +1,370 @@
+"""What is sent to a queue in; its gangs, with the pods that must have a node before any of them starts, out.
+
+Those are the minimums: of each SubGroup the pods that it needs, and no SubGroup that KAI does not wait for (0.17:
+``GetTasksToAllocate`` of pkg/scheduler/api/podgroup_info/allocation_info.go). Where KAI makes
+something else of it than is known here there is no answer, and the reason is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.cliqueset import gangs_of_set
+from kubectl_tas.gangs.demanded import demanded
+from kubectl_tas.gangs.demands import demands, member_demands
+from kubectl_tas.gangs.gang import Gang, Part, SubGroup
+from kubectl_tas.gangs.podgroup import gang_of_pod_group, minimums_of, sub_group_of
+from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workload import member, own_gang, shared_gang
+from kubectl_tas.kai import Feature
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.workload import CronJob, JobSet
+from kubectl_tas.place.room import Wanted, wanted_of
+from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import ReplicaType
+from kubectl_tas.resolve.podgroup import SubmittedPodGroup
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow
+from kubectl_tas.resolve.workload import FleetWorkload
+
+MAX_COPIES = 200
+"""Equal gangs of one object that are looked at."""
+_UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
+"""Raised by what Kubernetes would not take as the spec of a pod; findings tell of it."""
+Needed = Mapping[str | None, tuple[Shape, ...]]
+"""The pods that are needed, by SubGroup; None: those that are in none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unplaced:
+    """A gang that is to be placed."""
+
+    sent: Submission
+    """What it is of; of what shares a gang, the first one."""
+    gang: Gang
+    levels: tuple[Level, ...]
+    """Of its topology, from the coarsest."""
+    needed: Needed
+    named: re.Pattern[str]
+    """What its PodGroup is called, the UID included that follows."""
+    group: FleetGroup | None = None
+    """Of a workflow: the group."""
+    copies: int = 1
+    """How many gangs of this shape there are."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The node labels of its levels."""
+        return tuple(level.label for level in self.levels)
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """What is to be placed, of one copy."""
+        return wanted_of(self.gang, self.labels, self.needed)
+
+    def of_tasks(self, gang: Gang) -> Needed:
+        """The pods of another gang of the same tasks, of a workflow."""
+        shapes = {
+            item.name: shape
+            for part in (self.gang, *self.gang.leaves)
+            for item, shape in zip(part.members, self.needed.get(_name(part), ()), strict=True)
+        }
+        return {_name(part): tuple(shapes[item.name] for item in part.members) for part in (gang, *gang.parts)}
+
+    def is_called(self, pod_group: str) -> bool:
+        """Whether a PodGroup of that name is one of its gangs."""
+        return self.named.fullmatch(pod_group) is not None
+
+
+def _name(part: Part) -> str | None:
+    return part.name if isinstance(part, SubGroup) else None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What has no answer."""
+
+    sent: Submission
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """It and the reason, in a line."""
+        return f"{self.sent.kind} {self.sent.name}: {self.reason}"
+
+
+def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | LeftOut]:
+    """The gangs of what is sent, each once, in the order of ``items``; all of it must be for a backend with KAI."""
+    shared: set[int] = set()
+    for sent in items:
+        together = sent.shared_gang if isinstance(sent, FleetWorkload) else None
+        if id(together) in shared:
+            continue
+        if together is not None:
+            shared.add(id(together))
+        try:
+            found = list(_gangs(fleet, sent))
+        except _Unknown as error:
+            yield LeftOut(sent, str(error))
+        except _NOT_KUBERNETES:
+            yield LeftOut(sent, "Kubernetes would not take its pods")
+        else:
+            yield from found
+
+
+class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
+    """Why there is no answer."""
+
+
+def _gangs(fleet: Fleet, sent: Submission) -> Iterator[Unplaced]:
+    if isinstance(sent, FleetWorkflow):
+        return _of_workflow(fleet, sent)
+    if isinstance(sent, FleetWorkload):
+        return _of_workload(fleet, sent)
+    if isinstance(sent, SubmittedSet):
+        return _of_set(fleet, sent)
+    assert isinstance(sent, SubmittedPodGroup)
+    return _of_pod_group(fleet, sent)
+
+
+def _of_workflow(fleet: Fleet, workflow: FleetWorkflow) -> Iterator[Unplaced]:
+    shapes: dict[str, Shape] = {}
+    for group, gang in zip(workflow.groups, gangs_of_workflow(fleet, workflow), strict=True):
+        for part in (gang, *gang.leaves):
+            for item in part.members:
+                _refuse(item.spec, item.annotations)
+                shapes[item.name] = shape_of(item.spec)
+        parts = (gang, *gang.leaves)
+        needed = {_name(part): tuple(shapes[item.name] for item in part.members) for part in parts}
+        yield Unplaced(workflow, gang, workflow.pool.levels, needed, _exactly(gang.name), group)
+
+
+def _of_workload(fleet: Fleet, workload: FleetWorkload) -> Iterator[Unplaced]:
+    if workload.shared_gang is not None:
+        members = [item for item in fleet.workloads if item.shared_gang is workload.shared_gang]
+        for item in members:
+            _check(item)
+        needed: dict[str | None, tuple[Shape, ...]] = {}
+        for item in members:
+            own = _needed_of(fleet, item, own_gang(item))
+            needed.update({member(item) if name is None else name: shapes for name, shapes in own.items() if shapes})
+        gang = shared_gang(members)
+        yield _one(fleet, workload, gang, needed, _exactly(gang.name))
+        return
+    _check(workload)
+    for item in podgrouper.by_pod_group(workload):
+        gang = own_gang(item)
+        of_kai = podgrouper.is_made_by_kai(item)
+        pods = sum(part.replicas for part in item.replicas)
+        copies = workload.copies if podgrouper.is_one_pod_group(item) else pods
+        named = _made(gang.name, _middle(item)) if of_kai else _exactly(gang.name)
+        yield _one(fleet, item, gang, _needed_of(fleet, item, gang), named, copies)
+
+
+def _check(workload: FleetWorkload) -> None:
+    """Refuses what KAI makes something else of than is known, or nothing that it would place."""
+    if not podgrouper.is_predicted(workload) or any(item.template is None for item in workload.replicas):
+        raise _Unknown("its file does not say what its pods are, or which PodGroup they get")
+    if not workload.pods:
+        raise _Unknown("it has no pods")
+    if not podgrouper.lists_parts(workload):
+        raise _Unknown("its SubGroups are too many to be listed")
+    if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
+        raise _Unknown("each of its pods has a PodGroup of its own")
+    for item in workload.replicas:
+        never = podgrouper.never_runs(workload, item)
+        if never is not None:
+            raise _Unknown(never[0])
+        if podgrouper.is_refused(workload, item):
+            raise _Unknown("KAI's own webhook refuses its PodGroup")
+
+
+def _middle(workload: FleetWorkload) -> str:
+    """What stands before the UID in the name of a PodGroup that KAI makes."""
+    if not podgrouper.is_one_pod_group(workload):
+        return "(-[a-z0-9]+){1,2}"
+    return "(-[0-9]+)?" if isinstance(workload.declared.spec, CronJob) else ""
+
+
+def _needed_of(fleet: Fleet, workload: FleetWorkload, gang: Gang) -> Needed:
+    """The pods that a workload's own gang needs, where only it has any."""
+    data = demanded(workload.declared.origin, demands(fleet, workload))
+    shapes = {item.name: _shape(data, (*item.path, "spec"), item.annotations) for item in workload.replicas}
+    backend = workload.pool.backend
+    if not gang.parts or not backend.has(Feature.SUBGROUP_TREE):
+        one_each = not podgrouper.is_one_pod_group(workload)
+        counts = [1] if one_each else podgrouper.minimums(workload)
+        pairs = zip(workload.replicas, counts, strict=True)
+        found = tuple(shapes[item.name] for item, count in pairs for _ in range(count))
+        return {None: found or tuple(shapes.values())[:1]}  # KAI counts a minimum of 0 as 1
+    return {leaf.name: _least(leaf, backend) * (shapes[of.name],) for leaf, of in _leaves(workload, gang)}
+
+
+def _least(leaf: SubGroup, backend: FleetBackend) -> int:
+    return max(leaf.minimum or 0, 0 if backend.has(Feature.ZERO_MIN_MEMBER) else min(1, leaf.pods))
+
+
+def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
+    """The SubGroups with pods that KAI waits for, each with the replica type of its pods."""
+    tops = gang.below(gang)
+    if podgrouper.row(workload).leads_segments:
+        leader, workers = workload.replicas
+        for leaf in gang.leaves:
+            yield leaf, leader if leaf.indices == (0, 0) or leaf.name == leader.name else workers
+        return
+    types = [item for item in workload.replicas if podgrouper.is_part(workload, item)]
+    if len(types) != len(tops):
+        types = list(workload.replicas)
+    pairs = list(zip(tops, types, strict=True))
+    if gang.needed_parts is not None:
+        spec = workload.declared.spec
+        in_order = isinstance(spec, JobSet) and spec.is_in_order
+        pairs = (pairs if in_order else sorted(pairs, key=lambda pair: pair[0].name))[: gang.needed_parts]
+    for top, item in pairs:
+        for leaf in _leaves_below(gang, top):
+            yield leaf, item
+
+
+def _leaves_below(gang: Gang, part: SubGroup) -> Iterator[SubGroup]:
+    below = gang.below(part)
+    if not below:
+        yield part
+    for item in below:
+        yield from _leaves_below(gang, item)
+
+
+def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:
+    """The gangs of one replica of a PodCliqueSet, each as often as the set has equal ones."""
+    item = submitted.set
+    if not item.is_previewed:
+        raise _Unknown("its gangs are too many to be listed")
+    if item.asks and item.topology is None:
+        raise _Unknown("its topology is not declared")
+    data = demanded(item.declared.origin, demands(fleet, submitted))
+    shapes = {
+        clique.name: _shape(data, (*clique.path, "spec", "podSpec"), clique.spec.annotations) for clique in item.cliques
+    }
+    of_cliques = dict(item.pod_cliques)
+    kinds: dict[object, list[Gang]] = {}
+    for gang in gangs_of_set(item):
+        cliques = tuple(of_cliques[leaf.name].name for leaf in gang.leaves if leaf.name in of_cliques)
+        kinds.setdefault((cliques, gang.pods), []).append(gang)
+    for gangs in kinds.values():
+        gang = gangs[0]
+        needed: Needed = {
+            leaf.name: (leaf.minimum or 0) * (shapes[of_cliques[leaf.name].name],)
+            for leaf in gang.leaves
+            if leaf.name in of_cliques
+        }
+        names = "|".join(re.escape(one.name) for one in gangs)
+        named = re.compile(f"(pg-({names})-{_UID}|{names})")
+        yield _one(fleet, submitted, gang, needed, named, len(gangs))
+
+
+def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplaced]:
+    """A hand-written PodGroup, with the Pods that are declared beside it."""
+    group = submitted.group
+    gang = gang_of_pod_group(fleet, group)
+    found: dict[str, list[Shape]] = {}
+    for pod in group.pods:
+        data = demanded(pod.origin, member_demands(fleet, group, pod.origin))
+        shape = _shape(data, ("spec",), pod.spec.metadata.annotations)
+        found.setdefault(sub_group_of(pod), []).append(shape)
+    needed: dict[str | None, tuple[Shape, ...]] = {}
+    for name, least in _waited_for(submitted, gang).items():
+        shapes = found.get(name, [])
+        if len(shapes) < least:
+            there = plural(len(shapes), "Pod")
+            raise _Unknown(f"of {name} it needs {least}, and {there} of it {'is' if len(shapes) == 1 else 'are'} here")
+        if least < len(shapes) and len(set(shapes)) > 1:
+            raise _Unknown(f"the Pods of {name} differ, and which of them come first only the cluster knows")
+        needed[name if gang.parts else None] = tuple(shapes[:least])
+    gang = replace(gang, pods=len(group.pods), gpus=submitted.gpus)
+    yield _one(fleet, submitted, gang, needed, _exactly(gang.name))
+
+
+def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
+    """The pods that each SubGroup needs, without the SubGroups beyond those that their parent needs: KAI takes them in
+    the order of their names.
+    """
+    minimums = minimums_of(submitted.group)
+    spec = submitted.group.declared.spec.spec
+    if not gang.parts:
+        return minimums
+    asked: dict[str | None, int | None] = {item.name: item.minSubGroup for item in spec.subGroups}
+    asked[None] = spec.minSubGroup
+    found: dict[str, int] = {}
+    waiting: list[Part] = [gang]
+    while waiting:
+        part = waiting.pop()
+        below = sorted(gang.below(part), key=lambda item: (minimums.get(item.name) == 0, item.name))
+        if not below:
+            found[part.name] = minimums[part.name]
+        waiting += below[: asked[_name(part)]]
+    return found
+
+
+def _one(
+    fleet: Fleet, sent: Submission, gang: Gang, needed: Needed, named: re.Pattern[str], copies: int = 1
+) -> Unplaced:
+    backend = sent.pool.backend
+    if not backend.has(Feature.SUBGROUP_TREE):
+        gang = replace(gang, parts=())
+    if not any(needed.values()):
+        raise _Unknown("it starts with no pod at all: KAI takes them one by one")
+    if copies > MAX_COPIES:
+        raise _Unknown(f"it has {copies} gangs, and no more than {MAX_COPIES} are looked at")
+    return Unplaced(sent, gang, _levels(fleet, sent, gang), needed, named, None, copies)
+
+
+def _levels(fleet: Fleet, sent: Submission, gang: Gang) -> tuple[Level, ...]:
+    """The levels of the one topology that a gang names."""
+    asked = [part.constraint for part in (gang, *gang.parts) if part.constraint is not None]
+    names = {constraint.topology for constraint in asked}
+    if not names:
+        return sent.pool.levels
+    if len(names) > 1:
+        raise _Unknown(f"its parts name {len(names)} topologies")
+    (name,) = names
+    backend = sent.pool.backend
+    there = (item for item in fleet.topologies if item.backend in (None, backend))
+    found = next((item for item in there if item.name_on(backend) == name), None)
+    if found is None:
+        raise _Unknown(f"its topology {name} is not declared" if name else "its topology is not known")
+    known = {level.label for level in found.levels}
+    if any(label is not None and label not in known for constraint in asked for label in constraint.labels):
+        raise _Unknown(f"it asks for a level that topology {name} does not have")
+    return found.levels
+
+
+def _shape(data: Any, path: KeyPath, annotations: Mapping[str, str]) -> Shape:
+    for step in path:
+        data = data[step]
+    _refuse(data, annotations)
+    return shape_of(data)
+
+
+def _refuse(spec: Mapping[str, Any], annotations: Mapping[str, str]) -> None:
+    reason = unpredicted(spec, annotations)
+    if reason:
+        raise _Unknown(f"a pod of it {reason}")
+
+
+def _exactly(name: str) -> re.Pattern[str]:
+    return re.compile(re.escape(name))
+
+
+def _made(name: str, middle: str) -> re.Pattern[str]:
+    """Names that KAI's podgrouper gives: what they begin with, the UID of the owner, and what follows on it."""
+    return re.compile(f"{re.escape(name)}{middle}-{_UID}(-.+)?")
