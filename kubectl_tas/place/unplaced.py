@@ -21,7 +21,7 @@ from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.podgroup import gang_of_pod_group, minimums_of, sub_group_of
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.gangs.workload import member, own_gang, shared_gang
-from kubectl_tas.kai import Feature
+from kubectl_tas.kai import NEWEST_RELEASE, Feature
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import CronJob, JobSet
 from kubectl_tas.place.room import Wanted, wanted_of
@@ -71,7 +71,8 @@ class Unplaced:
     @cached_property
     def wanted(self) -> Wanted:
         """What is to be placed, of one copy."""
-        return wanted_of(self.gang, self.labels, self.needed)
+        release = self.sent.pool.backend.release or NEWEST_RELEASE
+        return replace(wanted_of(self.gang, self.labels, self.needed), release=release)
 
     def of_tasks(self, gang: Gang) -> Needed:
         """The pods of another gang of the same tasks, of a workflow."""
