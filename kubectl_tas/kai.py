@@ -38,7 +38,6 @@ class Feature(Enum):
     SCALING_GROUPS = "Grove's scaling groups with a constraint"
     MIXED_SUBGROUPS = "SubGroups of pods beside SubGroups that have others below them"
     LEVEL_OF_BOTH = "one level that is required and preferred"
-    ROOM_OF_RESOURCES = "domains that are compared by resources, and not by how many pods they take"
     ROOM_OF_MILLICORES = "domains that are compared by thousandths of a core"
     SUBGROUPS_BY_NAME = "SubGroups that are placed in the order of their names alone"
 
@@ -117,7 +116,6 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.MIXED_SUBGROUPS: (((0, 13, 0), None),),
     # calculateRelevantDomainLevels and getJobRatioToFreeResources of pkg/scheduler/plugins/topology/job_filtering.go.
     Feature.LEVEL_OF_BOTH: (((0, 13, 0), None),),
-    Feature.ROOM_OF_RESOURCES: (((0, 13, 0), None),),
     Feature.ROOM_OF_MILLICORES: (((0, 14, 0), None),),
     # pkg/scheduler/actions/common/allocate.go: before, those with others below them come before those of pods.
     Feature.SUBGROUPS_BY_NAME: (((0, 15, 0), None),),

@@ -51,6 +51,8 @@ def snapshot_command(
     the nodes and pods that there are, the queues and topologies of the repository, and the PodGroups and pods that the
     work becomes. The same input gives the same bytes.
     """
+    if output == "-" and sys.stdout.isatty():
+        raise click.UsageError("a snapshot is not for people to read: name a file with -o, or hand it to a program")
     session = open_session(directory)
     judged = tuple(item for item in session.diagnostics if item.rule not in VERDICTS)  # the scheduler knows quotas
     if refuse_errors(replace(session, diagnostics=judged)):
@@ -66,7 +68,7 @@ def snapshot_command(
     scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
     content, doubts = snapshot(scheduler, source.scheduled(backend.name), found.objects)
     if output == "-":
-        sys.stdout.buffer.write(content)
+        click.echo(content, nl=False)
     else:
         write_file(Path(output), content)
     kinds = Counter(item["kind"] for item in found.objects)

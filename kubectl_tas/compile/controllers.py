@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from kubectl_tas.compile.companions import compile_companions
-from kubectl_tas.compile.podgroups import beyond, compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
+from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
 from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
@@ -111,8 +111,9 @@ def _unknown(workload: FleetWorkload) -> str:
         return "its pods say themselves which PodGroup they are in"
     if not podgrouper.lists_parts(workload):
         return "it has too many SubGroups"
-    asked = "" if workload.is_owned else beyond(workload)
-    return f"its SubGroups are not known: KAI does not make what {asked} ask for" if asked else ""
+    if podgrouper.asks_for_more(workload):
+        return "KAI does not make the segments that its annotations ask for"
+    return ""
 
 
 def _owned(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:

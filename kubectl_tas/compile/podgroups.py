@@ -221,18 +221,10 @@ def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
 def note(workload: FleetWorkload, *, divided: bool) -> str:
     """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
     name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
-    asked = beyond(workload) if divided else ""
     text = f"What KAI makes of {name}"
-    if asked and release:
-        text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
+    if divided and podgrouper.asks_for_more(workload) and release:
+        text = f"What the segment annotations of {name} ask for, and not what KAI {release.version} makes of it"
     return f"{text}; its name goes on with {podgrouper.rest_of_name(workload)}"
-
-
-def beyond(workload: FleetWorkload) -> str:
-    """The annotations that ask for SubGroups which the release does not make; empty where it makes them all."""
-    if any(item.segments and not podgrouper.makes_segments(workload, item) for item in workload.replicas):
-        return "the segment annotations"
-    return ""
 
 
 def _index_labels(workload: FleetWorkload) -> dict[str, str]:

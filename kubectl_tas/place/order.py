@@ -183,7 +183,9 @@ class _Search:
         ranked = {depth: counts.ranked(depth) for depth in depths}
         scores = self._scores(counts, unit, ranked) if unit.preferred is not None else ()
         for depth in levels:
-            # Below the common domain only: of the others nothing was counted.
+            # Above the common domain nothing was counted, which is enough for what asks for nothing.
+            if depth < len(top) and counts.asks_nothing:
+                yield tuple(valid), scores
             for domain in ranked.get(depth, ()):
                 if counts.fits(domain):
                     yield tuple(leaf for leaf in counts.leaves[domain] if leaf in valid), scores
@@ -226,16 +228,14 @@ class _Counts:
 
     def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
         room, self._pods = search._room, search._pods
-        release = room.release
-        self._uncounted = {self._pods} if release.has(Feature.ROOM_OF_RESOURCES) else set[int]()
-        self._rounded = set[int]() if release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
+        self._rounded = set[int]() if room.release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
         asks = [room.asks[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
         self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
-        asks_nothing = all(not amount or place == search._pods for place, amount in enumerate(self._most))
-        at_least = self._count if asks_nothing else 0
+        self.asks_nothing = not any(amount for place, amount in enumerate(self._most) if place != self._pods)
+        at_least = self._count if self.asks_nothing else 0
         self.leaves: dict[Domain, list[int]] = {}
         self._takes: dict[Domain, int] = {}
         self._free: dict[Domain, tuple[int, ...]] = {}
@@ -256,7 +256,7 @@ class _Counts:
 
     def _ratio(self, domain: Domain) -> float:
         """What the pods ask of what is free, of the scarcest resource."""
-        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place not in self._uncounted)
+        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place != self._pods)
         free, found = self._free[domain], 0.0
         for place, amount in asked:
             unit = 1000 if place in self._rounded else 1  # whole cores, rounded up

@@ -173,6 +173,8 @@ def _raw(objects: Iterable[Object]) -> dict[str, list[Object]]:
             place = item["metadata"].get("namespace", ""), _group_of(item)
             written = _pod(item, numbers[place])
             numbers[place] += 1
+        elif item["kind"] == "ConfigMap":
+            written = {key: item[key] for key in ("apiVersion", "kind", "metadata") if key in item}
         elif item["kind"] == "Node":
             written = {**item, "status": {key: value for key, value in item["status"].items() if key != "images"}}
         found[LISTS[item["kind"]]].append({**written, "metadata": _metadata(written["metadata"])})

@@ -181,6 +181,8 @@ def _check(workload: FleetWorkload) -> None:
         raise _Unknown("it has no pods")
     if not podgrouper.lists_parts(workload):
         raise _Unknown("its SubGroups are too many to be listed")
+    if podgrouper.asks_for_more(workload):
+        raise _Unknown("KAI does not make the segments that its annotations ask for")
     if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
         raise _Unknown("each of its pods has a PodGroup of its own")
     for item in workload.replicas:
