@@ -1,4 +1,5 @@
-"""How long ``fit`` takes against the number of nodes: 200 workflows, each placed alone, for clusters of 640 to 10,240.
+"""How long ``fit`` takes against the number of nodes: 200 workflows, each placed alone and then all of them one after
+the other (``--all``), for clusters of 640 to 10,240.
 
 Makes each cluster with the generator, in racks of 16 of which some nodes are partly taken, and prints the time to read
 the nodes and to answer, what the answers are, and the time for a node. One workflow in four does not fit.
@@ -15,11 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_tas.cli.session import check_source
+from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.load.source import FolderSource
+from kubectl_tas.model import manifest
 from kubectl_tas.place.fit import fit
-from kubectl_tas.place.nodes import read_nodes
+from kubectl_tas.place.nodes import Nodes, read_nodes
+from kubectl_tas.place.pending import Turn, pending
+from kubectl_tas.place.queues import trees
+from kubectl_tas.place.schedulers import Seen, schedulers
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, generate
 from kubectl_tas.place.unplaced import Unplaced, unplaced
+from kubectl_tas.resolve.fleet import Fleet
 
 LEVELS = (("zone", 5), ("spine", 0), ("rack", 4))
 """Levels and how many domains each has in one above; there are as many spines as the cluster needs."""
@@ -79,7 +86,7 @@ def main() -> None:
             (root / name).parent.mkdir(exist_ok=True)
             (root / name).write_text(text)
         fleet = check_source(root, FolderSource(root)).fleet
-    print(f"{'nodes':>7} {'read':>8} {'answer':>8} {'a node':>10}  outcomes")
+    print(f"{'nodes':>7} {'read':>8} {'answer':>8} {'a node':>10} {'--all':>9}  outcomes")
     for size in (640, 1280, 2560, 5120, 10240):
         spines = size // (5 * 4 * NODES_OF_A_RACK)
         levels = tuple(Domains(key, key, domains or spines) for key, domains in LEVELS)
@@ -91,8 +98,25 @@ def main() -> None:
         gangs = (item for item in unplaced(fleet, fleet.workflows) if isinstance(item, Unplaced))
         found = Counter(fit(item, nodes).outcome.value for item in gangs)
         end = time.perf_counter()
-        said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(found.items()))
-        print(f"{size:7} {read - start:7.2f}s {end - read:7.2f}s {(end - start) / size * 1e6:8.0f}us  {said}")
+        turns = Counter(turn.outcome.value for turn in queue(fleet, nodes))
+        queued = time.perf_counter()
+        print(
+            f"{size:7} {read - start:7.2f}s {end - read:7.2f}s {(end - start) / size * 1e6:8.0f}us "
+            f"{queued - end:8.2f}s  {said(found)}; {said(turns)}"
+        )
+
+
+def queue(fleet: Fleet, nodes: Nodes) -> tuple[Turn, ...]:
+    """What becomes of all, one after the other."""
+    gangs = [item for item in unplaced(fleet, fleet.submissions) if isinstance(item, Unplaced)]
+    rendered = (item.manifest for item in compile_queues(fleet))
+    seen = Seen(nodes, [], trees(item for item in rendered if isinstance(item, manifest.Queue)), {})
+    (scheduler,) = schedulers(fleet.backends[0], gangs, seen)
+    return pending(scheduler.start, scheduler.jobs).turns
+
+
+def said(found: Counter[str]) -> str:
+    return ", ".join(f"{number} {outcome}" for outcome, number in sorted(found.items()))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from tests.support.kubectl import FakeKubectl
 
 CASE = GOLDEN / "commands/fit"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
+ALL = ("mended", "missed", "placed", "preferred", "too-large", "too-many")
 USE_CASES = EXAMPLES / "use-cases"
 NEEDS_SOLVER = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
 
@@ -31,7 +32,7 @@ def answers(*arguments: str | Path, code: int = 0, root: Path | None = None) -> 
 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_golden(output: str, snapshot: Any) -> None:
-    result = fit("--all", "-o", output, *FILES)
+    result = fit(*ALL, "-o", output, *FILES)
     assert (result.code, result.err) == (1, "")
     assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
 
@@ -165,7 +166,7 @@ def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
         f'echo "$@" >> {tmp_path}/calls\ncase "$*" in *"get pods -A -o json") cat {CASE}/pods.json ;; '
         f'*"get nodes -o json") cat {CASE}/nodes.json ;; *) exit 1 ;; esac'
     )
-    assert answers("--all", "-n", "team", code=1) == answers("--all", *FILES, code=1)
+    assert answers(*ALL, "-n", "team", code=1) == answers(*ALL, *FILES, code=1)
     assert len(kubectl.calls) == 2
 
 
@@ -183,7 +184,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
     result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
     assert (result.code, "1 Pod," in result.err) == (0, True), result.err
     assert "SECRET" not in state.read_text()
-    assert answers("--all", "--cluster-state", state, code=1) == answers("--all", *FILES, code=1)
+    assert answers(*ALL, "--cluster-state", state, code=1) == answers(*ALL, *FILES, code=1)
 
 
 @pytest.mark.parametrize(

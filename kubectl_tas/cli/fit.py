@@ -15,9 +15,16 @@ from kubectl_tas.cli.options import output_option, repository_option, template_o
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import SUBMISSION
+from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.draw import fit as pages
+from kubectl_tas.draw import pending as queue_pages
 from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.model import manifest
+from kubectl_tas.place.division import called
 from kubectl_tas.place.fit import Outcome, fit
+from kubectl_tas.place.pending import pending
+from kubectl_tas.place.queues import trees
+from kubectl_tas.place.schedulers import Seen, schedulers
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
@@ -28,7 +35,9 @@ from kubectl_tas.words import nothing_called
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
 @click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
-@click.option("--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues.")
+@click.option(
+    "--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues, one after the other."
+)
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -48,6 +57,9 @@ def fit_command(
     what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes, nodes and pods are
     asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown, and changes with
     which KAI places the workflow. Exits 1 where KAI finds no placement of one.
+
+    With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
+    quotas: what starts, what waits for what, and which work that can be preempted goes for it. Exits 1 where one waits.
     """
     session = open_session(directory)
     if refuse_errors(_without_verdicts(session)):
@@ -57,6 +69,8 @@ def fit_command(
     found = list(unplaced(session.fleet, chosen))
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, Unplaced)]
+    if is_all:
+        return _all(session, gangs, left_out, source, output)
     answers = [fit(item, source.nodes(item.sent.pool.backend.name)) for item in gangs]
     if output == "json":
         hand_over(json.dump(pages.data(answers, left_out)))
@@ -67,6 +81,32 @@ def fit_command(
     tell_errors(session)
     is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
     return 0 if is_placed and (is_all or not left_out) else 1
+
+
+def _all(
+    session: Session, gangs: Sequence[Unplaced], left_out: Sequence[LeftOut], source: NodeSource, output: str
+) -> int:
+    """The answer for all gangs that wait, one after the other."""
+    answers = []
+    for backend in session.fleet.backends:
+        own = [item for item in gangs if item.sent.pool.backend == backend]
+        if not own:
+            continue
+        artifacts = (item.manifest for item in compile_queues(session.fleet) if item.backend == backend.name)
+        nodes, objects = source.nodes(backend.name), source.objects(backend.name)
+        there = [item for item in objects if item.get("kind") == "Queue"]
+        queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
+        names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
+        found = schedulers(backend, own, Seen(nodes, objects, queues, names))
+        answers += [(scheduler, pending(scheduler.start, scheduler.jobs)) for scheduler in found]
+    if output == "json":
+        hand_over(json.dump(queue_pages.data(answers, left_out)))
+    elif answers:
+        show(queue_pages.render(answers))
+    for item in left_out:
+        say(f"No answer for {item.text}.", err=True)
+    tell_errors(session)
+    return 0 if all(turn.pods for _, found in answers for turn in found.turns) else 1
 
 
 def _without_verdicts(session: Session) -> Session:

@@ -79,12 +79,13 @@ def _nodes(answer: Fit) -> str:
 
 
 def _places(found: dict[Domain | None, int]) -> str:
-    shown = [f"{_called(domain)} ({count})" for domain, count in list(found.items())[:_SHOWN]]
+    shown = [f"{place_name(domain)} ({count})" for domain, count in list(found.items())[:_SHOWN]]
     more = [f"{plural(len(found) - _SHOWN, 'more domain')}"] if len(found) > _SHOWN else []
     return ", ".join((*shown, *more))
 
 
-def _called(domain: Domain | None) -> str:
+def place_name(domain: Domain | None) -> str:
+    """What a domain is called; None: outside of the topology."""
     return "outside of the topology" if domain is None else "/".join(domain) or "any node"
 
 
@@ -110,7 +111,7 @@ def _short(short: Shortage, *, is_gang: bool) -> str:
         return f"the nodes have room for {short.best[0].pods} of {who}"
     if not short.best:
         return f"{who} must share one {short.level.key}, and no node is in any"
-    rooms = ", ".join(f"{_called(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
+    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
     return f"{who} must share one {short.level.key}: {rooms}"
 
 

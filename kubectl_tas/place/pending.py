@@ -38,6 +38,8 @@ class Outcome(Enum):
     """KAI places it on no nodes that are free now, though it were alone."""
     REFUSED = "refused"
     """A queue may not hold it."""
+    NO_QUEUE = "no-queue"
+    """Its queue is not there."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +81,18 @@ class Pending:
 
 def pending(start: Start, jobs: Sequence[Job]) -> Pending:
     """What becomes of the jobs."""
-    cycle = Cycle(start, jobs)
+    sent = [job for job in jobs if start.tree.is_leaf(job.queue)]
+    lost = [Turn(job, Outcome.NO_QUEUE) for job in jobs if not start.tree.is_leaf(job.queue)]
+    cycle = Cycle(start, sent)
     before = dict(cycle.allocated)
-    turns = {job.name: _allocate(cycle, job, Outcome.STARTS) for job in cycle.in_order(jobs)}
+    turns = {job.name: _allocate(cycle, job, Outcome.STARTS) for job in cycle.in_order(sent)}
     _evict(cycle, turns)
     if any(turn.outcome is Outcome.EVICTS for turn in turns.values()):
         for job in cycle.in_order(_waiting(turns)):
             turns[job.name] = _allocate(cycle, job, Outcome.LATER)
     alone = Space(start.nodes)
     found = tuple(_explained(cycle, turn, alone) for turn in turns.values())
-    return Pending(start, cycle.fair, before, cycle.requests, found)
+    return Pending(start, cycle.fair, before, cycle.requests, (*found, *lost))
 
 
 def _waiting(turns: Mapping[str, Turn]) -> list[Job]:

@@ -1,0 +1,218 @@
+"""What becomes of the gangs that wait in, a table in KAI's order out, or the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kubectl_tas.draw.fit import place_name
+from kubectl_tas.place.held import Held
+from kubectl_tas.place.order import by_domain
+from kubectl_tas.place.pending import Outcome, Pending, Turn
+from kubectl_tas.place.quotas import Refusal
+from kubectl_tas.place.schedulers import Scheduler
+from kubectl_tas.place.unplaced import LeftOut, Unplaced
+from kubectl_tas.quantities import NO_LIMIT, Amount, said, show
+from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
+
+VERSION = 1
+_SHOWN = 3
+"""Names or domains that are shown of one gang."""
+Answer = tuple[Scheduler, Pending]
+
+
+def render(answers: Sequence[Answer]) -> str:
+    """Each scheduler's gangs and queues, a blank line between two."""
+    return "\n".join(_one(scheduler, found) for scheduler, found in answers)
+
+
+def _one(scheduler: Scheduler, found: Pending) -> str:
+    names = _names(scheduler)
+    header = ("#", "Name", "Pool", "Priority", "Pods", "GPUs", "What becomes of it")
+    rows = [
+        (str(number), *_cells(names[turn.job.name], scheduler.gangs[turn.job.name]), _said(turn, names, scheduler))
+        for number, turn in enumerate(found.turns, start=1)
+    ]
+    rows += [("-", *_cells(_name(item), item), _runs(item, copies)) for item, copies in scheduler.running]
+    leaves = [name for name in found.start.tree.by_name if found.start.tree.is_leaf(name)]
+    queues = [_queue(scheduler, name, found) for name in leaves if found.requests[name].asked]
+    parts = [_head(scheduler, found), table.render(header, rows, rule=True)]
+    if queues:
+        parts.append(table.section("GPUs by pool", ("Pool", "Guarantee", "Holds", "Asks", "Fair share"), queues))
+    return "\n".join(parts)
+
+
+def _queue(scheduler: Scheduler, name: str, found: Pending) -> tuple[str, ...]:
+    columns = (found.start.tree.by_name[name].quota, found.allocated[name], found.requests[name], found.fair[name])
+    return scheduler.called.get(name, name), *(show("gpu", amounts.gpu) for amounts in columns)
+
+
+def _head(scheduler: Scheduler, found: Pending) -> str:
+    shard = f", shard {scheduler.shard}" if scheduler.shard else ""
+    held = sum(item.asks.gpu for item in found.start.held)
+    waiting = sum(turn.job.asks.gpu for turn in found.turns)
+    has = f"{show('gpu', found.start.total.gpu)} GPUs, {held} held"
+    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that wait for {waiting}\n"
+
+
+def _names(scheduler: Scheduler) -> dict[str, str]:
+    """What the gangs are called, by the names of their PodGroups."""
+    running = {item.gang.name: _name(item) for item, _ in scheduler.running}
+    return running | {job.name: _name(scheduler.gangs[job.name], job.name) for job in scheduler.jobs}
+
+
+def _name(item: Unplaced, job: str = "") -> str:
+    has_several = item.group is not None and len(getattr(item.sent, "groups", ())) > 1
+    group = f"/{item.group.name}" if item.group is not None and has_several else ""
+    copy = job[job.index(" (") :] if item.copies > 1 and " (" in job else ""
+    return f"{item.sent.name}{group}{copy}"
+
+
+def _cells(name: str, item: Unplaced) -> tuple[str, str, str, str, str]:
+    sent, pods = item.sent, len(item.wanted.unit.all_pods)
+    return name, sent.target, sent.priority, str(pods), show("gpu", item.gang.gpus)
+
+
+def _runs(item: Unplaced, copies: int) -> str:
+    return "runs" if item.copies == 1 else f"{copies} of {item.copies} run"
+
+
+def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
+    match turn.outcome:
+        case Outcome.STARTS:
+            return f"starts{_where(turn)}"
+        case Outcome.LATER:
+            return f"starts{_where(turn)} next, once what goes for others is gone"
+        case Outcome.EVICTS:
+            return f"starts{_where(turn)} once {_gone(turn, names, scheduler.called)}"
+        case Outcome.WAITS if turn.ahead:
+            return f"waits: the nodes that it would have go to {_listed(_called(turn.ahead, names))}"
+        case Outcome.WAITS:
+            return "waits: what starts before it leaves too little room"
+        case Outcome.NO_ROOM:
+            return f"no room on what is free, though it were alone; why: kubectl tas fit {scheduler.gangs[turn.job.name].sent.name}"
+        case Outcome.NO_QUEUE:
+            return "never starts: its queue is not there"
+        case Outcome.REFUSED:
+            assert turn.refusal is not None
+            queue = scheduler.called.get(turn.refusal.queue, turn.refusal.queue)
+            return _refused(turn.refusal, queue, _called(turn.ahead, names))
+
+
+def _where(turn: Turn) -> str:
+    domains = [place_name(domain) for domain in dict.fromkeys(pod.domain for pod in turn.pods) if domain != ()]
+    return f" in {_listed(domains)}" if domains else ""
+
+
+def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
+    ends = "ended, since its pool holds more than its share" if turn.is_reclaim else "preempted"
+    parts = [
+        f"{_listed(_victims(items, names, queues))} {'is' if len(items) == 1 else 'are'} {what}"
+        for items, what in ((turn.evicted, ends), (turn.moved, "moved to other nodes"))
+        if items
+    ]
+    return ", and ".join(parts) or "its pods have been given room"
+
+
+def _victims(items: Iterable[Held], names: Mapping[str, str], queues: Mapping[str, str]) -> list[str]:
+    return [
+        f"{names.get(item.name, item.name)} ({said('gpu', item.asks.gpu)} of {queues.get(str(item.queue), item.queue)})"
+        for item in items
+    ]
+
+
+def _refused(refused: Refusal, queue: str, ahead: Sequence[str]) -> str:
+    what = "limit" if refused.reason == "OverLimit" else "quota"
+    asks = f"it asks for {said(refused.resource, refused.asked)}"
+    if refused.asked > refused.most:
+        return f"never starts: {asks}, and the {what} of {queue} is {show(refused.resource, refused.most)}"
+    by = f", {_listed(ahead)} among them" if ahead else ""
+    held = f"of {said(refused.resource, refused.most)} {show(refused.resource, refused.held)} are held{by}"
+    return f"waits for the {what} of {queue}: {held}, and {asks}"
+
+
+def _called(pod_groups: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    return [names.get(name, name) for name in pod_groups]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    shown = [*names[:_SHOWN], *more]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+    """The same for programs, with what has no answer."""
+    return {
+        "version": VERSION,
+        "schedulers": [_record(scheduler, found) for scheduler, found in answers],
+        "leftOut": [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out],
+    }
+
+
+def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
+    tree = found.start.tree
+    return {
+        "backend": scheduler.backend,
+        "shard": scheduler.shard,
+        "gpus": found.start.total.gpu,
+        "queues": [
+            {
+                "name": name,
+                "parent": queue.parent,
+                "guarantee": _number(queue.quota.gpu),
+                "limit": _number(queue.limit.gpu),
+                "holds": found.allocated[name].gpu,
+                "asks": found.requests[name].gpu,
+                "fairShare": found.fair[name].gpu,
+            }
+            for name, queue in tree.by_name.items()
+        ],
+        "gangs": [_turn(turn, scheduler.gangs[turn.job.name]) for turn in found.turns],
+        "running": [
+            {"workflow": item.sent.name, "kind": item.sent.kind, "podGroup": item.gang.name, "gangs": copies}
+            for item, copies in scheduler.running
+        ],
+    }
+
+
+def _number(amount: Amount) -> Amount | None:
+    return None if amount == NO_LIMIT else amount
+
+
+def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
+    job, refused = turn.job, turn.refusal
+    return {
+        "workflow": item.sent.name,
+        "kind": item.sent.kind,
+        "podGroup": job.name,
+        "queue": job.queue,
+        "priority": item.sent.priority,
+        "pods": len(item.wanted.unit.all_pods),
+        "gpus": job.asks.gpu,
+        "outcome": turn.outcome.value,
+        "placed": [
+            {"part": name, "domain": None if domain is None else list(domain), "pods": count}
+            for name, found in by_domain(turn.pods).items()
+            for domain, count in found.items()
+        ],
+        "ahead": list(turn.ahead),
+        "refusal": None
+        if refused is None
+        else {
+            "reason": refused.reason,
+            "queue": refused.queue,
+            "resource": refused.resource,
+            "most": refused.most,
+            "held": refused.held,
+            "asked": refused.asked,
+        },
+        "action": None if turn.outcome is not Outcome.EVICTS else "reclaim" if turn.is_reclaim else "preempt",
+        "evicted": [_held(held) for held in turn.evicted],
+        "moved": [_held(held) for held in turn.moved],
+    }
+
+
+def _held(held: Held) -> dict[str, Any]:
+    return {"podGroup": held.name, "queue": held.queue, "priority": held.priority, "gpus": held.asks.gpu}
