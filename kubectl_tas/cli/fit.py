@@ -14,14 +14,18 @@ from kubectl_tas.cli.nodesource import NodeSource, nodes_options
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
-from kubectl_tas.cli.wordtypes import SUBMISSION
+from kubectl_tas.cli.wordtypes import POOL, SUBMISSION
 from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.draw import fit as pages
+from kubectl_tas.draw import grow as growth_pages
 from kubectl_tas.draw import pending as queue_pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
+from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.place.division import called
-from kubectl_tas.place.fit import Outcome, fit
+from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
+from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.schedulers import Seen, schedulers
@@ -38,6 +42,14 @@ from kubectl_tas.words import nothing_called
 @click.option(
     "--all", "is_all", is_flag=True, help="Answer for all that the repository sends to queues, one after the other."
 )
+@click.option(
+    "--grow",
+    metavar="[POOL]",
+    is_flag=False,
+    flag_value="",
+    type=POOL,
+    help="Say how many racks more there must be for all of a pool, or for all that is named.",
+)
 @output_option("text", "json")
 @nodes_options
 @template_options
@@ -45,6 +57,7 @@ from kubectl_tas.words import nothing_called
 def fit_command(
     workflows: Sequence[str],
     is_all: bool,
+    grow: str | None,
     files: Sequence[str],
     live: bool,
     output: str,
@@ -60,15 +73,22 @@ def fit_command(
 
     With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
     quotas: what starts, what waits for what, and which work that can be preempted goes for it. Exits 1 where one waits.
+
+    With --grow, racks like those that there are most of are added until KAI has placed all; quotas are not looked at.
+    Exits 1 where one waits for room.
     """
     session = open_session(directory)
     if refuse_errors(_without_verdicts(session)):
         return 1
-    chosen = _chosen(session.fleet, workflows, is_all=is_all, backend=cluster["backend"])
+    every = is_all or (grow is not None and not workflows)
+    chosen = _chosen(session.fleet, workflows, is_all=every, backend=cluster["backend"])
+    chosen = _of_pool(session.fleet, chosen, grow) if grow else chosen
     source = NodeSource(session.fleet, files, cluster, live=live)
     found = list(unplaced(session.fleet, chosen))
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, Unplaced)]
+    if grow is not None:
+        return _grow(session, gangs, left_out, source, output)
     if is_all:
         return _all(session, gangs, left_out, source, output)
     answers = [fit(item, source.nodes(item.sent.pool.backend.name)) for item in gangs]
@@ -107,6 +127,38 @@ def _all(
         say(f"No answer for {item.text}.", err=True)
     tell_errors(session)
     return 0 if all(turn.pods for _, found in answers for turn in found.turns) else 1
+
+
+def _grow(
+    session: Session, gangs: Sequence[Unplaced], left_out: Sequence[LeftOut], source: NodeSource, output: str
+) -> int:
+    """The racks that each shard of the scheduler of each cluster needs more, by priority and name of what it places."""
+    shards: dict[tuple[str, str | None], list[Unplaced]] = {}
+    for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
+        pool = item.sent.pool
+        shards.setdefault((pool.backend.name, pool.shard_labels.get(NODE_POOL)), []).append(item)
+    found = []
+    for (backend, _), own in shards.items():
+        nodes = source.nodes(backend)
+        copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]
+        found.append((backend, growth_of(copies, nodes_of(own[0], nodes))))
+    if output == "json":
+        hand_over(json.dump(growth_pages.data(found, left_out)))
+    elif found:
+        show(growth_pages.render(found))
+    for unknown in left_out:
+        say(f"No answer for {unknown.text}.", err=True)
+    tell_errors(session)
+    return 1 if any(growth.waiting for _, growth in found) else 0
+
+
+def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Submission]:
+    """What is sent to a pool, or to a pool--subpool; a usage error where there is none of that name."""
+    target = fleet.target(wanted)
+    if target is None:
+        raise click.UsageError(nothing_called("pool", wanted, fleet.target_names()))
+    pool, subpool = target
+    return [item for item in chosen if item.pool == pool and subpool in (None, item.subpool)]
 
 
 def _without_verdicts(session: Session) -> Session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.place import solver
 from kubectl_tas.place.fit import Fit, Outcome, Spread
 from kubectl_tas.place.nodes import Domain
@@ -56,7 +57,7 @@ def _facts(answer: Fit) -> list[tuple[str, str]]:
     facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
     facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
-        facts.append(("Why", _why(answer)))
+        facts += [("Why", _why(answer)), ("Room", _room(answer))]
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
@@ -97,7 +98,7 @@ def _spread(answer: Fit, item: Spread) -> str:
 def _why(answer: Fit) -> str:
     short = answer.shortage
     if short is not None:
-        return _short(short, is_gang=without_copy(short.unit) == answer.gang.name)
+        return _short(short, answer.gang)
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
     if answer.outcome is Outcome.UNKNOWN:
@@ -105,7 +106,16 @@ def _why(answer: Fit) -> str:
     return "each part has room by itself, but not all of them at once"
 
 
-def _short(short: Shortage, *, is_gang: bool) -> str:
+def _room(answer: Fit) -> str:
+    """What the best domain of each level has."""
+    pods = plural(answer.copies * answer.starts_with, "pod")
+    places = [f"in {level.key} {place_name(best.domain)}" if level else "on all nodes" for level, best in answer.best]
+    parts = [f"{best.pods} {place}" for (_, best), place in zip(answer.best, places, strict=True)]
+    return f"for {', '.join(parts)}, of {pods}"
+
+
+def _short(short: Shortage, gang: Gang) -> str:
+    is_gang = without_copy(short.unit) == gang.name
     who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     if short.level is None:
         return f"the nodes have room for {short.best[0].pods} of {who}"
@@ -120,8 +130,13 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, 
     return {
         "version": VERSION,
         "gangs": [_record(answer) for answer in answers],
-        "leftOut": [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out],
+        "leftOut": left_out_data(left_out),
     }
+
+
+def left_out_data(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
+    """What has no answer, for programs."""
+    return [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out]
 
 
 def _record(answer: Fit) -> dict[str, Any]:
@@ -151,5 +166,12 @@ def _record(answer: Fit) -> dict[str, Any]:
             "pods": short.pods,
             "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
         },
-        "changes": [{"kind": change.kind, "text": change.text} for change in answer.changes],
+        "best": [
+            {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
+            for level, best in answer.best
+        ],
+        "changes": [
+            {"kind": change.kind, "text": change.text, "nodes": list(change.nodes), "pods": list(change.pods)}
+            for change in answer.changes
+        ],
     }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import permutations
+from functools import cached_property, lru_cache
+from itertools import islice, permutations
 
 from kubectl_tas.gangs.workflow import ANY, build
-from kubectl_tas.place import order
+from kubectl_tas.place import order, solver
+from kubectl_tas.place.mending import Change, mending
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.room import Room, Unit, Wanted, room_for, wanted_of
+from kubectl_tas.place.room import Room, Unit, Wanted, ranked, room_for, wanted_of
 from kubectl_tas.place.shortage import Shortage, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
@@ -32,15 +33,6 @@ _SOFTLY = {
 _SOFTLY_ELSEWHERE = "the annotation that ends in preferred-placement"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change with which KAI finds a placement."""
-
-    kind: str
-    """``names``, ``preferred``, ``level``, ``tasks`` or ``copies``."""
-    text: str
-
-
 @dataclass(frozen=True)
 class Question:
     """A gang, or equal ones, on the nodes of its shard, where KAI does not place all."""
@@ -49,6 +41,13 @@ class Question:
     nodes: tuple[Node, ...]
     copies: int
     shortage: Shortage | None
+    is_short: bool
+    """Whether it is known that there is no placement."""
+
+    @cached_property
+    def room(self) -> Room:
+        """What the nodes have for them."""
+        return room_for(self.wanted, self.nodes, self.item.labels)
 
     @cached_property
     def wanted(self) -> Wanted:
@@ -62,9 +61,11 @@ class Question:
 
 
 def changes(question: Question) -> Iterator[Change]:
-    """Other levels, the finest first, then fewer copies or fewer pods."""
+    """Other levels, the finest first, then fewer copies or fewer pods, then the fewest nodes to mend."""
     yield from _levels(question)
     yield from _fewer_copies(question) if question.copies > 1 else _fewer_pods(question)
+    if question.is_short:
+        yield from mending(question.item, question.wanted, question.nodes)
 
 
 def renaming(item: Unplaced, names: Sequence[str]) -> Iterator[Change]:
@@ -148,26 +149,57 @@ def _fewer_copies(question: Question) -> Iterator[Change]:
 
 
 def _fewer_pods(question: Question) -> Iterator[Change]:
-    """As many pods as fit: fewer of the part that is short, else of the largest that helps."""
-    unit, shortage = question.wanted.unit, question.shortage
-    leaves = [leaf for leaf in unit.units if leaf.pods]
-    short = shortage.unit if shortage else ""
-    leaves.sort(key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
-    least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
-    most = max(len(leaf.pods) for leaf in leaves)
-    tries = [(leaf, fewer) for fewer in range(least, most) for leaf in leaves if fewer < len(leaf.pods)]
-    for leaf, fewer in tries[:MAX_FEWER]:
-        left = replace(leaf, pods=leaf.pods[: len(leaf.pods) - fewer])
-        if question.finds(replace(question.wanted, unit=_replaced(unit, leaf, left))):
-            yield Change("tasks", _run(question.item, leaf, left))
+    """As many pods as fit: fewer of the part that is short, else of the largest that helps, or of several."""
+    leaves = [leaf for leaf in question.wanted.unit.units if leaf.pods]
+    for kept in islice(_kept(question, leaves), MAX_FEWER):
+        left = {leaf.name: replace(leaf, pods=pods) for leaf, pods in zip(leaves, kept, strict=True)}
+        unit = _with_pods(question.wanted.unit, left)
+        if question.finds(replace(question.wanted, unit=unit)):
+            fewer = [leaf for leaf in leaves if len(left[leaf.name].pods) < len(leaf.pods)]
+            yield Change("tasks", _run(question.item, [(leaf, left[leaf.name]) for leaf in fewer]))
             return
 
 
-def _run(item: Unplaced, leaf: Unit, left: Unit) -> str:
-    of = f" in {leaf.name}" if leaf.name != item.gang.name else ""
-    what = plural(len(left.pods), "task" if item.group is not None else "pod")
+def _with_pods(unit: Unit, leaves: Mapping[str, Unit]) -> Unit:
+    return _each(unit, lambda one: leaves[one.name] if one.pods else one)
+
+
+def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int, ...]]]:
+    """The pods of each leaf that may be left, the most in all first, as far as that is known."""
+    shortage, most = question.shortage, None
+    least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
+    if question.is_short and solver.is_installed():
+        most = _most_pods(question.room, ranked(question.wanted.unit))
+        if most is None:
+            return  # not even one pod of each fits
+        least = len(question.wanted.unit.all_pods) - sum(map(len, most))
+    short = shortage.unit if shortage else ""
+    order_of = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
+    for fewer in range(least, max(len(leaf.pods) for leaf in leaves)):
+        for one in order_of:
+            if fewer < len(one.pods):
+                yield [leaf.pods[: len(leaf.pods) - fewer] if leaf is one else leaf.pods for leaf in leaves]
+        if most is not None and fewer == least:
+            yield most
+    if most is not None:
+        yield most
+
+
+@lru_cache(maxsize=256)
+def _most_pods(room: Room, unit: Unit) -> list[tuple[int, ...]] | None:
+    """Gangs that are alike get the same answer."""
+    return solver.most_pods(room, unit)
+
+
+def _run(item: Unplaced, fewer: Sequence[tuple[Unit, Unit]]) -> str:
+    one = "task" if item.group is not None else "pod"
     is_elastic = item.gang.minimum is not None and item.gang.minimum < item.gang.pods
-    return f"{'start with' if is_elastic else 'run'} {what}{of} instead of {len(leaf.pods)}"
+    parts = [
+        f"{plural(len(left.pods), one)}{f' in {leaf.name}' if leaf.name != item.gang.name else ''}"
+        f" instead of {len(leaf.pods)}"
+        for leaf, left in fewer
+    ]
+    return f"{'start with' if is_elastic else 'run'} {' and '.join(parts)}"
 
 
 def other_order(room: Room, unit: Unit) -> list[str]:

@@ -9,11 +9,12 @@ from enum import Enum
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place import order
-from kubectl_tas.place.changes import Change, Question, changes, other_order, renaming
+from kubectl_tas.place.changes import Question, changes, other_order, renaming
 from kubectl_tas.place.exists import Existence, exists
+from kubectl_tas.place.mending import Change
 from kubectl_tas.place.nodes import Node, Nodes
 from kubectl_tas.place.room import Unit, room_for, unusable, without_copy
-from kubectl_tas.place.shortage import Shortage, shortage_of
+from kubectl_tas.place.shortage import Best, Shortage, best_by_level, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
@@ -60,6 +61,8 @@ class Fit:
     placed: order.Placed
     """Where KAI places its pods, by SubGroup, those of all copies together; empty where it does not."""
     shortage: Shortage | None = None
+    best: tuple[tuple[Level | None, Best], ...] = ()
+    """Where KAI places none: for how many pods the best domain of each level has room, and all nodes, under None."""
     changes: tuple[Change, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
@@ -125,9 +128,10 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
         Existence.NO: Outcome.NO_ROOM,
         Existence.UNKNOWN: Outcome.UNKNOWN,
     }[existence]
-    question = Question(item, nodes, copies, shortage)
+    question = Question(item, nodes, copies, shortage, is_short=existence is Existence.NO)
     helping = (*renaming(item, named), *changes(question))
-    return replace(found, outcome=outcome, shortage=shortage, changes=helping)
+    best = best_by_level(room, wanted.unit, item.levels)
+    return replace(found, outcome=outcome, shortage=shortage, best=best, changes=helping)
 
 
 def _spreads(unit: Unit, placed: order.Placed, levels: Sequence[Level]) -> Iterator[Spread]:

@@ -46,6 +46,13 @@ class Unit:
             yield from unit.units
 
 
+def ranked(unit: Unit, name: str = "") -> Unit:
+    """The unit by names that say no more than the order in which KAI takes them: gangs that are alike become equal."""
+    ranks = {item.name: rank for rank, item in enumerate(sorted(unit.below, key=lambda item: item.name))}
+    below = tuple(ranked(item, f"{name}/{ranks[item.name]:06}") for item in unit.below)
+    return replace(unit, name=name, below=below)
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is to be placed."""
@@ -174,6 +181,20 @@ class Space:
         seen.update(self._changed, self._free)
         return _room(wanted, view, seen.leaves())
 
+    def add(self, nodes: Sequence[Node]) -> None:
+        """Takes further nodes in."""
+        for node in nodes:
+            self.nodes[node.name], self._free[node.name] = node, dict(node.free)
+        for seen in self._views.values():
+            seen.add(nodes)
+
+    def remove(self, nodes: Sequence[Node]) -> None:
+        """Leaves nodes out again, of which nothing was taken."""
+        for node in nodes:
+            del self.nodes[node.name], self._free[node.name]
+        for seen in self._views.values():
+            seen.remove(nodes)
+
     def take(self, node: str, asked: Vector) -> None:
         """Takes of a node what a pod asks for, which may be more than it has free."""
         self._change(node, asked, -1)
@@ -181,6 +202,10 @@ class Space:
     def give_back(self, node: str, asked: Vector) -> None:
         """The opposite."""
         self._change(node, asked, 1)
+
+    def now(self) -> tuple[Node, ...]:
+        """The nodes with what each has free by now."""
+        return tuple(replace(node, free=dict(self._free[name])) for name, node in self.nodes.items())
 
     def has(self, node: str, asked: Vector) -> bool:
         """Whether a node has this free."""
@@ -235,23 +260,39 @@ class _Seen:
         self._places: dict[str, tuple[Domain | None, Cell]] = {}
         self._found: dict[Domain | None, dict[Cell, list[str]]] = {}
         self._leaves: dict[Domain | None, Leaf] = {}
+        self.add(nodes)
+
+    def add(self, nodes: Iterable[Node]) -> None:
+        """Looks at further nodes."""
         for node in nodes:
-            domain, cell = domain_of(node, view.levels), view.cell(node, node.free)
+            domain, cell = domain_of(node, self._view.levels), self._view.cell(node, node.free)
             self._places[node.name] = domain, cell
             self._found.setdefault(domain, {}).setdefault(cell, []).append(node.name)
+            self._leaves.pop(domain, None)
+
+    def remove(self, nodes: Iterable[Node]) -> None:
+        """Looks at nodes no more."""
+        for node in nodes:
+            domain, cell = self._places.pop(node.name)
+            self._leave(domain, cell, node.name)
+            if not self._found[domain]:
+                del self._found[domain]
+
+    def _leave(self, domain: Domain | None, cell: Cell, node: str) -> None:
+        found = self._found[domain]
+        found[cell].remove(node)
+        if not found[cell]:
+            del found[cell]
+        self._leaves.pop(domain, None)
 
     def update(self, changed: Sequence[str], free: Mapping[str, Vector]) -> None:
         """Looks again at the nodes that have changed since."""
         for name in set(changed[self._until :]):
             domain, cell = self._places[name]
             after = replace(cell, free=self._view.amounts(free[name]))
-            found = self._found[domain]
-            found[cell].remove(name)
-            if not found[cell]:
-                del found[cell]
-            found.setdefault(after, []).append(name)
+            self._leave(domain, cell, name)
+            self._found[domain].setdefault(after, []).append(name)
             self._places[name] = domain, after
-            self._leaves.pop(domain, None)
         self._until = len(changed)
 
     def leaves(self) -> tuple[Leaf, ...]:

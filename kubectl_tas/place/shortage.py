@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kubectl_tas.place.exists import ALL, capacities
+from kubectl_tas.place.exists import ALL, Place, capacities
 from kubectl_tas.place.nodes import Domain
 from kubectl_tas.place.room import Room, Unit
 from kubectl_tas.resolve.topologies import Level
@@ -53,6 +53,29 @@ def shortage_of(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | N
             level = levels[item.required] if item.required is not None else None
             return Shortage(item.name, level, len(item.all_pods), tuple(best[:_SHOWN]))
     return None
+
+
+def best_by_level(room: Room, unit: Unit, levels: Sequence[Level]) -> tuple[tuple[Level | None, Best], ...]:
+    """The domain of each level that has room for the most pods of a gang, from the finest level on, and all nodes
+    that it may be on.
+    """
+    needed = Counter(unit.all_pods)
+    counts = {shape: capacities(room, shape) for shape in needed}
+
+    def best(places: Sequence[Place]) -> Best:
+        found = [
+            (
+                -sum(min(n, counts[shape][place]) for shape, n in needed.items()),
+                place if isinstance(place, tuple) else (),
+            )
+            for place in places
+        ]
+        pods, place = min(found)
+        return Best(place, -pods)
+
+    depths = [depth for depth in range(len(levels) - 1, -1, -1) if _domains(room, depth + 1)]
+    whole: list[Place] = [()] if any(item.is_constrained for item in unit.units) else [ALL]
+    return (*((levels[depth], best(_domains(room, depth + 1))) for depth in depths), (None, best(whole)))
 
 
 def _domains(room: Room, depth: int) -> list[Domain]:

@@ -15,10 +15,10 @@ LEVELS = ("zone", "rack")
 Case = tuple[list[Node], Wanted, Room]
 
 
-def node(name: str, place: Sequence[str], gpus: int, cpu: int = 9, **more: bool) -> Node:
+def node(name: str, place: Sequence[str], gpus: int, cpu: int = 9, *, is_cordoned: bool = False) -> Node:
     """A node with labels of the first levels."""
     free = {GPU: gpus, CPU: cpu, PODS: 10}
-    return Node(name, dict(zip(LEVELS, place, strict=False)), free, free, **more)
+    return Node(name, dict(zip(LEVELS, place, strict=False)), free, free, is_cordoned=is_cordoned)
 
 
 def shape(gpus: int, cpu: int) -> Shape:

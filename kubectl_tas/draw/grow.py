@@ -1,0 +1,79 @@
+"""How clusters must grow in, a few lines about each out, or the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kubectl_tas.draw.fit import left_out_data, place_name
+from kubectl_tas.place.grow import Growth, Waiting
+from kubectl_tas.place.room import without_copy
+from kubectl_tas.place.unplaced import LeftOut
+from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
+
+VERSION = 1
+
+
+def render(found: Sequence[tuple[str, Growth]]) -> str:
+    """The facts about each, with the name of its cluster, a blank line between two."""
+    return "\n".join(table.pairs(_facts(*item)) for item in found)
+
+
+def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
+    waiting = growth.waiting
+    facts = [
+        ("Backend", backend),
+        (
+            "Gangs",
+            f"{growth.gangs}, of which {len(waiting) or 'none'} {'waits' if len(waiting) == 1 else 'wait'} for room",
+        ),
+    ]
+    if growth.rack:
+        size = f"{plural(len(growth.rack), 'node')} with {plural(growth.gpus, 'GPU')}"
+        facts.append((f"A {growth.word}", f"{size}, like {place_name(growth.like)}"))
+    never = any(item.racks is None for item in waiting)
+    needs = f"{plural(growth.more, growth.word)} more" if growth.more else f"no {growth.word} more"
+    facts.append(("Needs", f"{needs}, and what waits below never goes" if never and growth.more else needs))
+    return [*facts, *((f"  {item.item.sent.name}", _when(item, growth)) for item in waiting)]
+
+
+def _when(item: Waiting, growth: Growth) -> str:
+    if item.racks is not None:
+        return f"goes with {plural(item.racks, growth.word)} more"
+    short, helps = item.shortage, f"no {growth.word} like this helps"
+    if short is None or short.level is None or not short.best:
+        return helps
+    is_gang = without_copy(short.unit) == item.item.gang.name
+    who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
+    return f"{helps}: {who} must share one {short.level.key}, and one has room for {short.best[0].pods}"
+
+
+def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "version": VERSION,
+        "clusters": [_record(*item) for item in found],
+        "leftOut": left_out_data(left_out),
+    }
+
+
+def _record(backend: str, growth: Growth) -> dict[str, Any]:
+    return {
+        "backend": backend,
+        "level": growth.levels[-1].key if growth.levels else None,
+        "like": list(growth.like),
+        "nodes": len(growth.rack),
+        "gpus": growth.gpus,
+        "gangs": growth.gangs,
+        "more": growth.more,
+        "waiting": [
+            {
+                "workflow": one.item.sent.name,
+                "kind": one.item.sent.kind,
+                "podGroup": one.item.gang.name,
+                "more": one.racks,
+            }
+            for one in growth.waiting
+        ],
+    }

@@ -1,0 +1,141 @@
+"""Nodes that are taken, cordoned or tainted in; the fewest with which KAI places a gang, once pods may use them, out.
+
+A node is mended in one of two ways: its pods go, all but those that belong to it; or its cordon and taints do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+
+from kubectl_tas.place import order, solver
+from kubectl_tas.place.nodes import Node
+from kubectl_tas.place.room import Cell, Room, Wanted, ranked, room_for
+from kubectl_tas.place.solver import Mended
+from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.report.text import plural
+
+MAX_TRIED = 8
+"""Sets of nodes, as small as can be, of which it is tried whether KAI then finds a placement."""
+OF_KUBERNETES = "node.kubernetes.io/"
+"""Prefix of taints that Kubernetes sets and removes itself."""
+_UNSCHEDULABLE = f"{OF_KUBERNETES}unschedulable"
+"""The one that a cordon brings."""
+_NAMED = 6
+"""Nodes, or PodGroups, that are named in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change with which KAI finds a placement."""
+
+    kind: str
+    """``names``, ``preferred``, ``level``, ``tasks`` or ``copies`` of the file, ``admit`` or ``free`` of nodes."""
+    text: str
+    nodes: tuple[str, ...] = ()
+    """The nodes that are to be changed, by name."""
+    pods: tuple[str, ...] = ()
+    """The pods that go with that, as NAMESPACE/NAME."""
+
+
+def mending(item: Unplaced, wanted: Wanted, nodes: tuple[Node, ...]) -> Iterator[Change]:
+    """The fewest nodes to let pods on again, and the fewest to free, where either is enough."""
+    by_name = {node.name: node for node in nodes}
+    for kind, mended in (("admit", admitting(nodes)), ("free", freed(nodes))):
+        names = enough(Wanted(ranked(wanted.unit), wanted.shapes), nodes, mended, item.labels)
+        chosen = [by_name[name] for name in names]
+        if kind == "admit" and names:
+            yield Change(kind, _admit(chosen), names)
+        elif names:
+            pods = tuple(pod.key for node in chosen for pod in node.pods if not pod.is_of_node)
+            yield Change(kind, _free(chosen), names, pods)
+
+
+@lru_cache(maxsize=8)
+def admitting(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes, each as it is without a cordon and taints."""
+    return tuple(
+        replace(node, is_cordoned=False, taints=tuple(taint for taint in node.taints if _lasts(taint.key)))
+        if node.is_cordoned or node.taints
+        else node
+        for node in nodes
+    )
+
+
+def _lasts(taint: str) -> bool:
+    return taint.startswith(OF_KUBERNETES) and taint != _UNSCHEDULABLE
+
+
+@lru_cache(maxsize=8)
+def freed(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes, each as it is without pods that do not belong to it."""
+    return tuple(_without_pods(node) if any(not pod.is_of_node for pod in node.pods) else node for node in nodes)
+
+
+def _without_pods(node: Node) -> Node:
+    held: Counter[str] = Counter()
+    for pod in node.pods:
+        if pod.is_of_node:
+            held.update(pod.asks)
+    return replace(node, free={name: amount - held[name] for name, amount in node.allocatable.items()})
+
+
+@lru_cache(maxsize=512)
+def enough(
+    wanted: Wanted, nodes: tuple[Node, ...], mended: tuple[Node, ...], labels: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The names of the fewest nodes with which there is a placement, one that KAI finds, once they are as ``mended``
+    has them; empty where there are none, or no solver. Gangs that are alike get the same answer.
+    """
+    room, then = room_for(wanted, nodes, labels), room_for(wanted, mended, labels)
+    changed = {new.name: new for old, new in zip(nodes, mended, strict=True) if old is not new}
+    cells, costs = _cells(room), {node.name: len(node.pods) for node in nodes}
+    mends = {
+        name: Mended(cell, costs[name])
+        for name, cell in _cells(then).items()
+        if name in changed and _is_better(room, cells[name], cell)
+    }
+    if not mends:
+        return ()
+    for names in islice(solver.fewest_nodes(room, wanted.unit, mends), MAX_TRIED):
+        after = tuple(changed[node.name] if node.name in names else node for node in nodes)
+        if order.find(room_for(wanted, after, labels), wanted.unit) is not None:
+            return names
+    return ()
+
+
+def _cells(room: Room) -> dict[str, Cell]:
+    return {name: cell for leaf in room.leaves for cell, names in leaf.nodes for name in names}
+
+
+def _is_better(room: Room, now: Cell, then: Cell) -> bool:
+    return any(room.takes(then, shape) > room.takes(now, shape) for shape in range(len(room.asks)))
+
+
+def _admit(nodes: Sequence[Node]) -> str:
+    """What is to be done with each, by what keeps pods away."""
+    cordoned = [node.name for node in nodes if node.is_cordoned]
+    parts = [f"uncordon {_listed(cordoned)}"] if cordoned else []
+    tainted: dict[str, list[str]] = {}
+    for node in nodes:
+        for taint in node.taints:
+            if not taint.key.startswith(OF_KUBERNETES):
+                tainted.setdefault(str(taint), []).append(node.name)
+    parts += [f"remove the taint {taint} from {_listed(names)}" for taint, names in tainted.items()]
+    return "; ".join(parts)
+
+
+def _free(nodes: Sequence[Node]) -> str:
+    pods = [pod for node in nodes for pod in node.pods if not pod.is_of_node]
+    groups = list(dict.fromkeys(pod.group for pod in pods if pod.group))
+    of = f" of {_listed(groups)}" if groups else ""
+    names = _listed([node.name for node in nodes])
+    return f"free {plural(len(nodes), 'node')}: {names}, where {plural(len(pods), 'pod')}{of} would have to go"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"

@@ -1,0 +1,117 @@
+"""How many racks more a set of gangs needs, against placing them on clusters with any number of racks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
+from kubectl_tas.place.grow import Growth, grow
+from kubectl_tas.place.nodes import Node
+from kubectl_tas.place.order import find
+from kubectl_tas.place.room import Unit, room_for
+from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.topologies import Level
+from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
+
+RACK, ZONE = 1, 0
+LEVEL = tuple(Level(label, label) for label in LEVELS)
+
+
+def asked(unit: Unit, shapes: tuple[Shape, ...]) -> Unplaced:
+    """A gang that is placed as a unit is."""
+    parts: list[SubGroup] = []
+    needed: dict[str | None, tuple[Shape, ...]] = {None: tuple(shapes[pod] for pod in unit.pods)}
+
+    def part(item: Unit, parent: str | None) -> None:
+        needed[item.name] = tuple(shapes[pod] for pod in item.pods)
+        parts.append(SubGroup(**vars(of(item)), parent=parent))
+        for below in item.below:
+            part(below, item.name)
+
+    for below in unit.below:
+        part(below, None)
+    gang = Gang(**vars(of(unit)), parts=tuple(parts))
+    return Unplaced(cast(Submission, None), gang, LEVEL, needed, re.compile(""))
+
+
+def of(unit: Unit) -> Part:
+    levels = [None if depth is None else LEVEL[depth] for depth in (unit.required, unit.preferred)]
+    constraint = Constraint("topology", *levels) if unit.is_constrained else None
+    return Part(unit.name, len(unit.all_pods), None, 0, constraint)
+
+
+def racks(*sizes: int, zones: str = "") -> tuple[Node, ...]:
+    """Racks 1, 2, ... with so many nodes of one GPU, in zone a or in those named."""
+    return tuple(
+        node(f"n{rack}-{number}", (zones[rack - 1] if zones else "a", str(rack)), 1)
+        for rack, size in enumerate(sizes, start=1)
+        for number in range(size)
+    )
+
+
+def needs(nodes: Sequence[Node], *units: Unit) -> Growth:
+    return grow([(asked(unit, (shape(1, 1),)), 1) for unit in units], tuple(nodes))
+
+
+def group(name: str, pods: int, required: int | None = RACK) -> Unit:
+    return Unit(name, required, None, (0,) * pods)
+
+
+def test_what_there_is_room_for_needs_no_rack() -> None:
+    found = needs(racks(4, 4), group("a", 4), group("b", 3))
+    assert (found.gangs, found.more, found.waiting) == (2, 0, ())
+
+
+def test_racks_are_counted_until_all_go() -> None:
+    found = needs(racks(4, 4), group("a", 4), group("b", 3), group("c", 2), group("d", 2), group("e", 1))
+    assert [(item.item.gang.name, item.racks) for item in found.waiting] == [("c", 1), ("d", 1)]
+    assert (found.more, found.like, len(found.rack), found.word, found.gpus) == (1, ("a", "1"), 4, "rack", 4)
+
+
+def test_a_gang_that_is_larger_than_a_rack_never_goes() -> None:
+    found = needs(racks(4, 4), group("large", 5), group("small", 4), group("more", 4), group("most", 4))
+    assert [(item.item.gang.name, item.racks) for item in found.waiting] == [("large", None), ("most", 1)]
+    assert found.waiting[0].shortage is not None
+    assert found.more == 1
+
+
+def test_new_zones_are_as_large_as_those_that_there_are() -> None:
+    """Zone a has two racks, zone b one: the first new rack is its second."""
+    both = racks(2, 2, 2, zones="aab")
+    assert needs(both, group("a", 4, ZONE), group("b", 4, ZONE)).more == 1
+    assert needs(both, *(group(name, 4, ZONE) for name in "abc")).more == 3
+    assert needs(both, group("wide", 5, ZONE)).waiting[0].racks is None
+
+
+def test_racks_are_like_those_that_what_waits_can_use() -> None:
+    """There are more racks without GPUs."""
+    without = tuple(node(f"c{rack}", ("b", f"c{rack}"), 0) for rack in range(3))
+    assert needs((*without, *racks(2)), group("a", 2), group("b", 2)).like == ("a", "1")
+
+
+def test_without_levels_nodes_are_added() -> None:
+    item = replace(asked(Unit("g", None, None, (0,) * 5), (shape(1, 1),)), levels=())
+    found = grow([(item, 1)], racks(2))
+    assert (found.more, found.word) == (3, "node")
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(), st.integers(1, 3))
+def test_with_so_many_racks_all_go_and_with_no_fewer(case: Case, copies: int) -> None:
+    nodes, wanted, _ = case
+    item = asked(wanted.unit, wanted.shapes)
+    found, every = grow([(item, copies)], tuple(nodes)), item.wanted.times(copies)
+    helps = all(one.racks is not None for one in found.waiting)
+    for racks in range(found.more + 1):
+        there = (*nodes, *found.added[: racks * len(found.rack)])
+        is_placed = find(room_for(every, there, LEVELS), every.unit) is not None
+        assert is_placed == (helps and racks == found.more)
+        assert not is_placed or any_placement(there, every)

@@ -1,0 +1,112 @@
+"""What helps a gang that has no placement, against trying every way of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place import mending, solver
+from kubectl_tas.place.nodes import PODS, Node, RunningPod
+from kubectl_tas.place.order import find
+from kubectl_tas.place.room import Unit, Wanted, room_for
+from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
+
+pytestmark = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
+
+
+@st.composite
+def taken(draw: st.DrawFn) -> Case:
+    """Of some nodes of a case pods hold GPUs, or are kept by their node."""
+    nodes, wanted, _ = draw(cases())
+    nodes = [with_pod(item, draw(st.integers(0, 3)), draw(st.integers(0, 4)) == 0) for item in nodes]
+    return nodes, wanted, room_for(wanted, tuple(nodes), LEVELS)
+
+
+def with_pod(item: Node, gpus: int, is_of_node: bool) -> Node:
+    asks = {GPU: gpus, PODS: 1}
+    has = {name: amount + asks.get(name, 0) for name, amount in item.free.items()}
+    pods = (RunningPod("team", f"of-{item.name}", "", asks, is_of_node),) if gpus else ()
+    return replace(item, allocatable=has if gpus else item.free, pods=pods)
+
+
+def fewest(nodes: Sequence[Node], mended: Sequence[Node], wanted: Wanted) -> int | None:
+    """How many nodes must be mended, by trying all sets of them; None where no set is enough."""
+    changed = [place for place, (old, new) in enumerate(zip(nodes, mended, strict=True)) if old is not new]
+    for count in range(len(changed) + 1):
+        for places in combinations(changed, count):
+            if any_placement([mended[n] if n in places else item for n, item in enumerate(nodes)], wanted):
+                return count
+    return None
+
+
+@pytest.mark.parametrize("way", [mending.freed, mending.admitting])
+@settings(max_examples=100, deadline=None)
+@given(taken())
+def test_the_nodes_to_mend_are_enough_and_no_fewer_are(way: object, case: Case) -> None:
+    assert callable(way)
+    nodes, wanted, _ = case
+    mended = way(tuple(nodes))
+    expected = fewest(nodes, mended, wanted)
+    if expected == 0:
+        return
+    found = mending.enough(wanted, tuple(nodes), mended, LEVELS)
+    if found:
+        assert len(found) == expected
+        after = [new if new.name in found else old for old, new in zip(nodes, mended, strict=True)]
+        assert find(room_for(wanted, tuple(after), LEVELS), wanted.unit) is not None
+        assert any_placement(after, wanted)
+    else:
+        assert expected is None or not any(kai_finds(nodes, mended, wanted, expected))
+
+
+def kai_finds(nodes: Sequence[Node], mended: Sequence[Node], wanted: Wanted, count: int) -> Iterator[bool]:
+    """For each set of so many nodes whether KAI finds a placement once they are mended."""
+    for places in combinations(range(len(nodes)), count):
+        after = [mended[n] if n in places else item for n, item in enumerate(nodes)]
+        yield find(room_for(wanted, tuple(after), LEVELS), wanted.unit) is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases())
+def test_the_most_pods_are_as_many_as_fit(case: Case) -> None:
+    nodes, wanted, room = case
+    leaves = [unit for unit in wanted.unit.units if unit.pods]
+    found = solver.most_pods(room, wanted.unit)
+    best = max((sum(map(len, kept)) for kept in fewer(leaves) if fits(nodes, wanted, leaves, kept)), default=None)
+    assert (None if found is None else sum(map(len, found))) == (best if leaves else 0)
+    if found:
+        assert fits(nodes, wanted, leaves, found)
+
+
+def fewer(leaves: Sequence[Unit]) -> Iterator[list[tuple[int, ...]]]:
+    """All ways to leave pods out, of which no leaf loses all."""
+    if not leaves:
+        yield []
+        return
+    for size in range(1, len(leaves[0].pods) + 1):
+        for kept in set(combinations(leaves[0].pods, size)):
+            for others in fewer(leaves[1:]):
+                yield [kept, *others]
+
+
+def fits(nodes: Sequence[Node], wanted: Wanted, leaves: Sequence[Unit], kept: Sequence[tuple[int, ...]]) -> bool:
+    left = {leaf.name: pods for leaf, pods in zip(leaves, kept, strict=True)}
+
+    def with_pods(unit: Unit) -> Unit:
+        return replace(unit, pods=left.get(unit.name, ()), below=tuple(map(with_pods, unit.below)))
+
+    return any_placement(nodes, replace(wanted, unit=with_pods(wanted.unit)))
+
+
+def test_of_as_many_nodes_those_with_fewer_pods_are_freed() -> None:
+    rack = [with_pod(node(f"n{n}", ("a", "1"), 0), 2, False) for n in range(3)]
+    busy = replace(rack[0], pods=(*rack[0].pods, RunningPod("team", "other", "", {PODS: 1}, False)))
+    nodes = (busy, *rack[1:])
+    wanted = Wanted(Unit("g", 1, None, (0, 0)), (shape(2, 1),))
+    assert mending.enough(wanted, nodes, mending.freed(nodes), LEVELS) == ("n1", "n2")
