@@ -63,10 +63,11 @@ def snapshot_command(
     shard = _only_shard(fleet)
     source = NodeSource(fleet, files, {**cluster, "backend": backend.name}, live=live)
     nodes = source.nodes(backend.name)
-    found = seen(fleet)
+    found = seen(fleet, backend)
     assert backend.release is not None
     scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
-    content, doubts = snapshot(scheduler, source.scheduled(backend.name), found.objects)
+    there = [*found.elsewhere, *source.scheduled(backend.name)]
+    content, doubts = snapshot(scheduler, there, found.objects)
     if output == "-":
         click.echo(content, nl=False)
     else:
@@ -87,6 +88,8 @@ def _doubts(doubts: Doubts) -> Iterator[str]:
         yield f"Taken to be there: {', '.join(doubts.taken[:MAX_LISTED])}{more}."
     if doubts.classes:
         yield f"Not there: PriorityClass {', '.join(doubts.classes)}; PodGroups of such have priority 50."
+    if doubts.topologies:
+        yield f"Not there: Topology {', '.join(doubts.topologies)}; PodGroups that name it are not placed."
     if doubts.claims:
         yield f"Not there: ResourceClaims of {plural(doubts.claims, 'pod')}, which will not be placed."
     if doubts.strangers:

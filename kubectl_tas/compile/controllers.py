@@ -15,7 +15,7 @@ from typing import Any
 from kubectl_tas.compile.companions import compile_companions
 from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
 from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
-from kubectl_tas.compile.topologies import compile_topologies
+from kubectl_tas.compile.topologies import compile_topologies, topologies_elsewhere
 from kubectl_tas.compile.workflows import compile_workflows
 from kubectl_tas.compile.workloads import compile_members
 from kubectl_tas.gangs import podgrouper
@@ -25,10 +25,11 @@ from kubectl_tas.gangs.demands import demands
 from kubectl_tas.gangs.pods import batches
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import ReplicaType
 from kubectl_tas.resolve.pools import work_name
@@ -43,13 +44,16 @@ class Seen:
 
     objects: list[Object] = field(default_factory=list)
     """The pods of each SubGroup in the order of the file."""
+    elsewhere: list[Object] = field(default_factory=list)
+    """What is declared here, and made by others if it is not there."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Work of which nobody knows what it becomes, as ``Kind/name``, and why."""
 
 
-def seen(fleet: Fleet) -> Seen:
-    """Everything that is for KAI in a fleet without errors; for several clusters if the fleet is."""
-    found = Seen()
+def seen(whole: Fleet, backend: FleetBackend) -> Seen:
+    """Everything that is for a backend with KAI in a fleet without errors."""
+    fleet = whole.of_backend(backend.name)
+    found = Seen(elsewhere=[_dumped(item) for item in topologies_elsewhere(fleet, backend)])
     rendered: list[Iterable[Artifact]] = [
         compile_priority_classes(fleet),
         compile_topologies(fleet),
@@ -61,7 +65,8 @@ def seen(fleet: Fleet) -> Seen:
         compile_members(fleet),
     ]
     for artifacts in rendered:
-        found.objects += (_pod_of(data) for artifact in artifacts for data in _data(artifact))
+        own = (artifact for artifact in artifacts if artifact.backend == backend.name)
+        found.objects += (_pod_of(data) for artifact in own for data in _data(artifact))
     for workload in fleet.workloads:
         reason = _unknown(workload)
         if reason:
@@ -89,7 +94,11 @@ def _data(artifact: Artifact) -> Iterator[Object]:
         assert not problems, problems
         yield from (document.data for document in documents)
     else:
-        yield manifest.model_dump(mode="json", by_alias=True, exclude_none=True)
+        yield _dumped(manifest)
+
+
+def _dumped(manifest: Model) -> Object:
+    return manifest.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _pod_of(made: Object) -> Object:
@@ -162,7 +171,7 @@ def _sets(fleet: Fleet) -> Iterator[Object]:
 
 
 def _pod_group(about: Metadata, spec: PodGroupSpec) -> Object:
-    return PodGroup(metadata=about, spec=spec).model_dump(mode="json", by_alias=True, exclude_none=True)
+    return _dumped(PodGroup(metadata=about, spec=spec))
 
 
 @dataclass(frozen=True)

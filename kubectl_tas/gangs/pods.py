@@ -29,26 +29,26 @@ def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
     """
     is_shared = podgrouper.is_one_pod_group(workload)
     for item in workload.replicas:
-        pods = item.replicas if is_shared else min(1, item.replicas)
-        yield from _spread(item, pods, _leaves_of(workload, gang, item)) if gang.parts else (Batch(item, None, pods),)
+        left = item.replicas if is_shared else min(1, item.replicas)
+        if not gang.parts:
+            yield Batch(item, None, left)
+        for part in _leaves_of(workload, gang, item):  # pods with the highest indices may not be there yet
+            own = min(part.pods, left)
+            left -= own
+            if own:
+                yield Batch(item, part.name, own)
+
+
+def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
+    """The SubGroups that have pods of a workload's own gang, each with the replica type of those."""
+    return ((part, item) for item in workload.replicas for part in _leaves_of(workload, gang, item))
 
 
 def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequence[SubGroup]:
     """The SubGroups that have the pods of a replica type, in the order of their indices."""
+    if podgrouper.row(workload).leads_segments:  # segments stand side by side, and the leader has index 0
+        own = ((part.indices or (0, 0), part) for part in gang.leaves)
+        return [part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == item.is_leader]
     name = sub_group(workload, item) or item.name
-    if podgrouper.row(workload).leads_segments:
-        # Segments stand side by side, and the leader has index 0.
-        own = [part for part in gang.leaves if (part.indices or (0, 0))[0] > 0] if not item.is_leader else []
-        leader = [part for part in gang.leaves if part.indices == (0, 0)]
-        return leader if item.is_leader else sorted(own, key=lambda part: part.indices or (0, 0))
     top = next((part for part in gang.below(gang) if part.name == name), None)
     return () if top is None else gang.below(top) or (top,)
-
-
-def _spread(item: ReplicaType, pods: int, leaves: Sequence[SubGroup]) -> Iterator[Batch]:
-    """The pods by SubGroup, each as many as it has; those with the highest indices may not be there yet."""
-    for part in leaves:
-        own = min(part.pods, pods)
-        pods -= own
-        if own:
-            yield Batch(item, part.name, own)

@@ -62,6 +62,20 @@ PLUGINS: tuple[tuple[str, tuple[int, int]], ...] = (
 ARGUMENTS = {"nodeplacement": {"cpu": "binpack", "gpu": "binpack"}}
 CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", "volumeMounts", "volumeDevices")
 """What is kept of a container."""
+Shape = dict[str, Any] | list[Any]
+_CONTAINERS: Shape = [{"resources": {"limits": {}, "requests": {}}, "env": [{"valueFrom": {"configMapKeyRef": {}}}]}]
+SHAPE: Shape = {
+    "metadata": {"labels": {}, "annotations": {}},
+    "spec": {
+        "containers": _CONTAINERS,
+        "initContainers": _CONTAINERS,
+        "volumes": [{"configMap": {}, "persistentVolumeClaim": {}, "projected": {"sources": [{"configMap": {}}]}}],
+        "subGroups": [{"topologyConstraint": {}}],
+        "topologyConstraint": {},
+    },
+    "status": {},
+}
+"""What is looked at of objects: where an object stands, and where a list."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ENDED = ("Succeeded", "Failed")
 _SECOND = 10**9
@@ -86,6 +100,8 @@ class Doubts:
 
     classes: tuple[str, ...]
     """PriorityClasses that PodGroups name; without them these have priority 50."""
+    topologies: tuple[str, ...]
+    """Topologies that PodGroups name; without them these stay Pending."""
     taken: tuple[str, ...]
     """ConfigMaps and PersistentVolumeClaims that pods need, as ``Kind NAMESPACE/NAME``; they are taken to be there."""
     claims: int
@@ -117,13 +133,18 @@ def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[O
         "schedulerParams": _parameters(scheduler),
         "rawObjects": _raw(known),
     }
-    groups = {name for _, name in _named(found, "PodGroup")}
-    classes = {name for _, name in _named(found, "PriorityClass")}
-    asked = {item["spec"].get("priorityClassName") for item in found if item["kind"] == "PodGroup"}
+    specs = [item["spec"] for item in found if item["kind"] == "PodGroup"]
+    parts = [part for spec in specs for part in (spec, *(spec.get("subGroups") or ()))]
+    topologies = {(part.get("topologyConstraint") or {}).get("topology") for part in parts}
+    groups, classes, known_topologies = (
+        {name for _, name in _named(found, kind)} for kind in ("PodGroup", "PriorityClass", "Topology")
+    )
+    asked = {spec.get("priorityClassName") for spec in specs}
     named = (("ConfigMap", maps), ("PersistentVolumeClaim", claims))
     running = [pod for pod in pods if pod["spec"].get("nodeName") and _phase(pod) not in ENDED]
     doubts = Doubts(
-        classes=tuple(sorted(name for name in asked if name and name not in classes)),
+        classes=tuple(sorted(name for name in asked - classes if name)),
+        topologies=tuple(sorted(name for name in topologies - known_topologies if name)),
         taken=tuple(f"{kind} {space}/{name}" for kind, places in named for space, name in places),
         claims=0 if _named(found, "ResourceClaim") else sum("resourceClaims" in pod["spec"] for pod in waiting),
         strangers=sum(_group_of(pod) not in ("", *groups) for pod in running),
@@ -176,7 +197,10 @@ def _raw(objects: Iterable[Object]) -> dict[str, list[Object]]:
         elif item["kind"] == "ConfigMap":
             written = {key: item[key] for key in ("apiVersion", "kind", "metadata") if key in item}
         elif item["kind"] == "Node":
-            written = {**item, "status": {key: value for key, value in item["status"].items() if key != "images"}}
+            written = {
+                **item,
+                "status": {key: value for key, value in (item.get("status") or {}).items() if key != "images"},
+            }
         found[LISTS[item["kind"]]].append({**written, "metadata": _metadata(written["metadata"])})
     return {name: sorted(items, key=_place) for name, items in found.items()}
 
@@ -197,7 +221,7 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
     for item in items:
         kind = item.get("kind")
         if kind in LISTS and not (recorded and kind == "PodGroup"):
-            found[str(kind), *_identity(item)] = item
+            found[str(kind), *_identity(item)] = {**item, "spec": item.get("spec") or {}}
     for name, value in PRIORITY_CLASSES.items():
         about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
         found.setdefault(("PriorityClass", "", name), {**about, "value": value})
@@ -211,16 +235,25 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
 
 
 def _identity(item: Object) -> tuple[str, str]:
-    """Raises TasError for what no API server has."""
-    kind, metadata = item["kind"], item.get("metadata")
+    """Namespace and name. Raises TasError for what no API server has."""
     try:
-        if isinstance(metadata, dict) and isinstance(item.get("spec", {}), dict):
+        if _is_built(item, SHAPE):
+            metadata = item.get("metadata") or {}
             return str(metadata.get("namespace") or ""), text_of(metadata["name"])
         reason = "it is not built as Kubernetes builds it"
     except (KeyError, ValueError):
         reason = "it has no name"
     hint = "It must be what `kubectl get ... -o json` prints."
-    raise TasError(f"a {kind} of the cluster cannot be read: {reason}", hint=hint)
+    raise TasError(f"a {item['kind']} of the cluster cannot be read: {reason}", hint=hint)
+
+
+def _is_built(value: object, shape: Shape) -> bool:
+    """Whether objects and lists are where ``shape`` has them, or nothing is."""
+    if isinstance(shape, list):
+        return value is None or (isinstance(value, list) and all(_is_built(item, shape[0]) for item in value))
+    if not isinstance(value, dict):
+        return value is None
+    return all(_is_built(value[key], inner) for key, inner in shape.items() if key in value)
 
 
 def _named(objects: Iterable[Object], kind: str) -> set[tuple[str, str]]:
@@ -230,7 +263,7 @@ def _named(objects: Iterable[Object], kind: str) -> set[tuple[str, str]]:
 def _metadata(metadata: Object) -> Object:
     """Without what tools keep of the whole object."""
     kept = {key: value for key, value in metadata.items() if key != "managedFields"}
-    if "annotations" in kept:
+    if kept.get("annotations"):
         kept["annotations"] = {name: text for name, text in kept["annotations"].items() if name != LAST_APPLIED}
     return kept
 
@@ -251,7 +284,7 @@ def _pod(item: Object, number: int) -> Object:
 
 def _volume(written: Object) -> Object:
     """A volume; of one that is made for the pod alone nothing is there before the pod is."""
-    return {"name": written["name"], "emptyDir": {}} if "ephemeral" in written else written
+    return {"name": written.get("name"), "emptyDir": {}} if "ephemeral" in written else written
 
 
 def _container(written: Object) -> Object:

@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from kubectl_tas import kai
 from kubectl_tas.cli.session import open_session
 from kubectl_tas.compile.controllers import seen
+from kubectl_tas.errors import TasError
 from kubectl_tas.live.kubectl import STATE
 from kubectl_tas.place.snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
@@ -29,7 +30,7 @@ REPOSITORIES = (
         case_input(GOLDEN / "manifests" / name)
         for name in ("files", "leader-worker-sets", "owned-podgroups", "segments-elastic", "workflows-as-jobs", "kinds")
     ),
-    *(case_input(GOLDEN / "manifests" / name) for name in ("kinds-in-0.13", "kinds-in-0.15", "hierarchical-inference")),
+    *(case_input(GOLDEN / "manifests" / name) for name in ("kinds-in-0.13", "kinds-in-0.15", "grove-alpha.8")),
 )
 RELEASES = [f"0.{minor}" for minor in range(12, 18)]
 Object = dict[str, Any]
@@ -38,7 +39,9 @@ Object = dict[str, Any]
 @pytest.fixture(scope="module")
 def work() -> list[list[Object]]:
     """What the scheduler sees of each repository."""
-    return [seen(open_session(str(path)).fleet).objects for path in REPOSITORIES]
+    fleets = [open_session(str(path)).fleet for path in REPOSITORIES]
+    found = [seen(fleet, fleet.backends[0]) for fleet in fleets]
+    return [[*item.elsewhere, *item.objects] for item in found]
 
 
 def scheduler(version: str = "0.17", shard: str | None = None) -> Scheduler:
@@ -112,10 +115,7 @@ def test_the_queues_of_all_pod_groups_are_there_up_to_the_root(work: list[list[O
         queues = {item["metadata"]["name"]: item["spec"].get("parentQueue") for item in raw["queues"]}
         assert {item["spec"]["queue"] for item in raw["podGroups"]} <= queues.keys()
         assert {parent for parent in queues.values() if parent} <= queues.keys()
-        topologies = {item["metadata"]["name"] for item in raw["topologies"]}
-        asked = [item["spec"].get("topologyConstraint") for item in raw["podGroups"]]
-        assert {item["topology"] for item in asked if item} <= topologies
-        assert doubts.classes == ()
+        assert (doubts.classes, doubts.topologies) == ((), ())
 
 
 def test_older_tools_get_the_plugins_that_they_know() -> None:
@@ -202,9 +202,11 @@ def test_doubts() -> None:
     ended = {**pod("ended", nodeName="n"), "status": {"phase": "Succeeded"}}
     claiming = pod("claiming", resourceClaims=[{"name": "gpu"}])
     claiming["metadata"]["annotations"] = {}
-    assert written([stranger, ended], [claiming])[1] == Doubts((), (), 1, 1)
-    assert written([stranger], [gang(priorityClassName="mine")])[1] == Doubts(("mine",), (), 0, 0)
-    assert written([stranger], [gang(priorityClassName="train")])[1] == Doubts((), (), 0, 0)
+    assert written([stranger, ended], [claiming])[1] == Doubts((), (), (), 1, 1)
+    assert written([stranger], [gang(priorityClassName="mine")])[1] == Doubts(("mine",), (), (), 0, 0)
+    level = {"topology": "lost", "requiredTopologyLevel": "rack"}
+    assert written([], [gang(subGroups=[{"name": "a", "topologyConstraint": level}])])[1].topologies == ("lost",)
+    assert written([stranger], [gang(priorityClassName="train")])[1] == Doubts((), (), (), 0, 0)
 
 
 def test_pod_groups_of_a_recorded_state_are_left_out() -> None:
@@ -212,3 +214,28 @@ def test_pod_groups_of_a_recorded_state_are_left_out() -> None:
     state = {"kind": STATE, "kinds": ["PodGroup"]}
     assert written([gang(), state])[0]["rawObjects"]["podGroups"] == []
     assert len(written([gang()])[0]["rawObjects"]["podGroups"]) == 1
+
+
+DAMAGED: tuple[Object, ...] = (
+    {"metadata": None},
+    {"metadata": {"name": 3}},
+    {"metadata": {"name": "a", "annotations": []}},
+    {"metadata": {"name": "a"}, "spec": []},
+    {"metadata": {"name": "a"}, "spec": {"containers": {}}},
+    {"metadata": {"name": "a"}, "spec": {"containers": [{"resources": {"limits": 1}}]}},
+    {"metadata": {"name": "a"}, "spec": {"volumes": [1]}},
+    {"metadata": {"name": "a"}, "spec": {"volumes": [{"projected": {"sources": {}}}]}},
+    {"metadata": {"name": "a"}, "status": "Running"},
+)
+
+
+@pytest.mark.parametrize("item", DAMAGED, ids=range(len(DAMAGED)))
+def test_what_no_api_server_has_is_refused(item: Object) -> None:
+    with pytest.raises(TasError, match="a Pod of the cluster cannot be read: it "):
+        written([{"kind": "Pod", **item}])
+
+
+def test_what_is_empty_is_read() -> None:
+    about = {"name": "a", "namespace": None, "labels": None, "annotations": None}
+    empty = {"containers": None, "initContainers": None, "volumes": None, "nodeName": None}
+    written([{"kind": "Pod", "metadata": about, "spec": empty, "status": None}, {"kind": "Node", "metadata": about}])
