@@ -78,6 +78,11 @@ def snapshot_command(
     for line in (*(f"Left out: {name}: {why}." for name, why in found.left_out.items()), *_doubts(doubts)):
         say(line, err=True)
     tell_warnings(session)
+    if output != "-":
+        say(
+            f"Next: ./snapshot-tool -filename {output} -verbosity 6 (KAI's own; docs/fit.md says how it is built)",
+            err=True,
+        )
     return 0
 
 

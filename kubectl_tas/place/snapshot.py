@@ -12,7 +12,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any
 
@@ -102,12 +102,12 @@ class Doubts:
     """PriorityClasses that PodGroups name; without them these have priority 50."""
     topologies: tuple[str, ...]
     """Topologies that PodGroups name; without them these stay Pending."""
-    taken: tuple[str, ...]
-    """ConfigMaps and PersistentVolumeClaims that pods need, as ``Kind NAMESPACE/NAME``; they are taken to be there."""
-    claims: int
-    """Pods that ask for ResourceClaims, which are not there; they stay Pending."""
     strangers: int
     """Running pods whose PodGroup is missing: they take up nodes, but count for no queue, and stay."""
+    taken: tuple[str, ...] = ()
+    """ConfigMaps and PersistentVolumeClaims that pods need, as ``Kind NAMESPACE/NAME``; they are taken to be there."""
+    claims: int = 0
+    """Pods that ask for ResourceClaims, which are not there; they stay Pending."""
 
 
 def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[Object]) -> tuple[bytes, Doubts]:
@@ -118,13 +118,10 @@ def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[O
     cannot be read.
     """
     found = _merged(there, rendered)
-    pods = [item for item in found if item["kind"] == "Pod"]
-    waiting = [pod for pod in pods if not pod["spec"].get("nodeName") and _phase(pod) not in ENDED]
+    waiting = [item for item in found if item["kind"] == "Pod" and _phase(item) not in ENDED and not _node(item)]
     maps = sorted(_needed(waiting, _config_maps) - _named(found, "ConfigMap"))
-    claims = sorted(
-        _needed(waiting, _volume_claims)
-        - {_place(item) for item in found if item["kind"] == "PersistentVolumeClaim" and "status" in item}
-    )
+    bound = {_place(item) for item in found if item["kind"] == "PersistentVolumeClaim" and "status" in item}
+    claims = sorted(_needed(waiting, _volume_claims) - bound)
     known = [item for item in found if item["kind"] != "PersistentVolumeClaim" or _place(item) not in claims]
     known += ({"kind": "ConfigMap", "metadata": {"namespace": space, "name": name}} for space, name in maps)
     known += (item for place in claims for item in _bound(*place))
@@ -133,23 +130,31 @@ def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[O
         "schedulerParams": _parameters(scheduler),
         "rawObjects": _raw(known),
     }
-    specs = [item["spec"] for item in found if item["kind"] == "PodGroup"]
-    parts = [part for spec in specs for part in (spec, *(spec.get("subGroups") or ()))]
-    topologies = {(part.get("topologyConstraint") or {}).get("topology") for part in parts}
-    groups, classes, known_topologies = (
-        {name for _, name in _named(found, kind)} for kind in ("PodGroup", "PriorityClass", "Topology")
-    )
-    asked = {spec.get("priorityClassName") for spec in specs}
-    named = (("ConfigMap", maps), ("PersistentVolumeClaim", claims))
-    running = [pod for pod in pods if pod["spec"].get("nodeName") and _phase(pod) not in ENDED]
-    doubts = Doubts(
-        classes=tuple(sorted(name for name in asked - classes if name)),
-        topologies=tuple(sorted(name for name in topologies - known_topologies if name)),
-        taken=tuple(f"{kind} {space}/{name}" for kind, places in named for space, name in places),
+    taken = (("ConfigMap", maps), ("PersistentVolumeClaim", claims))
+    doubts = replace(
+        _doubts(found),
+        taken=tuple(f"{kind} {space}/{name}" for kind, places in taken for space, name in places),
         claims=0 if _named(found, "ResourceClaim") else sum("resourceClaims" in pod["spec"] for pod in waiting),
-        strangers=sum(_group_of(pod) not in ("", *groups) for pod in running),
     )
     return _archive(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()), doubts
+
+
+def _doubts(objects: Iterable[Object]) -> Doubts:
+    """What PodGroups name and pods are of, and is not there."""
+    by_kind: dict[str, list[Object]] = {}
+    for item in objects:
+        by_kind.setdefault(item["kind"], []).append(item)
+    names = {kind: {item["metadata"]["name"] for item in items} for kind, items in by_kind.items()}
+    specs = [item["spec"] for item in by_kind.get("PodGroup", ())]
+    parts = [part for spec in specs for part in (spec, *(spec.get("subGroups") or ()))]
+    topologies = {(part.get("topologyConstraint") or {}).get("topology") for part in parts}
+    classes = {spec.get("priorityClassName") for spec in specs}
+    running = [_group_of(pod) for pod in by_kind.get("Pod", ()) if _node(pod) and _phase(pod) not in ENDED]
+    return Doubts(
+        classes=tuple(sorted(filter(None, classes - names.get("PriorityClass", set())))),
+        topologies=tuple(sorted(filter(None, topologies - names.get("Topology", set())))),
+        strangers=sum(group not in ("", *names.get("PodGroup", ())) for group in running),
+    )
 
 
 def _archive(content: bytes) -> bytes:
@@ -221,7 +226,8 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
     for item in items:
         kind = item.get("kind")
         if kind in LISTS and not (recorded and kind == "PodGroup"):
-            found[str(kind), *_identity(item)] = {**item, "spec": item.get("spec") or {}}
+            has_spec = "spec" in item or kind in ("Pod", "PodGroup")
+            found[str(kind), *_identity(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
     for name, value in PRIORITY_CLASSES.items():
         about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
         found.setdefault(("PriorityClass", "", name), {**about, "value": value})
@@ -299,6 +305,10 @@ def _container(written: Object) -> Object:
 def _group_of(pod: Object) -> str:
     """The PodGroup that a pod names; empty where it names none."""
     return str((pod["metadata"].get("annotations") or {}).get(POD_GROUP) or "")
+
+
+def _node(pod: Object) -> object:
+    return pod["spec"].get("nodeName")
 
 
 def _phase(pod: Object) -> object:

@@ -202,11 +202,11 @@ def test_doubts() -> None:
     ended = {**pod("ended", nodeName="n"), "status": {"phase": "Succeeded"}}
     claiming = pod("claiming", resourceClaims=[{"name": "gpu"}])
     claiming["metadata"]["annotations"] = {}
-    assert written([stranger, ended], [claiming])[1] == Doubts((), (), (), 1, 1)
-    assert written([stranger], [gang(priorityClassName="mine")])[1] == Doubts(("mine",), (), (), 0, 0)
+    assert written([stranger, ended], [claiming])[1] == Doubts((), (), 1, claims=1)
+    assert written([stranger], [gang(priorityClassName="mine")])[1] == Doubts(("mine",), (), 0)
     level = {"topology": "lost", "requiredTopologyLevel": "rack"}
     assert written([], [gang(subGroups=[{"name": "a", "topologyConstraint": level}])])[1].topologies == ("lost",)
-    assert written([stranger], [gang(priorityClassName="train")])[1] == Doubts((), (), (), 0, 0)
+    assert written([stranger], [gang(priorityClassName="train")])[1] == Doubts((), (), 0)
 
 
 def test_pod_groups_of_a_recorded_state_are_left_out() -> None:
