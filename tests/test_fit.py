@@ -37,6 +37,28 @@ def test_golden(output: str, snapshot: Any) -> None:
     assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
 
 
+NODES = GOLDEN / "commands/fit-nodes"
+
+
+@NEEDS_SOLVER
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden_of_nodes_to_mend(output: str, snapshot: Any) -> None:
+    files = [f"--nodes={NODES / name}" for name in ("nodes.json", "pods.json")]
+    result = fit("wide", "serve", "huge", "-o", output, *files, root=case_input(NODES))
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(NODES / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden_of_racks_that_are_missing(output: str, snapshot: Any) -> None:
+    files = [f"--nodes={NODES / name}" for name in ("nodes.json", "pods.json")]
+    result = fit("--grow", "-o", output, *files, root=case_input(NODES))
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(NODES / f"grow.{'txt' if output == 'text' else 'json'}"))
+    assert fit("serve", "--grow", *files, root=case_input(NODES)).code == 1
+    assert fit("--grow", "team", "-o", output, *files, root=case_input(NODES)).out == result.out
+
+
 DRAWN = [
     ("single-nvl72-rack", "single-rack", [["a"]], {}),
     ("multiple-nvl72-racks", "two-racks", [["a"], ["b"]], {}),
@@ -125,6 +147,18 @@ def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path, monkey
     assert ("kubectl-tas[fit]" in text) is not has_solver
 
 
+def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One task that wants more GPUs than any node has: no fewer tasks, and no level, would help."""
+    monkeypatch.setattr(solver, "is_installed", lambda: False)
+    single = PAIR.replace(", {name: b, image: i, resource: b}", "").replace("gpu: 6", "gpu: 9")
+    write(tmp_path, {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": single})
+    result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
+    assert (
+        "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
+    )
+    assert "which nodes to free: pip install 'kubectl-tas[fit]'\n" in result.out
+
+
 def test_a_gang_that_is_on_nodes_runs(tmp_path: Path) -> None:
     (found,) = answers("placed", *FILES)
     pod = {
@@ -193,6 +227,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
         ([], "name workflows, or pass --all"),
         (["placed", "--all"], "name workflows, or pass --all"),
         (["place"], 'no workflow "place"; did you mean "placed"?'),
+        (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
         (["placed", "--backend", "x"], 'no backend "x"'),

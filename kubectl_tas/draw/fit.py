@@ -62,7 +62,11 @@ def _facts(answer: Fit) -> list[tuple[str, str]]:
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
     if answer.outcome is not Outcome.FITS and not answer.changes:
-        facts.append(("Helps", "no smaller change of the file; free nodes, or add some"))
+        facts.append(
+            ("Helps", f"no smaller change that was tried; more nodes: kubectl tas fit {answer.sent.name} --grow")
+        )
+        if answer.outcome is Outcome.NO_ROOM and not solver.is_installed():
+            facts.append(("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'"))
     return facts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,15 +33,23 @@ def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
     if growth.rack:
         size = f"{plural(len(growth.rack), 'node')} with {plural(growth.gpus, 'GPU')}"
         facts.append((f"A {growth.word}", f"{size}, like {place_name(growth.like)}"))
-    never = any(item.racks is None for item in waiting)
     needs = f"{plural(growth.more, growth.word)} more" if growth.more else f"no {growth.word} more"
-    facts.append(("Needs", f"{needs}, and what waits below never goes" if never and growth.more else needs))
-    return [*facts, *((f"  {item.item.sent.name}", _when(item, growth)) for item in waiting)]
+    never = ", but for what never goes" if any(item.racks is None for item in waiting) else ""
+    facts.append(("Needs", f"{needs}{never}"))
+    return [*facts, *((f"  {item.item.sent.name}", _when(item, copies, growth)) for item, copies in _by_item(waiting))]
 
 
-def _when(item: Waiting, growth: Growth) -> str:
+def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
+    """The last of the equal gangs of each item, with how many of them wait."""
+    last = {id(one.item): one for one in waiting}
+    counts = Counter(id(one.item) for one in waiting)
+    return [(one, counts[key]) for key, one in last.items()]
+
+
+def _when(item: Waiting, copies: int, growth: Growth) -> str:
+    of = f", {copies} of its {item.item.copies} gangs" if item.item.copies > 1 else ""
     if item.racks is not None:
-        return f"goes with {plural(item.racks, growth.word)} more"
+        return f"goes with {plural(item.racks, growth.word)} more{of}"
     short, helps = item.shortage, f"no {growth.word} like this helps"
     if short is None or short.level is None or not short.best:
         return helps
@@ -72,8 +81,9 @@ def _record(backend: str, growth: Growth) -> dict[str, Any]:
                 "workflow": one.item.sent.name,
                 "kind": one.item.sent.kind,
                 "podGroup": one.item.gang.name,
+                "copies": copies,
                 "more": one.racks,
             }
-            for one in growth.waiting
+            for one, copies in _by_item(growth.waiting)
         ],
     }

@@ -95,6 +95,8 @@ class Cycle:
     def __init__(self, start: Start, jobs: Sequence[Job]) -> None:
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
         held = [item for item in start.held if item.queue in self.tree.by_name]
+        self._nodes, self._held_before = start.nodes, held
+        self._at_all: dict[object, bool] = {}
         self.held = {item.name: item for item in held}
         """By the name of the PodGroup: those of its queues."""
         requests = by_queue([*held, *jobs])
@@ -145,24 +147,28 @@ class Cycle:
         for own in left.values():
             own.sort(key=lambda item: item.rank)
         gone: dict[str, Amounts] = {}
+        known: dict[str | None, Held | None] = {}
 
         def last(above: str | None) -> Held | None:
-            below = self.tree.below(above)
-            if not below:
-                return left[above][-1] if above and left.get(above) else None
-            found = [(queue.name, last(queue.name)) for queue in below]
-            standings = [
-                (replace(self.standing(name), leaving=gone.get(str(item.queue), NOTHING) + item.asks), item)
-                for name, item in found
-                if item is not None
-            ]
-            return max(standings, key=self._by_order)[1] if standings else None
+            if above not in known:
+                below = self.tree.below(above)
+                found = [(queue.name, last(queue.name)) for queue in below]
+                standings = [(leaving(name, item), item) for name, item in found if item is not None]
+                own = left[above][-1] if above and left.get(above) else None
+                known[above] = max(standings, key=self._by_order)[1] if standings else own
+            return known[above]
+
+        def leaving(name: str, item: Held) -> Standing:
+            return replace(self.standing(name), leaving=gone.get(str(item.queue), NOTHING) + item.asks)
 
         while (next_ := last(None)) is not None:
             queue = str(next_.queue)
             left[queue].pop()
             gone[queue] = gone.get(queue, NOTHING) + next_.asks
             yield next_
+            known.pop(None, None)
+            for above in self.tree.chain(queue):
+                known.pop(above.name, None)
 
     def _by_order(self, one: tuple[Standing, object]) -> _Ordered:
         return _Ordered(one[0], self.total)
@@ -179,6 +185,21 @@ class Cycle:
     def place(self, asked: Asked) -> tuple[Bound, ...] | None:
         """The nodes to which the pods of a gang come by now; None where KAI finds none."""
         return place(self.space.room_for(asked.wanted, asked.levels), asked.wanted.unit)
+
+    def fits_at_all(self, asked: Asked) -> bool:
+        """Whether KAI would place a gang if nothing were held that can be preempted."""
+        key = replace(asked.wanted, unit=replace(asked.wanted.unit, name="")), asked.levels
+        if key not in self._at_all:
+            self._at_all[key] = place(self._emptied.room_for(asked.wanted, asked.levels), asked.wanted.unit) is not None
+        return self._at_all[key]
+
+    @cached_property
+    def _emptied(self) -> Space:
+        space = Space(self._nodes)
+        for held in self._held_before:
+            for node, asked in held.pods if held.is_preemptible else ():
+                space.give_back(node, asked)
+        return space
 
     def hold(self, held: Held) -> None:
         """Takes the nodes of a gang, and charges its queues."""

@@ -82,6 +82,10 @@ def allowed(unit: Unit, parent: Place, domains: Sequence[Domain]) -> Iterator[Pl
             yield domain
 
 
+_Waiting = tuple[tuple[Unit, Place], "_Waiting | None"]
+"""A unit with the place that it is to be within, and those that wait behind it."""
+
+
 class _GaveUpError(Exception):
     """The search has taken too long."""
 
@@ -100,19 +104,27 @@ class _Search:
 
     def answer(self, unit: Unit) -> Existence:
         """Whether its pods of this shape have a placement."""
+        choices = [self._choices(((unit, ALL), None))]
         try:
-            return Existence.YES if self._place([(unit, ALL)]) else Existence.NO
+            while choices:
+                for waiting in choices[-1]:
+                    if waiting is None:
+                        return Existence.YES
+                    choices.append(self._choices(waiting))
+                    break
+                else:
+                    choices.pop()
         except _GaveUpError:
             return Existence.UNKNOWN
+        return Existence.NO
 
-    def _place(self, waiting: list[tuple[Unit, Place]]) -> bool:
-        """Places the units that wait, each within its place, the last one first."""
-        if not waiting:
-            return True
-        (unit, parent), rest = waiting[-1], waiting[:-1]
+    def _choices(self, waiting: _Waiting) -> Iterator[_Waiting | None]:
+        """Places the first unit that waits, within its place, in one way after the other; what then waits of each."""
+        (unit, parent), rest = waiting
         needed, own = self._count(unit.all_pods), self._count(unit.pods)
         if not needed:
-            return self._place(rest)
+            yield rest
+            return
         below = sorted(unit.below, key=lambda item: (self._count(item.all_pods), item.name))
         tried: set[object] = set()
         for place in sorted(allowed(unit, parent, self._domains), key=lambda place: (self._left[place], str(place))):
@@ -125,10 +137,11 @@ class _Search:
             if any(self._left[item] < own for item in chain):
                 continue
             self._take(chain, own)
-            if self._place([*rest, *((item, place) for item in below)]):
-                return True
+            then = rest
+            for item in below:
+                then = ((item, place), then)
+            yield then
             self._take(chain, -own)
-        return False
 
     def _count(self, pods: Sequence[int]) -> int:
         return pods.count(self._shape)

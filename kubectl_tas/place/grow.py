@@ -69,18 +69,18 @@ class Growth:
 
 
 def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Growth:
-    """The growth that gangs of one shard need, each with how many copies of it wait, in the order in which they come.
+    """The growth that gangs of one shard need, each as often as copies of it wait, in the order in which they come.
 
     Those that there is room for take it first.
     """
-    wanted = [(item, item.wanted.times(copies)) for item, copies in gangs if copies]
+    wanted = [(item, item.wanted) for item, copies in gangs for _ in range(copies)]
     space = Space(nodes)
     waiting = [(item, one) for item, one in wanted if not _place(space, item, one)]
     left = space.now()
     asked = [item for item, _ in waiting or wanted]
     levels = Counter(item.levels for item in asked).most_common(1)[0][0] if asked else ()
     racks = _Racks(nodes, levels, asked)
-    found = Growth(levels, racks.like, racks.rack, sum(copies for _, copies in gangs), 0)
+    found = Growth(levels, racks.like, racks.rack, len(wanted), 0)
     if not waiting:
         return found
     if not racks.rack:

@@ -227,14 +227,16 @@ class _Counts:
     """What the domains below ``top`` have for the pods of a unit, by KAI's way of counting."""
 
     def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
-        room, self._pods = search._room, search._pods
+        room = search._room
         self._rounded = set[int]() if room.release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
         asks = [room.asks[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
+        self._asked = [(place, n) for place, n in enumerate(self._sum) if n and place != search._pods]
+        self._ratios: dict[Domain, float] = {}
         self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
-        self.asks_nothing = not any(amount for place, amount in enumerate(self._most) if place != self._pods)
+        self.asks_nothing = not self._asked
         at_least = self._count if self.asks_nothing else 0
         self.leaves: dict[Domain, list[int]] = {}
         self._takes: dict[Domain, int] = {}
@@ -256,21 +258,30 @@ class _Counts:
 
     def _ratio(self, domain: Domain) -> float:
         """What the pods ask of what is free, of the scarcest resource."""
-        asked = ((place, amount) for place, amount in enumerate(self._sum) if amount and place != self._pods)
-        free, found = self._free[domain], 0.0
-        for place, amount in asked:
-            unit = 1000 if place in self._rounded else 1  # whole cores, rounded up
-            there = -(-free[place] // unit)
-            found = max(found, -(-amount // unit) / there if there > 0 else _NOTHING_FREE)
+        found = self._ratios.get(domain)
+        if found is None:
+            free = self._free[domain]
+            parts = (self._part(place, amount, free[place]) for place, amount in self._asked)
+            found = self._ratios[domain] = max(parts, default=0)
         return found
+
+    def _part(self, place: int, amount: int, free: int) -> float:
+        unit = 1000 if place in self._rounded else 1  # whole cores, rounded up
+        there = -(-free // unit)
+        return -(-amount // unit) / there if there > 0 else _NOTHING_FREE
 
     def ranked(self, depth: int) -> list[Domain]:
         """The domains of a level, the tightest first, those of the tightest domain above before all others."""
         domains = [domain for domain in self.leaves if len(domain) == depth]
 
+        steps: dict[Domain, tuple[float, str]] = {}
+
         def rank(domain: Domain) -> list[tuple[float, str]]:
-            chain = (domain[:length] for length in range(len(self._top) + 1, depth + 1))
-            return [(-self._ratio(step), ".".join(step)) for step in chain]
+            chain = [domain[:length] for length in range(len(self._top) + 1, depth + 1)]
+            for step in chain:
+                if step not in steps:
+                    steps[step] = (-self._ratio(step), ".".join(step))
+            return [steps[step] for step in chain]
 
         return sorted(domains, key=rank)
 

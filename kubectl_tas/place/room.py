@@ -289,7 +289,10 @@ class _Seen:
         """Looks again at the nodes that have changed since."""
         for name in set(changed[self._until :]):
             domain, cell = self._places[name]
-            after = replace(cell, free=self._view.amounts(free[name]))
+            amounts = self._view.amounts(free[name])
+            if amounts == cell.free:
+                continue
+            after = Cell(amounts, cell.admits, cell.has_gpus)
             self._leave(domain, cell, name)
             self._found[domain].setdefault(after, []).append(name)
             self._places[name] = domain, after

@@ -14,14 +14,17 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from kubectl_tas.place.cycle import Cycle, Job, pods_of
 from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import Bound
 from kubectl_tas.place.reclaim import Reclaim
 
-MAX_TRIES = 40
-"""Sets of gangs that are tried for one that waits, beside those that find out how many it needs."""
+MAX_SETS = 4
+"""Sets of gangs that are looked at for one that waits, where not all that have room may go."""
+MAX_SPARED = 16
+"""Gangs of a set that it is tried to spare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def reclaim(cycle: Cycle, job: Job) -> Way | None:
     if not rules.may_try:
         return None
     others = [item for item in _preemptible(cycle) if item.queue != job.queue and rules.may_lose(str(item.queue))]
-    return _way(cycle, job, list(cycle.last_first(others)), rules)
+    return _way(cycle, job, others, rules) if others else None
 
 
 def preempt(cycle: Cycle, job: Job) -> Way | None:
@@ -71,28 +74,47 @@ def preempt(cycle: Cycle, job: Job) -> Way | None:
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
         return None
     own = [item for item in _preemptible(cycle) if item.queue == job.queue and item.priority < job.priority]
-    return _way(cycle, job, sorted(own, key=lambda item: item.rank, reverse=True), None)
+    return _way(cycle, job, own, None) if own else None
 
 
 def _preemptible(cycle: Cycle) -> list[Held]:
     return [item for item in cycle.held.values() if item.is_preemptible]
 
 
-def _way(cycle: Cycle, job: Job, victims: Sequence[Held], rules: Reclaim | None) -> Way | None:
-    """``rules``: what may go together; None: whatever is among the victims."""
-    count = bisect_left(range(len(victims) + 1), 1, key=lambda count: _try(cycle, job, victims[:count]) is not None)
-    for more in range(count, min(count + MAX_TRIES, len(victims) + 1)):
+def _way(cycle: Cycle, job: Job, others: Sequence[Held], rules: Reclaim | None) -> Way | None:
+    """``rules``: what may go together; None: whatever is among the others."""
+    if not cycle.fits_at_all(job.asked) or _place(cycle, job, others) is None:
+        return None
+    in_order, victims = cycle.last_first(others), list[Held]()
+    least = 0
+    while _place(cycle, job, victims) is None:
+        least = len(victims) + 1
+        victims += islice(in_order, least)
+    sets = range(len(victims) + 1)
+    count = bisect_left(sets, 1, least, key=lambda count: _place(cycle, job, victims[:count]) is not None)
+    victims += islice(in_order, max(0, count + MAX_SETS - len(victims)))
+    for more in range(count, min(count + MAX_SETS, len(victims) + 1)):
         found = _fewest(cycle, job, victims[:more])
         if found is not None and (rules is None or rules.allows(found.gone)):
             return found
     return None
 
 
+def _place(cycle: Cycle, job: Job, gone: Sequence[Held]) -> tuple[Bound, ...] | None:
+    """Where a gang comes to when these have gone; all is as before afterwards."""
+    for held in gone:
+        cycle.release(held)
+    bound = None if cycle.refusal(job) else cycle.place(job.asked)
+    for held in gone:
+        cycle.hold(held)
+    return bound
+
+
 def _fewest(cycle: Cycle, job: Job, victims: Sequence[Held]) -> Way | None:
     """Without those that are not needed."""
     found = _try(cycle, job, victims)
     needed = [item.held for item in found.victims] if found else []
-    for item in list(reversed(needed))[:MAX_TRIES]:
+    for item in list(reversed(needed))[:MAX_SPARED]:
         fewer = _try(cycle, job, [other for other in needed if other is not item])
         if fewer is not None:
             found, needed = fewer, [other.held for other in fewer.victims]
@@ -100,28 +122,26 @@ def _fewest(cycle: Cycle, job: Job, victims: Sequence[Held]) -> Way | None:
 
 
 def _try(cycle: Cycle, job: Job, victims: Sequence[Held]) -> Way | None:
-    """Where a gang comes to when these have gone, and what becomes of them; all is as before afterwards."""
+    """Where a gang comes to when these have gone, and what becomes of them, the last first; all is as before
+    afterwards.
+    """
     if not victims:
         return None
     for held in victims:
         cycle.release(held)
     there: list[Held] = []
     ended: list[Victim] = []
-    bound: tuple[Bound, ...] | None = None
-    entries: list[Job | Held] = [job, *victims]
-    for entry in cycle.in_order(entries):
-        if isinstance(entry, Job):
-            bound = None if cycle.refusal(entry) else cycle.place(entry.asked)
-            if bound is None:
-                break
-            again: Held | None = entry.on(bound)
-        else:
-            again = _again(cycle, entry)
-            if again is None or again.nodes != entry.nodes:
-                ended.append(Victim(entry, again))
-        if again is not None:
-            there.append(again)
-            cycle.hold(again)
+    bound = None if cycle.refusal(job) else cycle.place(job.asked)
+    if bound is not None:
+        there.append(job.on(bound))
+        cycle.hold(there[0])
+        for held in reversed(victims):
+            again = _again(cycle, held)
+            if again is None or again.nodes != held.nodes:
+                ended.append(Victim(held, again))
+            if again is not None:
+                there.append(again)
+                cycle.hold(again)
     for held in there:
         cycle.release(held)
     for held in victims:
@@ -130,11 +150,13 @@ def _try(cycle: Cycle, job: Job, victims: Sequence[Held]) -> Way | None:
 
 
 def _again(cycle: Cycle, held: Held) -> Held | None:
-    """A gang once it has nodes again: KAI's choice, or, where it is not known what it needs, those that it had."""
-    if held.asked is None:
-        return held if _can_stay(cycle, held) else None
-    bound = None if cycle.refusal(held) else cycle.place(held.asked)
-    return None if bound is None else replace(held, pods=pods_of(held.asked.wanted, bound))
+    """A gang once it has nodes again: those that it had, or, where it is known what it needs, others."""
+    if cycle.refusal(held):
+        return None
+    if _can_stay(cycle, held):
+        return held
+    bound = cycle.place(held.asked) if held.asked else None
+    return replace(held, pods=pods_of(held.asked.wanted, bound)) if held.asked and bound is not None else None
 
 
 def _can_stay(cycle: Cycle, held: Held) -> bool:
