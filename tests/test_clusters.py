@@ -290,8 +290,8 @@ class TestCapacity:
         assert self.found(team, tmp_path, *nodes) == [
             (
                 "guarantee-exceeds-nodes",
-                "on backend default 80 GPUs are guaranteed (a 64, b 16), but its 2 nodes have 48 "
-                "(8 of them on nodes that are cordoned; 40 more on nodes that are not ready)",
+                "on backend default 80 GPUs are guaranteed (a 64, b 16), but its 1 node has 40 "
+                "(8 more on nodes that are cordoned; 40 more on nodes that are not ready)",
             )
         ]
 

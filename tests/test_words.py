@@ -57,7 +57,10 @@ def test_few_names_are_listed() -> None:
     [
         (("valdate",), 'no command "valdate"; did you mean "validate"?'),
         (("subpool", "crate"), 'no command "crate"; did you mean "create"?'),
-        (("pool", "frobnicate"), 'no command "frobnicate"; there is describe, list, remove, rename, topology-keys'),
+        (
+            ("pool", "frobnicate"),
+            'no command "frobnicate"; there is describe, list, plan, remove, rename, share, topology-keys',
+        ),
         (("validate", "--strikt"), "--strict"),
         (("rule", "quota-share"), 'no rule "quota-share"; did you mean "quota-shared"?'),
         (("schema", "pol"), 'no schema for "pol"; did you mean "pool"?'),

@@ -100,7 +100,7 @@ def fit_command(
         say(f"No answer for {item.text}.", err=True)
     tell_errors(session)
     is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
-    return 0 if is_placed and (is_all or not left_out) else 1
+    return 0 if is_placed and not left_out else 1
 
 
 def _all(

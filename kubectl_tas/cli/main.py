@@ -8,14 +8,13 @@ from __future__ import annotations
 import io
 import os
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from kubectl_tas import __version__
-from kubectl_tas.cli.group import Group
+from kubectl_tas.cli.group import Group, imported
 from kubectl_tas.cli.terminal import COLOURS, say, show
 from kubectl_tas.cli.wordtypes import FOLDER
 from kubectl_tas.errors import TasError
@@ -94,9 +93,7 @@ class LazyGroup(Group):
 
 def load(name: str) -> click.Command:
     """One of COMMANDS."""
-    module, _, attribute = COMMANDS[name][0].partition(":")
-    command: click.Command = getattr(import_module(module), attribute)
-    return command
+    return imported(COMMANDS[name][0])
 
 
 @click.command(

@@ -13,7 +13,6 @@ from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
-from kubectl_tas.cli.share import share
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
@@ -32,14 +31,13 @@ SOURCES = {
     CLUSTER: "held in the cluster by work that cannot be preempted",
 }
 """Where usage comes from."""
+LATER = {"plan": "kubectl_tas.cli.plan:plan", "share": "kubectl_tas.cli.share:share"}
+"""Commands that most runs of the group have no need of."""
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas pool list -o wide")
+@click.group(cls=Group, later=LATER, epilog="Example: kubectl tas pool list -o wide")
 def pool() -> None:
     """Show, rename and remove pools."""
-
-
-pool.add_command(share)
 
 
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")

@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.cli.backends import chosen_backends, named_clusters
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
-from kubectl_tas.cli.options import output_option, repository_option
+from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import TARGET
@@ -53,6 +53,7 @@ MAX_DIGITS = 7
 )
 @output_option("text", "json")
 @nodes_options
+@template_options
 @repository_option
 def share(
     wanted: Sequence[str],
@@ -67,9 +68,11 @@ def share(
     """Show how KAI's scheduler divides a cluster when all queues ask at once.
 
     Each gets what it is guaranteed, as far as it asks for it; what is left goes by priority, then by weight, up to
-    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool). Queues ask for
-    what the work of the repository asks for, or with --live, --context, --kubeconfig or --cluster-state for what
-    pods of the cluster hold and wait for. What there is to divide is what the nodes have that are ready, or --gpus.
+    limits. With NAMEs, only those pools with all that is below them, and those subpools (pool--subpool).
+
+    Queues ask for what the work of the repository asks for, or with --live, --context, --kubeconfig or
+    --cluster-state for what pods of the cluster hold and wait for. What there is to divide are the nodes that are
+    ready and not cordoned, or --gpus.
     """
     session = open_session(directory)
     if refuse_errors(replace(session, diagnostics=tuple(d for d in session.diagnostics if d.rule not in VERDICTS))):
@@ -93,7 +96,7 @@ def share(
         divisions += _divisions(fleet, backend, there, left, _has(backend, source, gpus))
     if left:
         raise click.UsageError(_unknown(fleet, divisions, next(iter(left))))
-    chosen = _of(divisions, names)
+    chosen = [one for one in divisions if any(one.shown(names))]
     if gpus is not None and len(chosen) > 1:
         raise click.UsageError("the scheduler has several shards, which divide their nodes apart: name pools of one")
     if output == "json":
@@ -106,13 +109,17 @@ def share(
 
 
 def _targets(fleet: Fleet, wanted: Sequence[str]) -> list[str]:
-    """The names of the pools and subpools that are meant; a usage error where there is none of a name."""
+    """The names of the pools and subpools that are meant; a usage error where there is none of a name, or it has no
+    queue.
+    """
     found = []
     for name in wanted:
         target = fleet.target(name)
         if target is None:
             raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
         pool, subpool = target
+        if subpool and subpool.state == "ARCHIVED":
+            raise click.UsageError(f"subpool {subpool.canonical} is ARCHIVED, and has no queue")
         found.append(subpool.canonical if subpool else pool.name)
     return found
 
@@ -167,9 +174,8 @@ def _divisions(
     """The divisions of a backend's shards. What ``demands`` say of their leaves is taken out of them."""
     own = (item.manifest for item in compile_queues(fleet) if item.backend == backend.name)
     rendered = [item for item in own if isinstance(item, manifest.Queue)]
-    names = called(fleet, backend.name)
+    names, demand = called(fleet, backend.name), _demand(fleet, backend, there)
     for shard, tree in trees(rendered, there.objects if there else ()).items():
-        demand = _demand(fleet, backend, there)
         asked = {queue: amounts for queue, amounts in demand.asked.items() if tree.is_leaf(queue)}
         fixed = dict(demand.fixed)
         for queue in [name for name in demands if tree.is_leaf(name)]:
@@ -187,11 +193,6 @@ def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> 
             say(f"Note: {usage.unknown(name)}.", err=True)
     asked = {name: larger(usage.requested, usage.allocated) for name, usage in there.queues.items()}
     return Demand(asked, {}, {name: usage.allocated for name, usage in there.queues.items()})
-
-
-def _of(divisions: Sequence[Division], names: Sequence[str]) -> list[Division]:
-    """Those in which any of the pools that are meant are."""
-    return [one for one in divisions if not names or any(part.called.name in names for part in one.parts)]
 
 
 def _unknown(fleet: Fleet, divisions: Sequence[Division], name: str) -> str:

@@ -36,7 +36,7 @@ def _names(fleet: Fleet) -> list[str]:
     return [item.name for item in fleet.submissions]
 
 
-@click.group(cls=Group, epilog="Example: kubectl tas workflow list")
+@click.group(cls=Group, later={"why": "kubectl_tas.cli.why:why_command"}, epilog="Example: kubectl tas workflow list")
 def workflow() -> None:
     """List and explain workflows, workloads and PodCliqueSets."""
 

@@ -24,10 +24,10 @@ GUARANTEE_EXCEEDS_NODES = Rule(
     Severity.WARNING,
     "Pools are guaranteed more GPUs than the nodes have that they may use.",
     "Such guarantees cannot all be kept: work within its quota waits for GPUs that are not there. Counted is what "
-    "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), also of nodes that are "
-    "cordoned, but not of nodes that are not ready. A pool may use the nodes that match its nodes.selector and its "
-    "nodePool; what is guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers "
-    "hold there, which KAI subtracts, is not known here.",
+    "KAI counts: the GPUs that nodes have for pods (allocatable, MIG devices by their slices), but not of nodes that "
+    "are cordoned or not ready. A pool may use the nodes that match its nodes.selector and its nodePool; what is "
+    "guaranteed to its child pools counts for these, on their nodes. What pods of other schedulers hold there, which "
+    "KAI subtracts, is not known here.",
     protects=Waiving.CONFIG,
 )
 SELECTOR_WITHOUT_NODES = Rule(
@@ -141,7 +141,7 @@ def _exceeded(
     for within in sorted({usable[pool.name] for pool in pools}, key=lambda names: (len(names), sorted(names))):
         confined = [pool for pool in pools if usable[pool.name] <= within and pool.name not in reported]
         own = [node for node in nodes if node.name in within - spent]
-        guaranteed, there = sum(_guaranteed(pool) for pool in confined), sum(node.gpus for node in own if node.is_ready)
+        guaranteed, there = sum(_guaranteed(pool) for pool in confined), sum(node.gpus for node in own if node.counts)
         if guaranteed > there:
             yield _exceeds(backend, confined, own, guaranteed)
             reported |= {pool.name for pool in confined}
@@ -151,10 +151,10 @@ def _exceeded(
 def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[Node], guaranteed: int) -> Diagnostic:
     largest = max(pools, key=_guaranteed)
     shares = ", ".join(_share(pool) for pool in pools if _guaranteed(pool))
-    there = [node for node in nodes if node.is_ready]
-    gpus, cordoned = sum(node.gpus for node in there), sum(node.gpus for node in there if node.is_cordoned)
-    lost = sum(node.gpus for node in nodes if not node.is_ready)
-    notes = [f"{cordoned} of them on nodes that are cordoned"] if cordoned else []
+    there = [node for node in nodes if node.counts]
+    gpus, cordoned = sum(node.gpus for node in there), sum(node.gpus for node in nodes if node.is_cordoned)
+    lost = sum(node.gpus for node in nodes if not node.is_ready and not node.is_cordoned)
+    notes = [f"{cordoned} more on nodes that are cordoned"] if cordoned else []
     notes += [f"{lost} more on nodes that are not ready"] if lost else []
     where = f" with {_needed(largest)}" if all(_needed(pool) == _needed(largest) != "" for pool in pools) else ""
     message = (

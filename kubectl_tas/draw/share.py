@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.place.division import Bound, Division, Kind, Part
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.report import table
 
 VERSION = 1
@@ -24,59 +24,49 @@ def render(divisions: Sequence[Division], wanted: Sequence[str]) -> str:
 
 
 def _one(division: Division, wanted: Sequence[str]) -> str:
-    rows = _rows(division, wanted)
-    short = [
-        name
-        for name in OTHERS
-        if any(division.bound(part, name) is not Bound.ASKED for part, _ in rows)
-    ]  # fmt: skip
-    parts = [_table(division, rows, name) for name in ("gpu", *short)]
-    notes = [f"- {note}\n" for note in _notes(division, [part for part, _ in rows])]
-    return "\n".join([*parts, *(["".join(notes)] if notes else [])])
-
-
-def _rows(division: Division, wanted: Sequence[str]) -> list[tuple[Part, int]]:
-    """The parts that are shown, each with its depth below the first of them."""
-    found: list[tuple[Part, int]] = []
-    chosen: list[tuple[int, int]] = []
-    for part, depth in division.shown():
-        while chosen and chosen[-1][0] >= depth:
-            chosen.pop()
-        if not wanted:
-            found.append((part, depth))
-        elif chosen or part.called.name in wanted:
-            chosen = chosen or [(depth, 0)]
-            found.append((part, depth - chosen[0][0]))
-    return found
+    rows = list(division.shown(wanted))
+    parts = [_table(division, rows, "gpu")]
+    for name in OTHERS:
+        if short := [(part, 0) for part, _ in rows if part.bound(name) is not Bound.ASKED]:
+            parts.append(_table(division, short, name))
+    if notes := "".join(f"- {note}\n" for note in _notes(division, [part for part, _ in rows])):
+        parts.append(notes)
+    return "\n".join(parts)
 
 
 def _table(division: Division, rows: Sequence[tuple[Part, int]], resource: ResourceName) -> str:
-    asked = sum(part.asked.of(resource) for part in division.top)
-    has = show(resource, division.capacity.of(resource))
     shard = f", shard {division.shard}" if division.shard else ""
-    title = f"{division.backend}{shard}: {has} {UNITS[resource]}, {show(resource, asked)} asked for"
-    lines = [_cells(division, part, depth, resource) for part, depth in rows]
-    header = _HEADER if division.top and division.top[0].held is None else _HELD
+    title = f"{division.backend}{shard}: {_title(division, resource)}"
+    lines = [_cells(part, depth, resource) for part, depth in rows]
+    header = _HEADER if rows[0][0].held is None else _HELD
     return f"{title}\n{table.render(header, lines, rule=True)}"
 
 
-def _cells(division: Division, part: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
+def _title(division: Division, resource: ResourceName) -> str:
+    asked, has = sum(part.asked.of(resource) for part in division.below(None)), division.capacity.of(resource)
+    if resource != "gpu" and has == NO_LIMIT:
+        return f"{said(resource, asked)} asked for, as much as there may be; these get less"
+    few = "" if resource == "gpu" else "; these get less"
+    return f"{said(resource, has)}, {show(resource, asked)} asked for{few}"
+
+
+def _cells(part: Part, depth: int, resource: ResourceName) -> tuple[str, ...]:
     amounts = (part.queue.quota, *([] if part.held is None else [part.held]), part.asked, part.share)
     return (
         f"{_INDENT * depth}{part.called.name}",
         *(show(resource, amount.of(resource)) for amount in amounts),
-        _why(division, part, resource),
+        _why(part, resource),
     )
 
 
-def _why(division: Division, part: Part, resource: ResourceName) -> str:
+def _why(part: Part, resource: ResourceName) -> str:
     """Where its share comes from, and why it is no larger."""
     if part.asked.of(resource) == 0:
         return "asks for nothing"
-    guaranteed, borrowed = part.guaranteed(resource), part.borrowed(resource)
+    guaranteed, borrowed = part.guaranteed.of(resource), part.borrowed.of(resource)
     origin = f"{show(resource, guaranteed)} guaranteed"
     origin = f"{origin}, {show(resource, borrowed)} borrowed" if borrowed > 0 else origin
-    bound = division.bound(part, resource)
+    bound = part.bound(resource)
     match bound:
         case Bound.ASKED:
             return origin if borrowed > 0 else "within its guarantee"
@@ -89,46 +79,47 @@ def _why(division: Division, part: Part, resource: ResourceName) -> str:
         case Bound.NO_WEIGHT:
             reason = "with weight 0 it borrows nothing"
         case Bound.WEIGHT:
-            reason = _by_weight(division, part, resource)
+            reason = _by_weight(part, resource)
     return f"{origin}; {reason}"
 
 
-def _by_weight(division: Division, part: Part, resource: ResourceName) -> str:
-    rivals = division.rivals(part, resource)
-    left = show(resource, division.left_at(part, resource))
-    weights = sum(one.queue.weight.of(resource) for one in rivals)
-    return (
-        f"of {left} left, by weight {part.queue.weight.of(resource)} of {weights}"
-        if len(rivals) > 1
-        else "takes what is left"
-    )
+def _by_weight(part: Part, resource: ResourceName) -> str:
+    weight, weights = part.queue.weight.of(resource), part.rest.weights.of(resource)
+    left = show(resource, part.rest.left.of(resource))
+    return "takes what is left" if weight == weights else f"of {left} left, by weight {weight} of {weights}"
 
 
 def _notes(division: Division, parts: Sequence[Part]) -> Iterator[str]:
     """What the numbers alone do not tell."""
     for level in dict.fromkeys(part.queue.parent for part in parts):
         yield from _promised(division, level)
+    if len({tuple(sorted(part.called.pool.nodes.selector.items())) for part in division.parts if part.called.pool}) > 1:
+        yield (
+            "Pools ask for different nodes (nodes.selector), but KAI divides all GPUs as if they were of one kind: a "
+            "share may be more than the nodes have that a pool can use."
+        )
     for part in parts:
-        yield from _of_part(part)
+        yield from _of_part(part, is_leaf=len(division.below(part.queue.name)) <= 1)
 
 
 def _promised(division: Division, level: str | None) -> Iterator[str]:
     """What the queues below one are promised and it does not have."""
-    below = division.below(level)
+    below, above = division.below(level), division.by_queue.get(level or "")
+    has = above.share if above else division.capacity
+    who = above.called.name if above and above.called.kind is not Kind.ROOT else "the cluster"
     for name in RESOURCES:
-        over = sum(part.share.of(name) for part in below) - below[0].whole.of(name)
+        over = sum(part.share.of(name) for part in below) - has.of(name)
         if over > 0:
-            has = division.name_of(level)
             yield (
-                f"{said(name, over)} more are guaranteed and asked for than {has} has. KAI promises them all the same: "
+                f"{said(name, over)} more are guaranteed and asked for than {who} has. KAI promises them all the same: "
                 "who comes first has them, and the others wait."
             )
 
 
-def _of_part(part: Part) -> Iterator[str]:
+def _of_part(part: Part, *, is_leaf: bool) -> Iterator[str]:
     name, pool = part.called.name, part.called.pool
     short = [resource for resource in RESOURCES if part.fixed.of(resource) > part.queue.quota.of(resource)]
-    if short and part.called.kind in (Kind.OWN, Kind.SUBPOOL):
+    if short and is_leaf:
         fixed, quota = (
             ", ".join(said(resource, amounts.of(resource)) for resource in short)
             for amounts in (part.fixed, part.queue.quota)
@@ -138,7 +129,7 @@ def _of_part(part: Part) -> Iterator[str]:
             "counts all of it; the rest waits, since only LOW work borrows."
         )
     reclaim = pool.declared.spec.spec.reclaimMinRuntime if pool and part.called.kind is Kind.POOL else None
-    borrowed = part.borrowed("gpu")
+    borrowed = part.borrowed.gpu
     if reclaim and borrowed > 0:
         yield f"What {name} borrows comes back to others only after it has run for {reclaim} (reclaimMinRuntime)."
     over = 0 if part.held is None else part.held.gpu - part.share.gpu
@@ -152,16 +143,17 @@ def data(divisions: Sequence[Division], wanted: Sequence[str], source: str) -> d
 
 
 def _record(division: Division, wanted: Sequence[str]) -> dict[str, Any]:
+    rows = list(division.shown(wanted))
     return {
         "backend": division.backend,
         "shard": division.shard,
         "capacity": {name: _value(name, division.capacity) for name in RESOURCES},
-        "queues": [_queue(division, part, depth) for part, depth in _rows(division, wanted)],
-        "notes": list(_notes(division, [part for part, _ in _rows(division, wanted)])),
+        "queues": [_queue(part, depth) for part, depth in rows],
+        "notes": list(_notes(division, [part for part, _ in rows])),
     }
 
 
-def _queue(division: Division, part: Part, depth: int) -> dict[str, Any]:
+def _queue(part: Part, depth: int) -> dict[str, Any]:
     return {
         "name": part.called.name,
         "kind": part.called.kind.value,
@@ -169,11 +161,11 @@ def _queue(division: Division, part: Part, depth: int) -> dict[str, Any]:
         "parent": part.queue.parent,
         "depth": depth,
         "priority": part.queue.priority,
-        **{name: _amounts(division, part, name) for name in RESOURCES},
+        **{name: _amounts(part, name) for name in RESOURCES},
     }
 
 
-def _amounts(division: Division, part: Part, name: ResourceName) -> dict[str, Any]:
+def _amounts(part: Part, name: ResourceName) -> dict[str, Any]:
     queue = part.queue
     return {
         "guarantee": _value(name, queue.quota),
@@ -182,7 +174,7 @@ def _amounts(division: Division, part: Part, name: ResourceName) -> dict[str, An
         "asked": _value(name, part.asked),
         "held": None if part.held is None else _value(name, part.held),
         "share": _value(name, part.share),
-        "bound": division.bound(part, name).value,
+        "bound": part.bound(name).value,
     }
 
 

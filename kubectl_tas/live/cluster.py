@@ -95,9 +95,14 @@ class Node:
     gpus: int = 0
     """Whole GPUs that it has for pods."""
     is_ready: bool = True
-    """Whether KAI places pods there, and counts its GPUs."""
+    """Whether its conditions let pods be placed there."""
     is_cordoned: bool = False
-    """Whether it takes no new pods. KAI counts its GPUs all the same."""
+    """Whether it takes no new pods."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether KAI counts its GPUs: pkg/scheduler/scheduler_util/scheduler_utils.go, 0.12 to 0.17."""
+        return self.is_ready and not self.is_cordoned
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
-    objects: tuple[dict[str, Any], ...] = ()
+    objects: tuple[Mapping[str, Any], ...] = ()
     """The same as kubectl prints them."""
 
 
@@ -130,7 +135,7 @@ class Cluster:
     def nodes(self) -> list[Node] | None:
         """Its nodes; None where a file has none. Raises TasError where they cannot be read."""
         items = kubectl.get(self.access, NODES) if self.file is None else kubectl.read_file(self.file)
-        found = [_node(item) for item in items if item.get("kind") == "Node"]
+        found = nodes_among(items)
         is_known = self.file is None or found or "Node" in kubectl.complete_kinds(items)
         return found if is_known else None
 
@@ -207,7 +212,7 @@ class Clusters:
 def from_cluster(access: Access) -> ClusterState:
     """The state of the cluster that ``access`` names. Raises TasError where it cannot be read."""
     objects = kubectl.get(access, QUEUES)
-    return _state([*objects, *kubectl.get(access, POD_GROUPS, namespaced=True)])
+    return state_of([*objects, *kubectl.get(access, POD_GROUPS, namespaced=True)])
 
 
 def from_file(path: str, namespace: str | None = None) -> ClusterState:
@@ -215,10 +220,15 @@ def from_file(path: str, namespace: str | None = None) -> ClusterState:
 
     Raises TasError where it holds something else.
     """
-    return _state(item for item in kubectl.read_file(path) if _is_in(item, namespace))
+    return state_of(item for item in kubectl.read_file(path) if _is_in(item, namespace))
 
 
-def _node(item: dict[str, Any]) -> Node:
+def nodes_among(items: Iterable[Mapping[str, Any]]) -> list[Node]:
+    """The nodes among objects of a cluster. Raises TasError where one cannot be read."""
+    return [_node(item) for item in items if item.get("kind") == "Node"]
+
+
+def _node(item: Mapping[str, Any]) -> Node:
     """Raises TasError where it is none."""
     try:
         metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
@@ -249,8 +259,9 @@ def _is_in(item: dict[str, Any], namespace: str | None) -> bool:
     return isinstance(metadata, dict) and metadata.get("namespace", "default") == namespace
 
 
-def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
-    by_kind: dict[str, list[dict[str, Any]]] = {"Queue": [], "PodGroup": []}
+def state_of(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
+    """The queues among objects of a cluster. Raises TasError where one, or a PodGroup, cannot be read."""
+    by_kind: dict[str, list[Mapping[str, Any]]] = {"Queue": [], "PodGroup": []}
     for item in objects:
         kind = str(item.get("kind"))
         if kind in by_kind:
@@ -264,7 +275,7 @@ def _state(objects: Iterable[dict[str, Any]]) -> ClusterState:
     return ClusterState(queues, tuple(by_kind["Queue"]))
 
 
-def _usage(queues: Iterable[dict[str, Any]], pod_groups: Iterable[dict[str, Any]]) -> dict[str, QueueUsage]:
+def _usage(queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]]) -> dict[str, QueueUsage]:
     running: Counter[str] = Counter()
     doubts: dict[str, str] = {}
     for item in pod_groups:
@@ -281,7 +292,7 @@ def _usage(queues: Iterable[dict[str, Any]], pod_groups: Iterable[dict[str, Any]
     return found
 
 
-def _held(queue: dict[str, Any], running: int, doubt: str) -> QueueUsage:
+def _held(queue: Mapping[str, Any], running: int, doubt: str) -> QueueUsage:
     """What a queue holds. KAI leaves out of a status what is empty; without one it may not have looked at the queue."""
     status = queue.get("status")
     if status is None:
@@ -295,7 +306,7 @@ def _held(queue: dict[str, Any], running: int, doubt: str) -> QueueUsage:
     return QueueUsage(allocated, non_preemptible, running, doubt, requested)
 
 
-def _running(pod_group: dict[str, Any]) -> Decimal:
+def _running(pod_group: Mapping[str, Any]) -> Decimal:
     """More than 0 where pods of a PodGroup run, less where nobody knows.
 
     Older releases count pods, newer ones report what they hold.
@@ -306,7 +317,7 @@ def _running(pod_group: dict[str, Any]) -> Decimal:
     return max(amounts) if max(amounts) > 0 else min(amounts)
 
 
-def _amounts(status: dict[str, Any], field: str) -> Amounts:
+def _amounts(status: Mapping[str, Any], field: str) -> Amounts:
     """What a list of resources holds, in whole GPUs, millicores and bytes, each rounded away from 0."""
     found = status.get(field) or {}
     gpu, cpu, memory = (_quantity(found.get(name, 0)) for name in (GPU, "cpu", "memory"))

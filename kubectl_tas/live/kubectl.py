@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,7 @@ def read_file(path: str) -> list[dict[str, Any]]:
     return list(parse(read_plain(path, MAX_STATE, hint="Name a file with JSON."), path))
 
 
-def complete_kinds(items: Iterable[dict[str, Any]]) -> frozenset[str]:
+def complete_kinds(items: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The kinds of which a file says that it has all objects, though there may be none."""
     found = (item.get("kinds") for item in items if item.get("kind") == STATE)
     return frozenset(str(kind) for kinds in found if isinstance(kinds, list) for kind in kinds)

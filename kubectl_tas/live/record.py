@@ -28,6 +28,17 @@ _NAMED: dict[str, Shape] = {"name": True, "labels": True}
 _SPACED: dict[str, Shape] = {"name": True, "namespace": True}
 _CONSTRAINT = {"topologyConstraint": True}
 _RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
+_OWNERS: dict[str, Shape] = {"ownerReferences": [{"kind": True, "name": True}]}
+_SAID: dict[str, Shape] = {"reason": True, "message": True}
+_CONDITION: dict[str, Shape] = {"type": True, "status": True, **_SAID}
+_POD: dict[str, Shape] = {
+    "nodeName": True,
+    "schedulerName": True,
+    "overhead": True,
+    "containers": [_RESOURCES],
+    "initContainers": [{**_RESOURCES, "restartPolicy": True}],
+    **_RESOURCES,
+}
 SHAPES: dict[str, Shape] = {
     "Queue": {
         "metadata": {**_NAMED, "creationTimestamp": True},
@@ -35,9 +46,13 @@ SHAPES: dict[str, Shape] = {
         "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
     },
     "PodGroup": {
-        "metadata": _SPACED,
+        "metadata": {**_SPACED, **_OWNERS},
         "spec": {"queue": True},
-        "status": {"running": True, "resourcesStatus": {"allocated": True}},
+        "status": {
+            "running": True,
+            "resourcesStatus": {"allocated": True},
+            "schedulingConditions": [{"nodePool": True, **_CONDITION, "reasons": [_SAID]}],
+        },
     },
     "Node": {
         "metadata": _NAMED,
@@ -46,14 +61,7 @@ SHAPES: dict[str, Shape] = {
     },
     "Pod": {
         "metadata": {**_SPACED, "annotations": {POD_GROUP: True}},
-        "spec": {
-            "nodeName": True,
-            "schedulerName": True,
-            "overhead": True,
-            "containers": [_RESOURCES],
-            "initContainers": [{**_RESOURCES, "restartPolicy": True}],
-            **_RESOURCES,
-        },
+        "spec": _POD,
         "status": {"phase": True},
     },
     "Topology": {"metadata": _NAMED, "spec": True},
@@ -81,6 +89,17 @@ SHAPES: dict[str, Shape] = {
     "ClusterTopologyBinding": {"metadata": {"name": True}, "spec": {"levels": True}},
 }
 """What is kept of each kind: neither what pods are given, nor what changes from one second to the next."""
+_WAITING: Shape = {
+    "metadata": {
+        **_SPACED,
+        **_OWNERS,
+        "annotations": {POD_GROUP: True},
+        "labels": {cliquesets.PART_OF: True},
+    },
+    "spec": _POD,
+    "status": {"phase": True, "conditions": [_CONDITION]},
+}
+"""What is kept of a pod that waits in a PodGroup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +112,9 @@ class _Asked:
     needed: bool = False
     """Whether a state is none without it."""
     of_nodes: bool = False
-    """Whether only those on nodes are kept, and those of all namespaces, since nodes are for all."""
+    """Whether only those on nodes, and those that wait for one in a PodGroup, are kept, and those of all namespaces,
+    since nodes are for all.
+    """
 
 
 ASKED = (
@@ -148,7 +169,7 @@ def record(access: Access) -> Record:
         try:
             where = replace(access, namespace=None) if asked.of_nodes else access
             items = kubectl.get(where, asked.resource, namespaced=asked.namespaced)
-            found += [item for item in items if not asked.of_nodes or _is_on_node(item)]
+            found += [item for item in items if not asked.of_nodes or _is_on_node(item) or _waits(item)]
             kinds.add(asked.kind)
         except NoSuchResourceError:
             if asked.needed:
@@ -176,9 +197,17 @@ def _is_on_node(pod: Mapping[str, Any]) -> bool:
     return isinstance(spec, dict) and bool(spec.get("nodeName"))
 
 
+def _waits(pod: Mapping[str, Any]) -> bool:
+    metadata, status = pod.get("metadata"), pod.get("status")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    phase = status.get("phase") if isinstance(status, dict) else None
+    return phase == "Pending" and isinstance(annotations, dict) and POD_GROUP in annotations
+
+
 def _kept_of(item: dict[str, Any]) -> dict[str, Any]:
     """An object without what nobody reads. Raises TasError where it is none."""
-    shape = SHAPES.get(str(item.get("kind")))
+    is_waiting = item.get("kind") == "Pod" and not _is_on_node(item)
+    shape = _WAITING if is_waiting else SHAPES.get(str(item.get("kind")))
     if shape is None:
         hint = "KUBECTL_PATH may name a program that is not kubectl."
         raise TasError(f"the cluster answers with a {shown(item.get('kind'))}, which was not asked for", hint=hint)

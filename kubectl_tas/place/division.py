@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import groupby
 
 from kubectl_tas.place.queues import Shard
 from kubectl_tas.place.share import Queue, QueueTree, fair_shares
-from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
+from kubectl_tas.quantities import NO_LIMIT, Amounts, ResourceName, each, smaller, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 
@@ -63,6 +64,18 @@ class Called:
     pool: FleetPool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is left to queues beside each other, of one priority, after all of them have what they are guaranteed."""
+
+    whole: Amounts
+    """Less than 0 where they are guaranteed more than there is."""
+    left: Amounts
+    """What higher priorities leave of it."""
+    weights: Amounts
+    """The sum of the weights of those that want some of it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """What one queue gets, with all below it; no two are the same."""
@@ -72,22 +85,28 @@ class Part:
     asked: Amounts
     fixed: Amounts
     held: Amounts | None
+    guaranteed: Amounts
+    """What of its share is its guarantee."""
     share: Amounts
-    whole: Amounts
-    """What there is for it and those beside it."""
+    rest: Rest
 
-    def wants(self, resource: ResourceName) -> Amount:
-        """What it asks for and may have."""
-        return min(self.asked.of(resource), self.queue.limit.of(resource))
-
-    def guaranteed(self, resource: ResourceName) -> Amount:
-        """What of its share is its guarantee."""
-        quota = self.queue.quota.of(resource)
-        return min(self.whole.of(resource) if quota == NO_LIMIT else quota, self.wants(resource))
-
-    def borrowed(self, resource: ResourceName) -> Amount:
+    @property
+    def borrowed(self) -> Amounts:
         """What of its share is more than its guarantee."""
-        return self.share.of(resource) - self.guaranteed(resource)
+        return self.share - self.guaranteed
+
+    def bound(self, resource: ResourceName) -> Bound:
+        """Why it gets no more of a resource."""
+        share = self.share.of(resource)
+        if share >= self.asked.of(resource):
+            return Bound.ASKED
+        if share >= self.queue.limit.of(resource):
+            return Bound.LIMIT
+        if self.rest.whole.of(resource) <= 0:
+            return Bound.NOTHING_LEFT
+        if self.queue.weight.of(resource) == 0:
+            return Bound.NO_WEIGHT
+        return Bound.WEIGHT if self.rest.left.of(resource) > 0 else Bound.PRIORITY
 
 
 @dataclass(frozen=True)
@@ -101,73 +120,42 @@ class Division:
     """Each before those below it; what is sent to a pool itself before its subpools, the others by name."""
 
     @cached_property
-    def _beside(self) -> Mapping[str | None, Sequence[Part]]:
+    def _below(self) -> Mapping[str | None, Sequence[Part]]:
         found: dict[str | None, list[Part]] = defaultdict(list)
         for part in self.parts:
             found[part.queue.parent].append(part)
         return found
 
-    def beside(self, part: Part) -> Sequence[Part]:
-        """Those of the same parent, itself among them."""
-        return self.below(part.queue.parent)
-
-    @property
-    def top(self) -> Sequence[Part]:
-        """Those that nothing is above."""
-        return self.below(None)
-
     def below(self, queue: str | None) -> Sequence[Part]:
         """Those of which this queue is the parent; None: those at the top."""
-        return self._beside[queue]
+        return self._below.get(queue, ())
 
-    def name_of(self, queue: str | None) -> str:
-        """What users call the queue that others are below."""
-        own = (part.called for part in self.parts if part.queue.name == queue and part.called.kind is not Kind.ROOT)
-        return next((one.name for one in own), "the cluster")
+    @cached_property
+    def by_queue(self) -> Mapping[str, Part]:
+        """Each by the name of its queue."""
+        return {part.queue.name: part for part in self.parts}
 
-    def shown(self) -> Iterator[tuple[Part, int]]:
-        """What users know of, with its depth: no queue that says the same as the one above it, or stands for all."""
-        is_alone = len(self.top) == 1 and self.top[0].called.kind is Kind.ROOT
+    def shown(self, wanted: Collection[str] = ()) -> Iterator[tuple[Part, int]]:
+        """What users know of, with its depth: no queue that says the same as the one above it, or stands for all. Where
+        pools and subpools are ``wanted``, these alone, with all that is below them.
+        """
+        chosen: int | None = None
+        for part, depth in self._known():
+            chosen = chosen if chosen is not None and depth > chosen else None
+            if chosen is None and part.called.kind in (Kind.POOL, Kind.SUBPOOL) and part.called.name in wanted:
+                chosen = depth
+            if chosen is not None or not wanted:
+                yield part, depth - (chosen or 0)
+
+    def _known(self) -> Iterator[tuple[Part, int]]:
+        is_alone = [part.called.kind for part in self.below(None)] == [Kind.ROOT]
         depths: dict[str | None, int] = {None: -1}
         for part in self.parts:
             name, parent = part.queue.name, part.queue.parent
-            is_hidden = (is_alone and parent is None) or (part.called.kind is Kind.OWN and len(self.beside(part)) == 1)
+            is_hidden = (is_alone and parent is None) or (part.called.kind is Kind.OWN and len(self.below(parent)) == 1)
             depths[name] = depths[parent] + (not is_hidden)
             if not is_hidden:
                 yield part, depths[name]
-
-    def left(self, part: Part, resource: ResourceName) -> Amount:
-        """What is left for those beside a part after what they are guaranteed; less than 0 where they are guaranteed
-        more than there is.
-        """
-        taken = sum(one.guaranteed(resource) for one in self.beside(part))
-        return part.whole.of(resource) - taken
-
-    def left_at(self, part: Part, resource: ResourceName) -> Amount:
-        """What queues of a higher priority leave of that."""
-        higher = (one.borrowed(resource) for one in self.beside(part) if one.queue.priority > part.queue.priority)
-        return self.left(part, resource) - sum(higher)
-
-    def rivals(self, part: Part, resource: ResourceName) -> list[Part]:
-        """Those beside a part with which it shares what is left by weight, itself among them."""
-        return [
-            one
-            for one in self.beside(part)
-            if one.queue.priority == part.queue.priority and one.wants(resource) > one.guaranteed(resource)
-        ]
-
-    def bound(self, part: Part, resource: ResourceName) -> Bound:
-        """Why a part gets no more of a resource."""
-        share = part.share.of(resource)
-        if share >= part.asked.of(resource):
-            return Bound.ASKED
-        if share >= part.queue.limit.of(resource):
-            return Bound.LIMIT
-        if self.left(part, resource) <= 0:
-            return Bound.NOTHING_LEFT
-        if part.queue.weight.of(resource) == 0:
-            return Bound.NO_WEIGHT
-        return Bound.WEIGHT if self.left_at(part, resource) > 0 else Bound.PRIORITY
 
 
 def called(fleet: Fleet, backend: str) -> dict[str, Called]:
@@ -194,13 +182,55 @@ def divide(
     held = None if demand.held is None else tree.sums(demand.held)
     parts: list[Part] = []
 
-    def walk(above: str | None) -> None:
-        whole = capacity if above is None else shares[above]
-        below = [(names.get(queue.name, Called(queue.name, Kind.OTHER)), queue) for queue in tree.below(above)]
-        for one, queue in sorted(below, key=lambda item: (item[0].kind is not Kind.OWN, item[0].name)):
-            own = None if held is None else held[queue.name]
-            parts.append(Part(queue, one, asked[queue.name], fixed[queue.name], own, shares[queue.name], whole))
-            walk(queue.name)
+    left: list[tuple[Queue, Rest, Amounts]] = []
 
-    walk(None)
+    def begin(above: str | None, whole: Amounts) -> None:
+        """Those below a queue come next, what is sent to a pool itself first."""
+        below = tree.below(above)
+        guaranteed = {queue.name: _guaranteed(queue, asked[queue.name], whole) for queue in below}
+        rests = _rests(below, asked, guaranteed, shares, whole)
+        in_order = sorted(below, key=lambda queue: (named(queue).kind is not Kind.OWN, named(queue).name))
+        left.extend((queue, rests[queue.priority], guaranteed[queue.name]) for queue in reversed(in_order))
+
+    def named(queue: Queue) -> Called:
+        return names.get(queue.name, Called(queue.name, Kind.OTHER))
+
+    begin(None, capacity)
+    while left:
+        queue, rest, guaranteed = left.pop()
+        name = queue.name
+        has = None if held is None else held[name]
+        parts.append(Part(queue, named(queue), asked[name], fixed[name], has, guaranteed, shares[name], rest))
+        begin(name, shares[name])
     return Division(*where, capacity, tuple(parts))
+
+
+def _guaranteed(queue: Queue, asked: Amounts, whole: Amounts) -> Amounts:
+    """What a queue has of ``whole`` before the rest is divided; all of it where its guarantee has no limit."""
+    quota = each(lambda name: whole.of(name) if queue.quota.of(name) == NO_LIMIT else queue.quota.of(name))
+    return smaller(quota, smaller(asked, queue.limit))
+
+
+def _rests(
+    beside: Sequence[Queue],
+    asked: Mapping[str, Amounts],
+    guaranteed: Mapping[str, Amounts],
+    shares: Mapping[str, Amounts],
+    whole: Amounts,
+) -> dict[int, Rest]:
+    """What is left to queues beside each other, by their priority."""
+    left = rest = whole - total(guaranteed[queue.name] for queue in beside)
+    found: dict[int, Rest] = {}
+    by_priority = sorted(beside, key=lambda queue: -queue.priority)
+    for priority, items in groupby(by_priority, lambda queue: queue.priority):
+        equals = list(items)
+        weights = total(_weight(queue, asked[queue.name], guaranteed[queue.name]) for queue in equals)
+        found[priority] = Rest(rest, left, weights)
+        left -= total(shares[queue.name] - guaranteed[queue.name] for queue in equals)
+    return found
+
+
+def _weight(queue: Queue, asked: Amounts, guaranteed: Amounts) -> Amounts:
+    """Its weights of what it may have more of than it is guaranteed."""
+    wants = smaller(asked, queue.limit)
+    return each(lambda name: queue.weight.of(name) if wants.of(name) > guaranteed.of(name) else 0)

@@ -25,10 +25,10 @@ PODS = "pods"
 CPU = "cpu"
 MAX_AMOUNT = 2**63 - 1
 """What Kubernetes takes a larger amount for."""
-MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of a pod that its node runs by itself."""
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that hold nothing any more."""
+MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of a pod that its node runs by itself."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""

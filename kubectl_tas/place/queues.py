@@ -35,7 +35,7 @@ def trees(rendered: Iterable[manifest.Queue], there: Iterable[Mapping[str, Any]]
         own["metadata"]["creationTimestamp"] = known.get("creationTimestamp")
         found[queue.metadata.labels.get(NODE_POOL)].append(_queue(own))
     for item in objects.values():
-        found[(item["metadata"].get("labels") or {}).get(NODE_POOL)].append(_queue(item))
+        found[_shard(item)].append(_queue(item))
     return {shard: QueueTree(tuple(items)) for shard, items in found.items()}
 
 
@@ -44,6 +44,12 @@ def _name(queue: Mapping[str, Any]) -> str:
         return text_of(queue["metadata"]["name"])
     except (KeyError, TypeError, ValueError) as error:
         raise TasError("a Queue of the cluster cannot be read: it has no name", hint=_HINT) from error
+
+
+def _shard(queue: Mapping[str, Any]) -> Shard:
+    labels = queue["metadata"].get("labels")
+    shard = labels.get(NODE_POOL) if isinstance(labels, dict) else None
+    return None if shard is None else str(shard)
 
 
 def _queue(item: Mapping[str, Any]) -> Queue:
@@ -62,7 +68,7 @@ def _queue(item: Mapping[str, Any]) -> Queue:
 
         return Queue(
             name,
-            spec.get("parentQueue") or None,
+            text_of(spec["parentQueue"]) if spec.get("parentQueue") else None,
             amounts("quota"),
             amounts("limit"),
             each(lambda resource: from_kai("gpu", max(0, number(resource, "overQuotaWeight")))),

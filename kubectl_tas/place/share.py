@@ -30,6 +30,8 @@ from kubectl_tas.quantities import (
 DEFAULT_PRIORITY = 100
 """Of a queue that says nothing: pkg/common/constants/constants.go."""
 _EVEN = Amounts(1, 1, 1)
+_MOST = 2**63 - 1
+"""What Kubernetes takes a larger amount for."""
 _NO_SHARE = 1000
 """What is held of a resource of which a queue may have nothing counts as so many shares."""
 
@@ -139,17 +141,19 @@ class _Division:
     asked: Mapping[str, Amounts]
     shares: dict[str, float] = field(default_factory=dict)
 
-    def divide(self, total: float, above: str | None = None) -> None:
-        """Gives the queues below ``above`` their shares of ``total``, and those below each of them of what it got."""
-        claims = [self._claim(queue) for queue in self.tree.below(above)]
-        _divide(total, claims)
-        for claim in claims:
-            self.shares[claim.name] = claim.share
-            self.divide(claim.share, claim.name)
+    def divide(self, total: float) -> None:
+        """Gives the queues at the top their shares of ``total``, and those below each of them of what it got."""
+        left: list[tuple[str | None, float]] = [(None, total)]
+        while left:
+            above, whole = left.pop()
+            claims = [self._claim(queue) for queue in self.tree.below(above)]
+            _divide(whole, claims)
+            self.shares.update((claim.name, claim.share) for claim in claims)
+            left += ((claim.name, claim.share) for claim in claims)
 
     def _claim(self, queue: Queue) -> _Claim:
         quota, limit, weight, asked = (
-            float(amounts.of(self.resource))
+            _number(amounts.of(self.resource))
             for amounts in (queue.quota, queue.limit, queue.weight, self.asked[queue.name])
         )
         return _Claim(queue.name, queue.priority, queue.created, quota, min(limit, asked), weight)
@@ -165,7 +169,7 @@ def fair_shares(capacity: Amounts, tree: QueueTree, requests: Mapping[str, Amoun
     asked = tree.sums(requests)
     divisions = {resource: _Division(tree, resource, asked) for resource in RESOURCES}
     for resource, division in divisions.items():
-        division.divide(float(capacity.of(resource)))
+        division.divide(_number(capacity.of(resource)))
     return {name: _amounts(name, divisions) for name in tree.by_name}
 
 
@@ -173,8 +177,14 @@ def _amounts(queue: str, divisions: Mapping[ResourceName, _Division]) -> Amounts
     return each(lambda resource: _amount(divisions[resource].shares[queue]))
 
 
+def _number(amount: Amount) -> float:
+    return math.inf if amount == NO_LIMIT else float(min(amount, _MOST))
+
+
 def _amount(share: float) -> Amount:
     """A share without the noise of sums of fractions."""
+    if math.isinf(share):
+        return NO_LIMIT
     number = Decimal(f"{share:.6f}")
     return int(number) if number == number.to_integral_value() else Hundredths(number.normalize())
 
@@ -312,6 +322,6 @@ def _dominant(standing: Standing, held: Amounts, total: Amounts) -> float:
     may = standing.allocatable
     most = each(lambda name: total.of(name) if may.of(name) == NO_LIMIT else may.of(name))
     return max(
-        float(held.of(name)) / float(most.of(name)) if most.of(name) else float(held.of(name)) * _NO_SHARE
+        _number(held.of(name)) / _number(most.of(name)) if most.of(name) else _number(held.of(name)) * _NO_SHARE
         for name in RESOURCES
     )

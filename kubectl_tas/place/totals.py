@@ -1,7 +1,7 @@
 """Nodes and pods of a cluster in, what its scheduler has to divide out.
 
 Follows ``setTotalResources`` of KAI's proportion plugin (0.12 to 0.17, proportion.go): what nodes have that are ready,
-cordoned ones too, less what pods of other schedulers hold there.
+and not cordoned, less what pods of other schedulers hold there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
 from kubectl_tas.place.nodes import CPU, ENDED, Nodes, Vector, requests
 from kubectl_tas.place.queues import Shard
-from kubectl_tas.quantities import NOTHING, Amounts
+from kubectl_tas.quantities import Amounts
 
 MEMORY = "memory"
 _OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
@@ -27,10 +27,11 @@ def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str)
     """What each shard of the scheduler of that name has to divide, by the ``nodes`` that were read, and the pods among
     the objects; nothing for a shard without nodes. Raises TasError where a pod cannot be read.
     """
-    shards = {node.name: node.labels.get(NODE_POOL) for node in nodes.nodes if node.is_ready}
+    own = [node for node in nodes.nodes if node.is_ready and not node.is_cordoned]
+    shards = {node.name: node.labels.get(NODE_POOL) for node in own}
     found: dict[Shard, Amounts] = defaultdict(Amounts)
-    for node in nodes.nodes:
-        found[node.labels.get(NODE_POOL)] += counted(node.allocatable) if node.is_ready else NOTHING
+    for node in own:
+        found[shards[node.name]] += counted(node.allocatable)
     for item in objects:
         node_name = _held_by_others(item, scheduler)
         if node_name in shards:

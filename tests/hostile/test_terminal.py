@@ -52,6 +52,8 @@ LEAVES = {
     "help": ["help", "help pool list", "help {evil}"],
     "pool list": [f"pool list {flags}" for flags in ("", "-o wide", "-o json", "-o yaml", "-o csv", "--live")],
     "pool describe": ["pool describe team", "pool describe {evil}"],
+    "pool plan": ["pool plan --nodes {file}", "pool plan {evil} --nodes {evil}", "pool plan --cluster-state {evil}"],
+    "workflow why": ["workflow why w --cluster-state {file}", "workflow why {evil}", "workflow why w --context {evil}"],
     "pool rename": ["pool rename team other --dry-run", "pool rename {evil} other", "pool rename team {evil}"],
     "pool remove": ["pool remove team --dry-run", "pool remove {evil}"],
     "workflow list": [f"workflow list {flags}" for flags in ("", "-o wide", "-o name", "-o json")],

@@ -1,0 +1,108 @@
+"""``kubectl tas pool plan``: what can still start in each pool, on the nodes that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.terminal import hand_over, say, show
+from kubectl_tas.cli.wordtypes import POOL
+from kubectl_tas.compare.nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.draw import plan as pages
+from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.gpus import Gpus
+from kubectl_tas.live.cluster import nodes_among
+from kubectl_tas.place.capacity import capacity
+from kubectl_tas.report import json
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.words import nothing_called
+
+_GPUS = click.IntRange(min=1, max=1_000_000)
+
+
+@click.command("plan", epilog="Example: kubectl tas pool plan team --nodes nodes.json --nodes pods.json")
+@click.argument("wanted", metavar="[POOL]...", nargs=-1, type=POOL)
+@click.option("--gpus", type=_GPUS, help="GPUs of each pod; by default all of a node, as most nodes have them.")
+@output_option("text", "json")
+@nodes_options
+@template_options
+@repository_option
+def plan(
+    wanted: Sequence[str],
+    gpus: int | None,
+    files: Sequence[str],
+    live: bool,
+    output: str,
+    directory: str | None,
+    **cluster: Any,
+) -> int:
+    """Show for each POOL its guarantee, the work declared for it, and the largest gang that can still start.
+
+    Largest by what nodes have free: anywhere, and in one domain of each level. Its pods ask for GPUs alone, each for
+    --gpus of them. Without --nodes, nodes and pods are asked of the backends' clusters. Exits 1 where the nodes
+    do not have the GPUs that pools are guaranteed.
+    """
+    session = open_session(directory)
+    if refuse_errors(_without_verdicts(session)):
+        return 1
+    fleet = session.fleet
+    pools = list(_chosen(fleet, wanted, cluster["backend"]))
+    source = NodeSource(fleet, files, cluster, live=live)
+    found = [
+        pages.Planned(capacity(pool, source.nodes(pool.backend.name), gpus), *_declared(fleet, pool)) for pool in pools
+    ]
+    broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
+    if output == "json":
+        hand_over(json.dump(pages.data(found, broken)))
+    else:
+        show(pages.render(found, broken))
+    tell_errors(session)
+    return 1 if broken else 0
+
+
+def _without_verdicts(session: Session) -> Session:
+    """Work that is refused is no obstacle to a plan."""
+    return replace(session, diagnostics=tuple(item for item in session.diagnostics if item.rule not in VERDICTS))
+
+
+def _chosen(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterator[FleetPool]:
+    """The pools that are meant, each once; a usage error where there are none, or where there is no KAI."""
+    chosen_backends(fleet, backend)
+    known = {pool.name: pool for pool in fleet.pools if backend in (None, pool.backend.name)}
+    for word in wanted:
+        if names.fold(word) not in known:
+            raise click.UsageError(nothing_called("pool", word, sorted(known)))
+    meant = [known[name] for name in dict.fromkeys(map(names.fold, wanted))] or list(known.values())
+    without = [pool for pool in meant if not pool.backend.is_kai]
+    if without and wanted:
+        raise click.UsageError(f"pool {without[0].name} is for backend {without[0].backend.name}, which has no KAI")
+    if without:
+        say(f"Left out: {plural(len(without), 'pool')} for backends without KAI.", err=True)
+    if len(without) == len(meant):
+        raise click.UsageError("there is no pool to plan for")
+    return (pool for pool in meant if pool.backend.is_kai)
+
+
+def _declared(fleet: Fleet, pool: FleetPool) -> tuple[Gpus, Gpus]:
+    """GPUs of HIGH and NORMAL work, and of LOW work."""
+    own = [item for item in fleet.submissions if item.pool.name == pool.name]
+    fixed, preemptible = ([item.gpus for item in own if item.is_preemptible == low] for low in (False, True))
+    return sum(fixed), sum(preemptible)
+
+
+def _not_kept(fleet: Fleet, source: NodeSource, backend: str) -> Iterator[Diagnostic]:
+    """The guarantees of a cluster that its nodes cannot keep."""
+    (own,) = chosen_backends(fleet, backend)
+    findings = check_nodes(fleet, own, nodes_among(source.objects(backend)))
+    return (item for item in findings if item.rule == GUARANTEE_EXCEEDS_NODES)

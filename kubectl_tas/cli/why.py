@@ -1,0 +1,78 @@
+"""``kubectl tas workflow why``: why work waits, in the cluster's own words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.terminal import hand_over, show
+from kubectl_tas.cli.wordtypes import SUBMISSION
+from kubectl_tas.draw import why as pages
+from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.live.reasons import told
+from kubectl_tas.place.why import why
+from kubectl_tas.report import json
+from kubectl_tas.resolve.fleet import Fleet, files_of
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.words import nothing_called
+
+
+@click.command("why", epilog="Example: kubectl tas workflow why train")
+@click.argument("workflow", metavar="NAME", type=SUBMISSION)
+@output_option("text", "json")
+@click.option("--live", is_flag=True, help="Ask the clusters of which there is no file too.")
+@cluster_options
+@template_options
+@repository_option
+def why_command(workflow: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
+    """Say whether the workflow, workload or PodCliqueSet NAME runs, and why it waits.
+
+    What KAI and Kubernetes say of its PodGroups and pods stands beside the place in the files that it is about, what
+    its queue holds, and what `fit` answers. It is read from the cluster, or with --cluster-state from a file: one that
+    `cluster state` wrote, or what kubectl printed, which has events too:
+
+    kubectl get nodes,pods,events,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
+
+    Exits 0 where it runs or has ended well, 1 where not.
+    """
+    session = open_session(directory)
+    if refuse_errors(_without_verdicts(session)):
+        return 1
+    fleet = session.fleet
+    found = _called(fleet, workflow, cluster["backend"])
+    clusters = given_clusters(fleet, cluster, live=live)
+    heard = {
+        place: told(clusters.of(place[0]), place[1])
+        for place in dict.fromkeys((item.pool.backend.name, item.namespace) for item in found)
+    }
+    answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
+    if output == "json":
+        hand_over(json.dump(pages.data(answers)))
+    else:
+        show(pages.render(answers))
+    tell_errors(session)
+    return 0 if all(answer.state.is_well for answer in answers) else 1
+
+
+def _without_verdicts(session: Session) -> Session:
+    """What is refused may be in the cluster all the same, and then waits for that reason."""
+    return replace(session, diagnostics=tuple(item for item in session.diagnostics if item.rule not in VERDICTS))
+
+
+def _called(fleet: Fleet, wanted: str, backend: str | None) -> list[Submission]:
+    """What is called so, or is in that file; a usage error where there is none, or where KAI does not place it."""
+    known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]
+    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
+    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
+    found = [item for item in known if id(item) in meant]
+    if not found:
+        raise click.UsageError(nothing_called("workflow", wanted, [item.name for item in known]))
+    without = next((item for item in found if not item.pool.backend.is_kai), None)
+    if without is not None:
+        raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")
+    return found

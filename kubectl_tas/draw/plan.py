@@ -1,0 +1,150 @@
+"""What pools have room for in, a page about each out, or the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.gpus import Gpus
+from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
+from kubectl_tas.quantities import NO_LIMIT, Amount
+from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.pools import FleetPool
+
+VERSION = 1
+_HEADER = ("WITHIN ONE", "DOMAINS", "LARGEST GANG", "IN", "FREE GPUS THERE", "NEXT BEST")
+_NEXT = 2
+"""Domains that are shown of a level beside the best."""
+_OUTSIDE = "of these only for gangs without a level, for want of the label"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A pool with what is declared for it, its subpools included, its child pools not."""
+
+    capacity: Capacity
+    fixed: Gpus
+    """GPUs that HIGH and NORMAL work asks for."""
+    preemptible: Gpus
+    """GPUs that LOW work asks for."""
+
+
+def render(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
+    """A page for each pool; then the guarantees that the nodes cannot keep, or that they can keep all."""
+    pages = [_page(item) for item in found]
+    facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
+    kept = [("Guarantees", "the nodes that are ready have what all pools are guaranteed")]
+    return "\n".join((*pages, table.pairs(facts or kept)))
+
+
+def _page(item: Planned) -> str:
+    there, pool = item.capacity, item.capacity.pool
+    facts = [
+        ("Pool", pool.name),
+        ("Guarantee", _guarantee(there)),
+        ("Declared", f"{plural(item.fixed, 'GPU')} by HIGH and NORMAL work, {item.preemptible} by LOW work"),
+        ("By quota", _by_quota(pool)),
+        ("Nodes", _nodes(there)),
+        *(("Outside", f"{count} {_OUTSIDE} {label}") for label, count in there.outside.items()),
+    ]
+    if not there.levels:
+        return table.pairs([*facts, ("Gangs", "none can start: no node with GPUs can be used")])
+    (everywhere,) = there.levels[0].domains
+    facts.append(("GPUs", f"{everywhere.gpus} on the nodes that can be used, {everywhere.free} of them free"))
+    facts.append(("Gangs", f"that nodes have room for, of pods with {plural(there.pod_gpus, 'GPU')} each:"))
+    rows = table.render(_HEADER, [_row(level, there.pod_gpus) for level in there.levels])
+    notes = (f"  {_never(level.level.key)}\n" for level in there.levels if level.level and not level.is_placed)
+    return "".join((table.pairs(facts), *(f"  {line}\n" for line in rows.splitlines()), *notes))
+
+
+def _guarantee(there: Capacity) -> str:
+    most = there.pool.guarantee.gpu
+    own = there.levels[0].domains[0].gpus if there.levels else 0
+    short = f", of which nodes that can be used have {own}" if most != NO_LIMIT and own < most else ""
+    return f"{_gpus(most)}{short}"
+
+
+def _by_quota(pool: FleetPool) -> str:
+    """The largest gangs that quotas let start."""
+    leaves = [(pool.shared_quota.gpu, pool.name), *((item.quota.gpu, item.canonical) for item in pool.active)]
+    most, where = max(leaves, key=lambda leaf: leaf[0])
+    inside = f" (in {where})" if pool.active else ""
+    return f"a HIGH or NORMAL gang has up to {_gpus(most)}{inside}, a LOW one up to {_gpus(pool.maximum.gpu)}"
+
+
+def _gpus(amount: Amount) -> str:
+    return "any number of GPUs" if amount == NO_LIMIT else plural(amount, "GPU")
+
+
+def _nodes(there: Capacity) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in there.unusable.items())
+    return f"{there.usable} of {there.nodes} can be used" + (f"; {reasons}" if reasons else "")
+
+
+def _row(room: LevelRoom, pod_gpus: int) -> tuple[str, ...]:
+    what = room.level.key if room.level else "(any nodes)"
+    best = room.best
+    if best is None:
+        return (what, "0", "none", "-", "-", "-")
+    gang = f"{plural(best.pods, 'pod')}, {plural(best.pods * pod_gpus, 'GPU')}" if best.pods else "none"
+    count = str(len(room.domains)) if room.level else "-"
+    following = [f"{_called(item)} ({item.pods})" for item in room.domains[1 : 1 + _NEXT]]
+    return (
+        what,
+        count,
+        gang if room.is_placed else "none, see below",
+        _called(best),
+        f"{best.free} of {best.gpus}",
+        ", ".join(following) or "-",
+    )
+
+
+def _never(key: str) -> str:
+    why = "all nodes of the topology are in one domain of a finer level"
+    return f"KAI places no gang that requires {key}, since {why}. Require that one."
+
+
+def _called(item: DomainRoom) -> str:
+    return "/".join(item.domain) or "-"
+
+
+def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> dict[str, Any]:
+    """The same for programs, with all domains."""
+    shortages = [{"message": item.message, "hint": item.hint} for item in broken]
+    return {"version": VERSION, "pools": list(map(_record, found)), "guaranteesNotKept": shortages}
+
+
+def _record(item: Planned) -> dict[str, Any]:
+    there, pool = item.capacity, item.capacity.pool
+    return {
+        "pool": pool.name,
+        "backend": pool.backend.name,
+        "guarantee": _number(pool.guarantee.gpu),
+        "maximum": _number(pool.maximum.gpu),
+        "declared": {"fixed": item.fixed, "preemptible": item.preemptible},
+        "nodes": {"all": there.nodes, "unusable": dict(there.unusable), "withoutLevel": dict(there.outside)},
+        "podGpus": there.pod_gpus,
+        "levels": [_level_record(level, there.pod_gpus) for level in there.levels],
+    }
+
+
+def _number(amount: Amount) -> Amount | None:
+    """None: no limit."""
+    return None if amount == NO_LIMIT else amount
+
+
+def _level_record(room: LevelRoom, pod_gpus: int) -> dict[str, Any]:
+    pods = room.best.pods if room.best and room.is_placed else 0
+    return {
+        "level": room.level.key if room.level else None,
+        "label": room.level.label if room.level else None,
+        "placed": room.is_placed,
+        "largestGang": {"pods": pods, "gpus": pods * pod_gpus},
+        "domains": [
+            {"domain": list(item.domain), "gpus": item.gpus, "freeGpus": item.free, "pods": item.pods}
+            for item in room.domains
+        ],
+    }

@@ -1,0 +1,199 @@
+"""Answers to why work waits in, a page about each out, or the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kubectl_tas.draw import fit as fits
+from kubectl_tas.live.reasons import Saying
+from kubectl_tas.place.fit import Fit
+from kubectl_tas.place.unplaced import LeftOut
+from kubectl_tas.place.why import Cause, GangNow, State, Why
+from kubectl_tas.quantities import NO_LIMIT
+from kubectl_tas.report import table
+from kubectl_tas.report.style import printable
+from kubectl_tas.report.text import plural
+
+VERSION = 1
+_SAID = 3
+"""Sayings that are shown of a cause."""
+_MOST = 400
+"""Characters of one that are shown: KAI lists every node."""
+_STATES = {
+    State.RUNS: "runs",
+    State.WAITS: "waits",
+    State.ENDED: "has ended",
+    State.FAILED: "has failed",
+    State.ABSENT: "is not in the cluster",
+}
+_GANGS = 5
+"""PodGroups that are shown."""
+
+
+def render(found: Sequence[Why]) -> str:
+    """A page about each, a blank line between two."""
+    return "\n".join(map(_page, found))
+
+
+def _page(answer: Why) -> str:
+    sent = answer.sent
+    facts = [
+        (sent.kind, f"{sent.name} ({sent.declared.origin.path})"),
+        ("State", _STATES[answer.state]),
+        ("Pool", f"{sent.target}, {sent.priority}{' (preemptible)' if sent.is_preemptible else ''}"),
+        ("Queue", _queue(answer)),
+        *(("PodGroup", _gang(gang)) for gang in answer.gangs[:_GANGS]),
+    ]
+    if len(answer.gangs) > _GANGS:
+        facts.append(("", f"and {plural(len(answer.gangs) - _GANGS, 'PodGroup')} more"))
+    if answer.lone:
+        facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
+    facts += [("Not known", f"{kind}s: {reason}") for kind, reason in answer.gaps.items()]
+    causes = (f"\n{number}. {_title(cause)}\n{_cause(cause)}" for number, cause in enumerate(answer.causes, 1))
+    return "".join((table.pairs(facts), *causes, *_fits(answer)))
+
+
+def _title(cause: Cause) -> str:
+    return printable(f"{cause.text[0].upper()}{cause.text[1:]}")
+
+
+def _queue(answer: Why) -> str:
+    usage, quota = answer.usage, answer.sent.quota.gpu
+    most = "no quota" if quota == NO_LIMIT else f"quota {plural(quota, 'GPU')}"
+    if usage is None or usage.doubt:
+        return f"{answer.sent.queue}, {most}"
+    gpus, fixed = usage.allocated.gpu, usage.non_preemptible.gpu
+    held = f"{plural(gpus, 'GPU')} held, {fixed} of them not preemptible" if gpus else "no GPU held"
+    return f"{answer.sent.queue}, {most}, {held}"
+
+
+def _gang(gang: GangNow) -> str:
+    starts = f"; starts with {gang.needed}" if gang.needed is not None else ""
+    return f"{gang.namespace}/{gang.name}: {_phases(gang.pods)}{starts}"
+
+
+def _phases(pods: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {phase}" for phase, count in sorted(pods.items())) or "no pods"
+
+
+def _cause(cause: Cause) -> str:
+    first, repeated = _told_apart(cause.said)
+    facts = [(_who(saying), _words(saying)) for saying in first[:_SAID]]
+    if len(first) > _SAID:
+        facts.append(("More", f"{plural(len(first) - _SAID, 'reason')}; -o json has all"))
+    facts += [("Repeated", _again(repeated))] if repeated else []
+    facts += [("File", str(cause.place))] if cause.place else []
+    facts += [("Help", cause.hint)] if cause.hint else []
+    return "".join(f"   {line}\n" for line in table.pairs(facts).splitlines()) if facts else ""
+
+
+def _told_apart(said: Sequence[Saying]) -> tuple[list[Saying], list[Saying]]:
+    """What is said, and what says it again: KAI puts the reasons of a PodGroup into conditions of pods and events."""
+    first: list[Saying] = []
+    repeated: list[Saying] = []
+    for saying in said:
+        is_again = any(other.text and other.text.rstrip(".") in saying.text for other in first)
+        (repeated if is_again else first).append(saying)
+    return first, repeated
+
+
+def _again(repeated: Sequence[Saying]) -> str:
+    reasons = sum(not saying.is_event and saying.where != "Pod" for saying in repeated)
+    pods = sum(saying.times for saying in repeated if not saying.is_event and saying.where == "Pod")
+    events = [saying for saying in repeated if saying.is_event]
+    parts = [f"by {plural(reasons, 'reason')}"] if reasons else []
+    parts += [f"by {plural(pods, 'pod')}"] if pods else []
+    if events:
+        last = max(saying.last for saying in events)
+        when = f", last {last}" if last else ""
+        parts.append(f"{plural(sum(saying.times for saying in events), 'time')} in events{when}")
+    return ", ".join(parts)
+
+
+def _who(saying: Saying) -> str:
+    return "Event" if saying.is_event else saying.where.partition(" ")[0]
+
+
+def _words(saying: Saying) -> str:
+    times = f" ({_times(saying)})" if saying.is_event or saying.times > 1 else ""
+    text = saying.text if len(saying.text) <= _MOST else f"{saying.text[:_MOST]}..."
+    return f"{saying.reason}{times}: {text}" if text else f"{saying.reason}{times}"
+
+
+def _times(saying: Saying) -> str:
+    if not saying.is_event:
+        return plural(saying.times, "pod")
+    last = f", last {saying.last}" if saying.last else ""
+    return f"{plural(saying.times, 'time')}{last}"
+
+
+def _fits(answer: Why) -> Iterator[str]:
+    """What nodes have room for."""
+    known = [item for item in answer.fits if isinstance(item, Fit)]
+    if known:
+        yield "\nWhat nodes have room for:\n"
+        yield "".join(f"   {line}".rstrip() + "\n" for line in fits.render(known).splitlines())
+    for item in answer.fits:
+        if isinstance(item, LeftOut):
+            yield f"\nWhat nodes have room for is not known: {printable(item.reason)}\n"
+
+
+def data(found: Sequence[Why]) -> dict[str, Any]:
+    """The same for programs."""
+    return {"version": VERSION, "workflows": list(map(_record, found))}
+
+
+def _record(answer: Why) -> dict[str, Any]:
+    sent, usage = answer.sent, answer.usage
+    known = [item for item in answer.fits if isinstance(item, Fit)]
+    left_out = [item for item in answer.fits if isinstance(item, LeftOut)]
+    return {
+        "kind": sent.kind,
+        "name": sent.name,
+        "namespace": sent.namespace,
+        "file": sent.declared.origin.path,
+        "pool": sent.target,
+        "queue": {
+            "name": sent.queue,
+            "quota": None if sent.quota.gpu == NO_LIMIT else sent.quota.gpu,
+            "held": None if usage is None or usage.doubt else usage.allocated.gpu,
+            "heldNonPreemptible": None if usage is None or usage.used is None else usage.used.gpu,
+        },
+        "state": answer.state.value,
+        "podGroups": [
+            {
+                "namespace": gang.namespace,
+                "name": gang.name,
+                "state": gang.state.value,
+                "pods": dict(sorted(gang.pods.items())),
+                "startsWith": gang.needed,
+            }
+            for gang in answer.gangs
+        ],
+        "podsWithoutPodGroup": dict(sorted(answer.lone.items())),
+        "causes": list(map(_cause_record, answer.causes)),
+        "fit": fits.data(known, left_out),
+        "notKnown": dict(answer.gaps),
+    }
+
+
+def _cause_record(cause: Cause) -> dict[str, Any]:
+    place = cause.place
+    return {
+        "about": cause.about.value,
+        "text": cause.text,
+        "hint": cause.hint,
+        "place": None if place is None else {"file": place.path, "line": place.line, "column": place.column},
+        "said": [
+            {
+                "by": saying.where,
+                "event": saying.is_event,
+                "reason": saying.reason,
+                "text": saying.text,
+                "times": saying.times,
+                "last": saying.last or None,
+            }
+            for saying in cause.said
+        ],
+    }

@@ -1,0 +1,275 @@
+"""What a cluster itself says of work that waits: objects in, its words out, each once however often they were said.
+
+Where KAI 0.12 to 0.17 writes them (pkg/scheduler/cache/status_updater/default_status_updater.go):
+
+- ``status.schedulingConditions`` of a PodGroup: one a shard, with a list of reasons. It is not written while pods of
+  the PodGroup are on nodes, and goes when all have started from 0.17.0 on; before, it stays for ever.
+- The condition PodScheduled of each pod, unless the PodGroup says ``markUnschedulable: false``.
+- Events: Unschedulable, NotReady, StaleJob and Evict at a PodGroup; Unschedulable, FailedBinding and Pipelined at a
+  pod, BindingError from the binder (pkg/binder/controllers/bindrequest_controller.go), and PodGrouperWarning from the
+  podgrouper, which then makes no PodGroup (pkg/podgrouper/pod_controller.go). NotReady is said by events alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kubectl_tas.errors import TasError
+from kubectl_tas.live import kubectl
+from kubectl_tas.live.cliquesets import PART_OF
+from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
+from kubectl_tas.live.kubectl import ForbiddenError, text_of
+from kubectl_tas.model.base import MAX_COUNT
+from kubectl_tas.model.labels import POD_GROUP
+
+EVENTS = "events"
+_RESOURCES = {"PodGroup": POD_GROUPS, "Pod": PODS, "Event": EVENTS, "Queue": QUEUES, "Node": NODES}
+"""What is read, by kind; without the first nothing can be said."""
+_SPACED = ("PodGroup", "Pod", "Event")
+POD_NAME = "POD"
+"""Stands for the name of a pod in what is said of several."""
+_TOLD_OF_NOTHING = frozenset({"Scheduled", "Pipelined", "Bound", "Pulled", "Pulling", "Created", "Started"})
+"""Reasons of events by which work comes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What the cluster says."""
+
+    where: str
+    """``PodGroup NAME``, ``Pod NAME``, or the kind and name of another object."""
+    reason: str
+    """One word, as a rule."""
+    text: str
+    """In one line."""
+    is_event: bool = False
+    times: int = 1
+    """How often it was said of the same object."""
+    last: str = ""
+    """When, by the cluster's clock, of an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class LivePod:
+    """One pod."""
+
+    namespace: str
+    name: str
+    phase: str
+    is_on_node: bool
+    group: str | None
+    """The name of its PodGroup."""
+    set_name: str | None
+    """The PodCliqueSet that it is of."""
+    owners: tuple[tuple[str, str], ...]
+    """Kind and name of what made it."""
+    scheduler: str | None
+    """Who is to place it; None: not known."""
+    said: tuple[Saying, ...]
+    """Its conditions, and what its containers wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveGroup:
+    """One PodGroup."""
+
+    namespace: str
+    name: str
+    queue: str
+    owners: tuple[tuple[str, str], ...]
+    """Kind and name of what it was made for."""
+    is_allocated: bool
+    """Whether it holds anything."""
+    said: tuple[Saying, ...]
+    """Its conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a cluster says."""
+
+    items: Sequence[Mapping[str, Any]]
+    """All objects that were read."""
+    groups: tuple[LiveGroup, ...]
+    pods: tuple[LivePod, ...]
+    events: Mapping[tuple[str, str], tuple[Saying, ...]]
+    """By the namespace, and kind and name of the object."""
+    gaps: Mapping[str, str]
+    """Why objects of a kind are not known, or not all of them."""
+
+
+def told(cluster: Cluster, namespace: str) -> Told:
+    """What is said of the work of a namespace. Raises TasError where PodGroups cannot be read.
+
+    All else that cannot be read is a gap. Without leave to read all namespaces it reads that one.
+    """
+    gaps: dict[str, str] = {}
+    if cluster.file is not None:
+        items = kubectl.read_file(cluster.file)
+        known = {str(item.get("kind")) for item in items} | kubectl.complete_kinds(items)
+        gaps = {kind: f"{cluster.file} has none" for kind in _RESOURCES if kind not in known}
+    else:
+        items = list(_asked(cluster, namespace, gaps))
+    try:
+        return _read(items, gaps)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        hint = "It must be what `kubectl get ... -o json` prints."
+        raise TasError(f"a PodGroup, Pod or Event of the cluster cannot be read: {reason}", hint=hint) from error
+
+
+def _asked(cluster: Cluster, namespace: str, gaps: dict[str, str]) -> Iterator[dict[str, Any]]:
+    for kind, resource in _RESOURCES.items():
+        spaced = kind in _SPACED
+        access = replace(cluster.access, namespace=namespace) if kind == "Event" else cluster.access
+        if kind == "Pod" and access.namespace is not None:
+            gaps[kind] = f"only those of namespace {access.namespace} are asked for"
+        try:
+            try:
+                yield from kubectl.get(access, resource, namespaced=spaced)
+            except ForbiddenError as error:
+                if not spaced or access.namespace is not None:
+                    raise
+                gaps[kind] = f"only those of namespace {namespace} are: {error.message}"
+                yield from kubectl.get(replace(access, namespace=namespace), resource, namespaced=True)
+        except TasError as error:
+            if kind == "PodGroup":
+                raise
+            gaps[kind] = error.message
+
+
+def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        by_kind.setdefault(str(item.get("kind")), []).append(item)
+    events: dict[tuple[str, str], list[Saying]] = {}
+    for item in by_kind.get("Event", ()):
+        key, saying = _event(item)
+        if saying.reason not in _TOLD_OF_NOTHING:
+            events.setdefault(key, []).append(saying)
+    return Told(
+        items,
+        tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
+        tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
+        {key: gathered(found) for key, found in events.items()},
+        gaps,
+    )
+
+
+def gathered(said: Iterable[Saying]) -> tuple[Saying, ...]:
+    """Each saying once, with how often and when last: conditions of PodGroups, then of pods, then events from the last
+    one.
+    """
+    times: Counter[Saying] = Counter()
+    last: dict[Saying, str] = {}
+    for item in said:
+        same = replace(item, times=1, last="")
+        times[same] += item.times
+        last[same] = max(last.get(same, ""), item.last)
+    found = [replace(item, times=count, last=last[item]) for item, count in times.items()]
+    found.sort(key=lambda item: (not item.where.startswith("PodGroup"), item.where, item.reason, item.text))
+    return tuple(sorted(sorted(found, key=lambda item: item.last, reverse=True), key=lambda item: item.is_event))
+
+
+def _place(item: Mapping[str, Any]) -> tuple[str, str]:
+    metadata = item["metadata"]
+    return text_of(metadata.get("namespace") or "default"), text_of(metadata["name"])
+
+
+def _owners(item: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    written = item["metadata"].get("ownerReferences") or ()
+    return tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in written)
+
+
+def _group(item: Mapping[str, Any]) -> LiveGroup:
+    namespace, name = _place(item)
+    status = item.get("status") or {}
+    said = [
+        Saying(f"PodGroup {name}", reason, text)
+        for condition in status.get("schedulingConditions") or ()
+        if condition.get("status", "True") == "True"
+        for reason, text in _reasons(condition)
+    ]
+    held = (status.get("resourcesStatus") or {}).get("allocated") or {}
+    is_allocated = any(str(amount) not in ("", "0") for amount in held.values())
+    queue = str((item.get("spec") or {}).get("queue") or "")
+    return LiveGroup(namespace, name, queue, _owners(item), is_allocated, gathered(said))
+
+
+def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The explanations; of releases and conditions without any the message."""
+    shard = str(condition.get("nodePool") or "")
+    prefix = f"(shard {shard}) " if shard not in ("", "default") else ""
+    listed = condition.get("reasons") or [condition]
+    for item in listed:
+        yield str(item.get("reason") or "Unschedulable"), prefix + in_one_line(item.get("message"))
+
+
+def _pod(item: Mapping[str, Any]) -> LivePod:
+    namespace, name = _place(item)
+    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+    where = f"Pod {name}"
+    said = [
+        Saying(where, str(condition.get("reason") or condition.get("type")), in_one_line(condition.get("message")))
+        for condition in status.get("conditions") or ()
+        if condition.get("type") in ("PodScheduled", "PodBound") and condition.get("status") == "False"
+    ]
+    said += [Saying(where, reason, text) for reason, text in _containers(status)]
+    if status.get("phase") == "Failed" and (status.get("reason") or status.get("message")):
+        said.append(Saying(where, str(status.get("reason") or "Failed"), in_one_line(status.get("message"))))
+    group = (metadata.get("annotations") or {}).get(POD_GROUP)
+    set_name = (metadata.get("labels") or {}).get(PART_OF)
+    return LivePod(
+        namespace,
+        name,
+        str(status.get("phase") or "Pending"),
+        bool(spec.get("nodeName")),
+        None if group is None else str(group),
+        None if set_name is None else str(set_name),
+        _owners(item),
+        None if spec.get("schedulerName") is None else str(spec["schedulerName"]),
+        tuple(said),
+    )
+
+
+def _containers(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What containers wait for on a node, and of what they ended where that was no success."""
+    listed = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    for container in listed:
+        state = container.get("state") or {}
+        waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
+        if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
+            yield str(waiting["reason"]), in_one_line(waiting.get("message") or f"container {container.get('name')}")
+        if ended.get("exitCode"):
+            yield str(ended.get("reason") or "Error"), f"container {container.get('name')}: exit {ended['exitCode']}"
+
+
+def _event(item: Mapping[str, Any]) -> tuple[tuple[str, str], Saying]:
+    """An event of either API: v1, or events.k8s.io/v1."""
+    about = item.get("involvedObject") or item.get("regarding") or {}
+    series = item.get("series") or {}
+    what = f"{about.get('kind')} {about.get('name')}"
+    times = series.get("count") or item.get("count") or item.get("deprecatedCount") or 1
+    if not isinstance(times, int) or not 0 < times <= MAX_COUNT:
+        raise ValueError("an event was not said so often")
+    moments = (series.get("lastObservedTime"), item.get("lastTimestamp"), item.get("eventTime"))
+    last = next((str(moment) for moment in moments if moment), "")
+    text = in_one_line(item.get("message") or item.get("note"))
+    when = f"{last[:19]}Z" if last else ""
+    saying = Saying(what, str(item.get("reason") or ""), text, is_event=True, times=times, last=when)
+    return (str(about.get("namespace") or "default"), what), saying
+
+
+def in_one_line(text: object) -> str:
+    """What is said over several lines, as one."""
+    return " ".join(str(text or "").split())
+
+
+def unnamed(saying: Saying, namespace: str, pod: str) -> Saying:
+    """The same without the name of the pod, so that it can be counted over several."""
+    names = f"(?<![a-z0-9.-])(?:{re.escape(namespace)}/)?{re.escape(pod)}(?![a-z0-9-])"
+    return replace(saying, where="Pod", text=re.sub(names, POD_NAME, saying.text))

@@ -1,0 +1,86 @@
+"""What gangs have room for in a pool: exactly what KAI's order places, and not one pod more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubectl_tas.cli.session import open_session
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.capacity import Capacity, capacity
+from kubectl_tas.place.nodes import PODS, Node, Nodes
+from kubectl_tas.place.order import find
+from kubectl_tas.place.room import Unit, Wanted, room_for
+from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.resolve.pools import FleetPool
+from tests.place.clusters import LEVELS, cases, node
+from tests.support.cli import pool, write
+
+KEYS = "  topology_keys: [{key: zone, label: zone}, {key: rack, label: rack}]\n"
+
+
+def pool_with(folder: Path, spec: str = "") -> FleetPool:
+    return open_session(str(write(folder, {"tas.yaml": "", "pools/team.yaml": pool(spec=KEYS + spec)}))).fleet.pools[0]
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> FleetPool:
+    return pool_with(tmp_path_factory.mktemp("team"))
+
+
+def largest(found: Capacity) -> list[int]:
+    """Pods of the largest gang anywhere, and in one domain of each level."""
+    return [level.best.pods if level.best and level.is_placed else 0 for level in found.levels]
+
+
+def placed(nodes: Sequence[Node], pods: int, required: int | None) -> bool:
+    unit = Unit("g", required, pods=(0,) * pods)
+    shape = Shape(((GPU, 1), (PODS, 1)), Rules())
+    return find(room_for(Wanted(unit, (shape,)), tuple(nodes), LEVELS), unit) is not None
+
+
+@settings(max_examples=60)
+@given(case=cases(), data=st.data())
+def test_kai_places_the_largest_gang_and_none_that_is_larger(team: FleetPool, case: Any, data: st.DataObject) -> None:
+    nodes = case[0]
+    depth = data.draw(st.sampled_from([None, 0, 1]))
+    found = capacity(team, Nodes(tuple(nodes)), 1)
+    pods = largest(found)[0 if depth is None else depth + 1]
+    assert placed(nodes, pods, depth)
+    assert not placed(nodes, pods + 1, depth)
+
+
+def test_a_pod_has_the_gpus_that_most_nodes_have(team: FleetPool) -> None:
+    """A node of 16 has room for two of them, one with a free GPU less for none."""
+    nodes = [node("a", "a1", 8), node("b", "a1", 8), node("c", "a2", 16)]
+    used = Node("d", {"zone": "a", "rack": "2"}, {GPU: 8, PODS: 9}, {GPU: 7, PODS: 9})
+    found = capacity(team, Nodes((*nodes, used)))
+    assert found.pod_gpus == 8
+    assert largest(found) == [4, 4, 2]
+    assert [(item.domain, item.free, item.gpus) for item in found.levels[2].domains] == [
+        (("a", "2"), 23, 24),
+        (("a", "1"), 16, 16),
+    ]
+
+
+def test_nothing_starts_where_no_node_can_be_used(team: FleetPool) -> None:
+    found = capacity(team, Nodes((node("a", "a1", 8, is_cordoned=True), node("b", "a1", 0))))
+    assert (found.levels, found.usable, found.unusable) == ((), 0, {"cordoned": 1, "without GPUs": 1})
+
+
+def test_a_node_takes_no_more_pods_than_its_limit(team: FleetPool) -> None:
+    found = capacity(team, Nodes((node("a", "a1", 64),)), 1)
+    assert largest(found)[0] == 10
+
+
+def test_pods_of_a_default_platform_go_to_its_nodes(tmp_path: Path) -> None:
+    spec = "  default_platform: big\n  platforms: {big: {nodes: {selector: {size: big}}}}\n"
+    big = Node("b", {"size": "big"}, {GPU: 8}, {GPU: 8, PODS: 9})
+    found = capacity(pool_with(tmp_path, spec), Nodes((node("a", "a1", 8), big)))
+    assert (found.usable, found.unusable) == (1, {"without the label size=big": 1})
+    assert found.outside == {"zone": 1}

@@ -1,0 +1,96 @@
+"""``fit --all``: all that waits, one after the other, in KAI's order and within quotas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Result, kubectl_tas, write
+from tests.support.golden import GOLDEN, at, case_input
+
+CASE = GOLDEN / "commands/fit-all"
+FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
+
+
+def fit_all(*arguments: str | Path, root: Path | None = None) -> Result:
+    return kubectl_tas("-C", root or case_input(CASE), "fit", "--all", *arguments)
+
+
+def gangs(*arguments: str | Path, root: Path | None = None) -> dict[str, dict[str, Any]]:
+    found = json.loads(fit_all("-o", "json", *arguments, root=root).out)
+    return {item["workflow"]: item for scheduler in found["schedulers"] for item in scheduler["gangs"]}
+
+
+def pods(name: str, *nodes: str, **spec: Any) -> list[dict[str, Any]]:
+    """Pods of 8 GPUs of one PodGroup."""
+    resources = {"requests": {"nvidia.com/gpu": "8"}}
+    return [
+        {
+            "kind": "Pod",
+            "metadata": {"name": f"{name}-{place}", "annotations": {"pod-group-name": name}},
+            "spec": {"nodeName": node, "containers": [{"resources": resources}], **spec},
+            "status": {"phase": "Running"},
+        }
+        for place, node in enumerate(nodes)
+    ]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden(output: str, snapshot: Any) -> None:
+    result = fit_all("-o", output, *FILES)
+    assert (result.code, result.err) == (1, "This repository has 1 error; run: kubectl tas validate\n")
+    assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+def test_what_runs_already_holds_its_place_and_does_not_wait(tmp_path: Path) -> None:
+    before = gangs(*FILES)["tune"]
+    write(tmp_path, {"pods.json": json.dumps({"items": pods(before["podGroup"], "n1")})})
+    found = json.loads(fit_all("-o", "json", FILES[0], "--nodes", tmp_path / "pods.json").out)["schedulers"][0]
+    assert [item["workflow"] for item in found["running"]] == ["tune"]
+    assert "tune" not in [item["workflow"] for item in found["gangs"]]
+    assert {queue["name"]: queue["holds"] for queue in found["queues"]}["osmo-pool-default-lab--research"] == 8
+
+
+def test_a_pod_group_tells_queue_and_priority_before_its_pods(tmp_path: Path) -> None:
+    """Its pods name no queue, and their priority is that of work that cannot be preempted."""
+    running = pods("exp", *(f"n{number}" for number in range(1, 9)), priority=100, priorityClassName="low")
+    group = {"queue": "osmo-pool-default-lab--research", "priorityClassName": "low"}
+    items = [
+        *running,
+        {"kind": "PodGroup", "metadata": {"name": "exp"}, "spec": group},
+        {"kind": "PriorityClass", "metadata": {"name": "low"}, "value": 50},
+    ]
+    write(tmp_path, {"told.json": json.dumps({"items": items}), "pods.json": json.dumps({"items": running})})
+    assert gangs(FILES[0], "--nodes", tmp_path / "pods.json")["chat"]["outcome"] == "no-room"
+    chat = gangs(FILES[0], "--nodes", tmp_path / "told.json")["chat"]
+    assert (chat["outcome"], [item["podGroup"] for item in chat["evicted"]]) == ("evicts", ["exp"])
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ({"kind": "PriorityClass", "metadata": {"name": "x"}, "value": []}, "a PriorityClass of the cluster"),
+        ({"kind": "PodGroup", "metadata": {"name": "x"}, "spec": 3}, "the pods of a PodGroup cannot be read"),
+        ({"kind": "PodGroup", "metadata": {}}, "a PodGroup of the cluster cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_told(item: dict[str, Any], message: str, tmp_path: Path) -> None:
+    write(tmp_path, {"pods.json": json.dumps({"items": [*pods("x", "n1"), item]})})
+    result = fit_all(FILES[0], "--nodes", tmp_path / "pods.json")
+    assert (result.code, result.out) == (3, "")
+    assert message in result.err
+
+
+def test_pods_on_nodes_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"pods.json": json.dumps({"items": pods("gone", "n1", "n99", priority=50)})})
+    assert fit_all(FILES[0], "--nodes", tmp_path / "pods.json").code == 1
+
+
+def test_the_code_is_0_where_all_starts(tmp_path: Path) -> None:
+    for name in ("pools/lab.yaml", "subpools/all.yaml", "workflows/tune.yaml", "workflows/embed.yaml"):
+        write(tmp_path, {name: (CASE / "input" / name).read_text()})
+    result = fit_all(*FILES, root=write(tmp_path, {"tas.yaml": ""}))
+    assert (result.code, result.err) == (0, "")

@@ -1,0 +1,53 @@
+"""``pool plan``: what can still start in each pool."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Result, kubectl_tas
+from tests.support.golden import GOLDEN, at, case_input
+
+CASE = GOLDEN / "commands/pool-plan"
+FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
+
+
+def plan(*arguments: str | Path) -> Result:
+    return kubectl_tas("-C", case_input(CASE), "pool", "plan", *arguments)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden(output: str, snapshot: Any) -> None:
+    result = plan("-o", output, *FILES)
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+def test_smaller_pods_use_what_is_left_of_a_node() -> None:
+    (found,) = json.loads(plan("research", "--gpus", "2", "-o", "json", *FILES).out)["pools"]
+    assert {level["level"]: level["largestGang"] for level in found["levels"]} == {
+        None: {"pods": 43, "gpus": 86},
+        "zone": {"pods": 24, "gpus": 48},
+        "spine": {"pods": 16, "gpus": 32},
+        "rack": {"pods": 15, "gpus": 30},
+    }
+
+
+def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
+    items = json.loads((CASE / "nodes.json").read_text())["items"]
+    for item in items:
+        item["status"]["allocatable"]["nvidia.com/gpu"] = "64"
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": items}))
+    result = plan("--nodes", tmp_path / "nodes.json")
+    assert result.code == 0
+    assert result.out.endswith("Guarantees:  the nodes that are ready have what all pools are guaranteed\n")
+    assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
+
+
+def test_a_pool_that_is_not_there() -> None:
+    result = plan("reserch", *FILES)
+    assert result.code == 2
+    assert 'did you mean "research"' in result.err

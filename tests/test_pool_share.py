@@ -1,0 +1,184 @@
+"""``pool share``: who gets what when all ask at once. What KAI itself answers is in ``tests/place/test_share.py``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
+from tests.support.golden import GOLDEN, at, case_input
+from tests.support.kubectl import FakeKubectl
+
+CASE = GOLDEN / "commands/pool-share"
+STATE = f"--cluster-state={CASE / 'cluster.json'}"
+FROM_FILES = "Asks: what the work of this repository asks for, all of it at once"
+FROM_CLUSTER = "Asks: what pods of the cluster hold or wait for.\n"
+
+
+def share(*arguments: str | Path, root: Path | None = None) -> Result:
+    return kubectl_tas("-C", root or case_input(CASE), "pool", "share", *arguments)
+
+
+def answer(*arguments: str | Path, root: Path | None = None) -> dict[str, Any]:
+    """What is said of the one cluster."""
+    result = share(*arguments, "-o", "json", root=root)
+    assert result.code == 0, result.err
+    (found,) = json.loads(result.out)["clusters"]
+    return dict(found)
+
+
+def gpus(*arguments: str | Path, root: Path | None = None) -> dict[str, int]:
+    return {item["name"]: item["gpu"]["share"] for item in answer(*arguments, root=root)["queues"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("declared.txt", ["--gpus", "88"]),
+        ("demand.txt", ["--gpus", "128", "--demand", "research=30", "--demand", "idle=20"]),
+        ("cluster.txt", [STATE]),
+        ("cluster-answer.json", [STATE, "research--vision", "students", "-o", "json"]),
+    ],
+)
+def test_golden(name: str, arguments: list[str], snapshot: Any) -> None:
+    result = share(*arguments)
+    expected = {"declared.txt": f"{FROM_FILES}.\n", "demand.txt": f"{FROM_FILES}, but for --demand.\n"}
+    assert (result.code, result.err) == (0, "" if "json" in arguments else expected.get(name, FROM_CLUSTER))
+    assert result.out == snapshot(extension_class=at(CASE / name))
+
+
+def test_nodes_that_are_not_ready_or_cordoned_and_pods_of_other_schedulers_are_not_divided() -> None:
+    """12 nodes of 8 GPUs, of which two are of no use, and 4 GPUs are held."""
+    assert answer("--nodes", CASE / "cluster.json")["capacity"] == {"gpu": 76, "cpu": "638", "memory": "5119Gi"}
+
+
+def test_queues_of_others_take_part() -> None:
+    """Only a cluster tells of them."""
+    assert "notebooks" in gpus(STATE)
+    assert "notebooks" not in gpus("--nodes", CASE / "cluster.json")
+
+
+def test_a_queue_of_others_is_no_pool_of_that_name(tmp_path: Path) -> None:
+    text = (CASE / "cluster.json").read_text().replace('"notebooks-all"', '"students"')
+    file = tmp_path / "state.json"
+    file.write_text(text)
+    assert gpus("students", f"--cluster-state={file}") == {"students": 2}
+
+
+def test_a_live_cluster_says_the_same_as_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl = FakeKubectl(tmp_path, monkeypatch)
+    items = json.loads((CASE / "cluster.json").read_text())["items"]
+    kubectl.knows("prod", *items)
+    (tmp_path / "prod/pods").write_text(json.dumps({"items": [item for item in items if item["kind"] == "Pod"]}))
+    recorded = tmp_path / "recorded.json"
+    assert kubectl_tas("cluster", "state", "--context", "prod", "-o", recorded, cwd=tmp_path).code == 0
+    assert share("--live").out == share(f"--cluster-state={recorded}").out == share(STATE).out
+
+
+def test_each_shard_divides_its_own_nodes(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool("team", 4), "pools/other.yaml": pool("other", 4, "  nodePool: h100\n")})
+    nodes = {
+        "items": [
+            {
+                "kind": "Node",
+                "metadata": {"name": f"n{index}", "labels": labels},
+                "status": {"allocatable": {"nvidia.com/gpu": "8", "cpu": "8", "memory": "8Gi"}},
+            }
+            for index, labels in enumerate(({}, {"kai.scheduler/node-pool": "h100"}, {"kai.scheduler/node-pool": "x"}))
+        ]
+    }
+    file = repository / "nodes.json"
+    file.write_text(json.dumps(nodes))
+    demands = "--demand", "team=20", "--demand", "other=20"
+    result = share("--nodes", file, *demands, "-o", "json", root=repository)
+    found = {item["shard"]: item for item in json.loads(result.out)["clusters"]}
+    assert {shard: item["capacity"]["gpu"] for shard, item in found.items()} == {None: 8, "h100": 8}
+    assert {shard: item["queues"][0]["gpu"]["share"] for shard, item in found.items()} == {None: 8, "h100": 8}
+    assert "several shards" in share("--gpus", "8", root=repository).err
+    assert gpus("other", "--gpus", "8", *demands, root=repository) == {"other": 8}
+
+
+def test_a_pool_is_shown_with_all_below_it_and_a_subpool_alone() -> None:
+    assert list(gpus("research", "--gpus", "88")) == [
+        "research",
+        "research itself",
+        "research--speech",
+        "research--vision",
+    ]
+    assert list(gpus("RESEARCH--vision", "idle", "--gpus", "88")) == ["idle", "research--vision"]
+
+
+def test_an_archived_subpool_has_no_share(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 30, state="ARCHIVED")})
+    assert "team--a is ARCHIVED, and has no queue" in share("team--a", "--gpus", "8", root=repository).err
+    asked = share("--gpus", "8", "--demand", "team--a=3", root=repository)
+    assert (asked.code, "no pool or leaf queue" in asked.err) == (2, True)
+
+
+def test_pools_of_different_nodes_are_divided_as_if_they_were_not(repository: Path) -> None:
+    files = {f"pools/{name}.yaml": pool(name, 4, f"  nodes: {{selector: {{gpu: {name}}}}}\n") for name in "ab"}
+    write(repository, {"pools/a.yaml": files["pools/a.yaml"]})
+    assert answer("--gpus", "8", root=repository)["notes"] == []
+    (note,) = answer("--gpus", "8", root=write(repository, files))["notes"]
+    assert note.startswith("Pools ask for different nodes")
+
+
+def test_a_queue_may_be_named_in_a_demand() -> None:
+    assert gpus("--gpus", "88", "--demand", "osmo-pool-default-idle--shared=3")["idle"] == 3
+
+
+def test_a_subpool_that_drains_is_guaranteed_nothing(repository: Path) -> None:
+    files = {"a": subpool("a", 30, state="DELETING"), "b": subpool("b", 30)}
+    write(
+        repository,
+        {"pools/team.yaml": pool("team", 40), **{f"subpools/{name}.yaml": text for name, text in files.items()}},
+    )
+    found = gpus("--gpus", "50", "--demand", "team--a=40", "--demand", "team--b=40", root=repository)
+    assert (found["team--a"], found["team--b"]) == (10, 40)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "say what there is to divide"),
+        (["--gpus", "8", "--nodes", "nodes.json"], "--gpus and --nodes both say"),
+        (["--gpus", "-1"], "-1"),
+        (["--gpus", "8", "--demand", "team"], "write NAME=N"),
+        (["--gpus", "8", "--demand", "team=many"], "write NAME=N"),
+        (["--gpus", "8", "--demand", "idle=1", "--demand", "Idle=2"], "twice for Idle"),
+        (["--gpus", "8", "--demand", "idel=1"], 'did you mean "idle"'),
+        (["--gpus", "8", "--demand", "osmo-pool-default-research=1"], "no pool or leaf queue"),
+        (["reserch", "--gpus", "8"], 'did you mean "research"'),
+        (["--backend", "prud", "--gpus", "8"], 'did you mean "prod"'),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_answered_is_said(arguments: list[str], words: str) -> None:
+    result = share(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+
+
+def test_of_several_clusters_one_is_named_where_it_is_about_one(repository: Path) -> None:
+    backends = "backends: [{name: a}, {name: b, namespace: b}]"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{{backends}}}\n"
+    pools = {f"pools/{name}.yaml": pool(f"pool-{name}", 4, f"  backend: {name}\n") for name in "ab"}
+    write(repository, {"tas.yaml": config, **pools})
+    assert "name it with --backend: a, b" in share("--gpus", "8", root=repository).err
+    assert gpus("--gpus", "8", "--backend", "b", "--demand", "pool-b=9", root=repository) == {"pool-b": 8}
+    assert gpus("pool-a", "--gpus", "8", "--demand", "pool-a=5", root=repository) == {"pool-a": 5}
+
+
+def test_a_queue_of_which_a_cluster_does_not_say_what_it_holds_is_named(tmp_path: Path) -> None:
+    state = json.loads((CASE / "cluster.json").read_text())
+    for item in state["items"]:
+        if item.get("metadata", {}).get("name") == "notebooks-all":
+            del item["status"]
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps(state))
+    result = share("--cluster-state", file)
+    assert "of the queue notebooks-all the cluster does not say what it holds" in result.err
+    assert result.code == 0

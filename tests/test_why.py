@@ -1,0 +1,310 @@
+"""``workflow why``: why work waits, by what the cluster says of it, the files and the nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.golden import GOLDEN, at, case_input
+from tests.support.kubectl import FakeKubectl, pod_group, queue
+
+CASE = GOLDEN / "commands/workflow-why"
+STATE = f"--cluster-state={CASE / 'cluster.json'}"
+Item = dict[str, Any]
+Change = Callable[[list[Item]], None]
+QUOTA, RACK, RUNS = "over-quota-workers-8311a4c8", "one-rack-workers-23f551ae", "running-workers-3942d965"
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKubectl:
+    return FakeKubectl(tmp_path, monkeypatch)
+
+
+def why(*arguments: str | Path, root: Path | None = None) -> Result:
+    return kubectl_tas("-C", root or case_input(CASE), "workflow", "why", *arguments)
+
+
+def answer(name: str, file: Path | str, code: int = 1, root: Path | None = None) -> Item:
+    result = why(name, f"--cluster-state={file}", "-o", "json", root=root)
+    assert result.code == code, result.err
+    (found,) = json.loads(result.out)["workflows"]
+    return dict(found)
+
+
+def changed(folder: Path, change: Change) -> Path:
+    """The cluster of the case, in which something is otherwise."""
+    items = json.loads((CASE / "cluster.json").read_text())["items"]
+    change(items)
+    return saved(folder, *items)
+
+
+def saved(folder: Path, *items: Item) -> Path:
+    (folder / "cluster.json").write_text(json.dumps({"items": items}))
+    return folder / "cluster.json"
+
+
+def own(items: list[Item], kind: str, name: str) -> list[Item]:
+    return [item for item in items if item["kind"] == kind and item["metadata"]["name"].startswith(name)]
+
+
+def abouts(found: Item) -> list[str]:
+    return [cause["about"] for cause in found["causes"]]
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_golden(output: str, snapshot: Any) -> None:
+    result = why("workflows/all.yaml", STATE, "-o", output)
+    assert (result.code, result.err) == (1, "")
+    assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
+
+
+def test_work_that_runs_is_well_whatever_was_said_before_it_started() -> None:
+    """KAI before 0.17.0 never takes the condition of a PodGroup away."""
+    found = answer("running", CASE / "cluster.json", code=0)
+    assert (found["state"], found["causes"], found["fit"]["gangs"]) == ("runs", [], [])
+
+
+SAYINGS = [
+    ("QueueDoesNotExist", "Queue 'gone' does not exist", "queue", "all.yaml", 3),
+    ("OverLimit", "q quota has reached the allowable limit of GPUs. Limit is 16 GPUs", "quota", "research.yaml", 7),
+    ("NonPreemptibleOverQuota", "Workload requested 24 GPUs, but osmo-pool-default-research quota is 96 GPUs",
+     "quota", "research.yaml", 7),
+    ("PreemptionDelayNotElapsed", "Workload is within its preemption delay window (5m0s)", "delay", "all.yaml", 2),
+    ("PodSchedulingErrors", "Requested topology racks does not exist", "topology", "all.yaml", 2),
+    ("PodSchedulingErrors", "Resources were found for 1 pods while 3 are required", "room", "all.yaml", 2),
+    ("Unschedulable", "OverLimit: q quota has reached the allowable limit of GPUs", "quota", "vision.yaml", 7),
+    ("Unschedulable", "Unable to schedule podgroup", "other", "all.yaml", 2),
+]  # fmt: skip
+"""Reasons of KAI 0.12 to 0.17, what each is about, and where the files say that."""
+
+
+@pytest.mark.parametrize(("reason", "message", "about", "file", "line"), SAYINGS)
+def test_what_kai_says_stands_beside_the_file(
+    reason: str, message: str, about: str, file: str, line: int, tmp_path: Path
+) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", QUOTA)
+        group["status"]["schedulingConditions"][0]["reasons"] = [{"reason": reason, "message": message}]
+        for item in own(items, "Pod", QUOTA):
+            item["status"].pop("conditions")
+        items[:] = [item for item in items if item["kind"] != "Event"]
+
+    found = answer("over-quota", changed(tmp_path, change))
+    (cause,) = [cause for cause in found["causes"] if cause["about"] == about]
+    assert [(item["reason"], item["text"]) for item in cause["said"]] == [(reason, message)]
+    assert (Path(cause["place"]["file"]).name, cause["place"]["line"]) == (file, line)
+
+
+def test_a_message_without_reasons_is_read(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        del group["status"]["schedulingConditions"][0]["reasons"]
+
+    found = answer("one-rack", changed(tmp_path, change))
+    assert found["causes"][0]["said"][0]["text"].startswith("Unable to schedule podgroup: node-group a.1 can")
+
+
+def test_causes_come_in_the_order_in_which_they_must_go(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        quota = {"reason": "NonPreemptibleOverQuota", "message": "over quota"}
+        group["status"]["schedulingConditions"][0]["reasons"].append(quota)
+        for item in own(items, "Event", f"{RACK}-a"):
+            item |= {"reason": "FailedBinding", "message": f"Failed to bind pod default/{RACK}-a to node n1"}
+
+    found = answer("one-rack", changed(tmp_path, change))
+    assert abouts(found) == ["quota", "topology", "binding"]
+    assert found["causes"][2]["said"][0]["text"] == "Failed to bind pod POD to node n1"
+
+
+def test_what_is_refused_before_the_scheduler(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item not in own(items, "PodGroup", QUOTA)]
+        for item in own(items, "Event", f"{QUOTA}-"):
+            item |= {"reason": "PodGrouperWarning", "message": "no such owner"}
+
+    found = answer("over-quota", changed(tmp_path, change))
+    assert (abouts(found)[0], found["podsWithoutPodGroup"]) == ("refused", {"Pending": 3})
+    assert found["causes"][0]["text"] == "it has pods, but no PodGroup, and without one KAI places nothing"
+
+
+def test_pods_of_another_scheduler(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        own(items, "Pod", QUOTA)[0]["spec"]["schedulerName"] = "default-scheduler"
+
+    cause = answer("over-quota", changed(tmp_path, change))["causes"][0]
+    assert cause["text"] == "its pods are for the scheduler default-scheduler, not kai-scheduler"
+
+
+def test_containers_that_do_not_start(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        for item in own(items, "Pod", RUNS):
+            waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
+            item["status"] = {"phase": "Pending", "containerStatuses": [{"name": "a", "state": {"waiting": waiting}}]}
+
+    found = answer("running", changed(tmp_path, change))
+    (starting,) = [cause for cause in found["causes"] if cause["about"] == "starting"]
+    assert [(item["by"], item["times"], item["text"]) for item in starting["said"]] == [("Pod", 2, "no such image")]
+
+
+def test_work_that_has_ended(tmp_path: Path) -> None:
+    def change(items: list[Item], phase: str) -> None:
+        for item in own(items, "Pod", RUNS):
+            item["status"]["phase"] = phase
+
+    assert answer("running", changed(tmp_path, lambda items: change(items, "Succeeded")), 0)["state"] == "ended"
+    assert answer("running", changed(tmp_path, lambda items: change(items, "Failed")))["state"] == "failed"
+
+
+def test_what_kai_said_before_there_was_room(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item not in own(items, "Pod", RUNS)]
+
+    (cause,) = answer("one-rack", changed(tmp_path, change))["causes"]
+    assert cause["text"].endswith("; but now fit finds room for it")
+
+
+def test_one_name_in_two_namespaces(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        items.append({**group, "metadata": {**group["metadata"], "namespace": "elsewhere"}})
+
+    found = answer("one-rack", changed(tmp_path, change))
+    text = "PodGroups in the namespaces default, elsewhere have its name: KAI takes them for one gang"
+    assert text in [cause["text"] for cause in found["causes"]]
+
+
+UID = "0a1b2c3d-0000-0000-0000-000000000000"
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  namespace: default
+  labels: {kubectl-tas/pool: team}
+  annotations: {kai.scheduler/batch-min-member: "2"}
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 8}, requests: {nvidia.com/gpu: 8}}}]
+"""
+
+
+def pod_of(owner: tuple[str, str], group: str | None, phase: str = "Pending", **labels: str) -> Item:
+    metadata = {
+        "name": f"{owner[1]}-x",
+        "namespace": "default",
+        "labels": labels,
+        "ownerReferences": [{"kind": owner[0], "name": owner[1]}],
+        "annotations": {"pod-group-name": group} if group else {},
+    }
+    return {"kind": "Pod", "metadata": metadata, "spec": {}, "status": {"phase": phase}}
+
+
+def test_a_workload_is_known_by_what_was_made_for_it(tmp_path: Path) -> None:
+    root = write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool(), "workflows/train.yaml": JOB})
+    name = f"pg-train-{UID}"
+    group = {**pod_group("osmo-pool-default-team--shared"), "metadata": {"name": name, "namespace": "default"}}
+    event = {
+        "kind": "Event",
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Job", "name": "train", "namespace": "default"},
+        "reason": "FailedCreate",
+        "note": "exceeded quota",
+        "series": {"count": 9, "lastObservedTime": "2026-11-22T09:00:00.123456Z"},
+    }
+    found = answer("train", saved(tmp_path, group, pod_of(("Job", "train"), name), event), root=root)
+    assert [item["name"] for item in found["podGroups"]] == [name]
+    (said,) = found["causes"][0]["said"]
+    assert (said["by"], said["times"], said["last"]) == ("Job train", 9, "2026-11-22T09:00:00Z")
+    assert found["notKnown"].keys() == {"Queue", "Node"}
+
+
+def test_the_cluster_says_nothing(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] != "Event"]
+
+    found = answer("half-there", changed(tmp_path, change))
+    assert (abouts(found), found["causes"][0]["text"]) == (["other"], "the cluster says nothing about it yet")
+
+
+def live(kubectl: FakeKubectl, *, without: str = "") -> None:
+    """A cluster that is asked, and forbids one resource."""
+    items = json.loads((CASE / "cluster.json").read_text())["items"]
+    kubectl.knows("default", *items, forbidden=without)
+    for resource, kind in (("pods", "Pod"), ("events", "Event")):
+        own_items = [item for item in items if item["kind"] == kind]
+        (kubectl.folder / "default" / resource).write_text(json.dumps({"items": own_items}))
+
+
+def test_a_cluster_answers_as_a_file_does(kubectl: FakeKubectl) -> None:
+    live(kubectl)
+    assert why("one-rack").out == why("one-rack", STATE).out
+    assert sum("get podgroups.scheduling.run.ai -A" in call for call in kubectl.calls) == 1
+    assert sum("get events --namespace=default" in call for call in kubectl.calls) == 1
+
+
+def test_a_state_of_the_cluster_answers_too_but_for_events(kubectl: FakeKubectl, tmp_path: Path) -> None:
+    live(kubectl)
+    state = tmp_path / "state.json"
+    assert kubectl_tas("cluster", "state", "-C", case_input(CASE), "-o", state).code == 0
+    found = answer("one-rack", state)
+    assert found["notKnown"] == {"Event": f"{state} has none"}
+    (said, expected) = (item["causes"][0]["said"] for item in (found, answer("one-rack", CASE / "cluster.json")))
+    assert said == [item for item in expected if not item["event"]]
+    assert found["fit"] == answer("one-rack", CASE / "cluster.json")["fit"]
+
+
+@pytest.mark.parametrize(("without", "is_placed"), [("events", True), ("pods", False), ("nodes", False)])
+def test_what_may_not_be_read_is_named(without: str, is_placed: bool, kubectl: FakeKubectl) -> None:
+    live(kubectl, without=without)
+    result = why("one-rack")
+    assert result.code == 1
+    assert f"Not known:  {without.title()}: the cluster forbids reading {without}: " in result.out
+    assert ("What nodes have room for" in result.out) == is_placed
+
+
+def test_without_pod_groups_there_is_no_answer(kubectl: FakeKubectl) -> None:
+    live(kubectl, without="podgroups.scheduling.run.ai")
+    result = why("one-rack")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("error: the cluster forbids reading podgroups.scheduling.run.ai")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"kind": "Pod"},
+        {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"schedulingConditions": ["x"]}},
+        {"kind": "Event", "metadata": {}, "count": "many"},
+        {"kind": "Pod", "metadata": {"name": "p"}, "status": "x"},
+    ],
+)
+def test_what_is_no_object_of_a_cluster(broken: Item, tmp_path: Path) -> None:
+    result = why("one-rack", f"--cluster-state={saved(tmp_path, broken)}")
+    assert result.code == 3
+    assert "of the cluster cannot be read" in result.err
+
+
+def test_what_is_said_commands_no_terminal(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (event,) = own(items, "Event", f"{QUOTA}.")
+        event |= {"reason": "\x1b[2J", "message": "\n::error::owned\u202e"}
+
+    result = why("over-quota", f"--cluster-state={changed(tmp_path, change)}")
+    assert "::error::owned" in result.out
+    assert not {"\x1b", "\u202e"} & set(result.out)
+    assert not any(line.startswith("::") for line in result.out.splitlines())
+
+
+def test_an_empty_cluster(tmp_path: Path) -> None:
+    found = answer("one-rack", saved(tmp_path, queue("other")))
+    assert (found["state"], abouts(found)) == ("absent", ["absent", "queue"])
