@@ -60,6 +60,8 @@ PLUGINS: tuple[tuple[str, tuple[int, int]], ...] = (
 (pkg/scheduler/conf_util/scheduler_conf_util.go).
 """
 ARGUMENTS = {"nodeplacement": {"cpu": "binpack", "gpu": "binpack"}}
+FIXED = ("Pod", "PersistentVolumeClaim")
+"""Kinds of which the cluster fills in the spec, which does not change then."""
 CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", "volumeMounts", "volumeDevices")
 """What is kept of a container."""
 Shape = dict[str, Any] | list[Any]
@@ -113,9 +115,9 @@ class Doubts:
 def snapshot(scheduler: Scheduler, there: Iterable[Object], rendered: Iterable[Object]) -> tuple[bytes, Doubts]:
     """The archive, of what is in a cluster and of what is applied to it, as clients read and send it.
 
-    Pods that are there stay as they are. What pods are given is left out: commands, environment, contents of
-    ConfigMaps. Pods that have no UID get one by which they come in the order given. Raises TasError where an object
-    cannot be read.
+    Of pods that are there the cluster knows best, of all else what is applied. What pods are given is left out:
+    commands, environment, contents of ConfigMaps. Pods that have no UID get one by which they come in the order
+    given. Raises TasError where an object cannot be read.
     """
     found = _merged(there, rendered)
     waiting = [item for item in found if item["kind"] == "Pod" and _phase(item) not in ENDED and not _node(item)]
@@ -226,18 +228,27 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
     for item in items:
         kind = item.get("kind")
         if kind in LISTS and not (recorded and kind == "PodGroup"):
-            has_spec = "spec" in item or kind in ("Pod", "PodGroup")
+            has_spec = "spec" in item or kind in ("PodGroup", *FIXED)
             found[str(kind), *_identity(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
     for name, value in PRIORITY_CLASSES.items():
         about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
         found.setdefault(("PriorityClass", "", name), {**about, "value": value})
     for item in rendered:
-        key = item["kind"], *_place(item)
-        if item["kind"] not in LISTS or (item["kind"] == "Pod" and key in found):
-            continue
-        old = found.get(key, {"metadata": {}})
-        found[key] = {**old, **item, "metadata": {**old["metadata"], **item["metadata"]}}
+        if item["kind"] in LISTS:
+            key = item["kind"], *_place(item)
+            found[key] = _applied(item, found[key]) if key in found else item
     return list(found.values())
+
+
+def _applied(item: Object, there: Object) -> Object:
+    """An object that is there and is applied again: what is applied counts, but for what the cluster decides."""
+    fixed = item["kind"] in FIXED
+    first, last = (item, there) if fixed else (there, item)
+    metadata = {**first["metadata"], **last["metadata"]}
+    for name in ("labels", "annotations"):
+        metadata[name] = {**(first["metadata"].get(name) or {}), **(last["metadata"].get(name) or {})}
+    spec = {"spec": {**first["spec"], **last["spec"]}} if fixed else {}
+    return {**first, **last, "metadata": metadata, **spec}
 
 
 def _identity(item: Object) -> tuple[str, str]:

@@ -170,6 +170,17 @@ def test_what_is_applied_changes_what_is_there_and_keeps_what_the_cluster_knows(
     assert phases == {"worker": "Running", "other": "Pending"}
 
 
+def test_a_recorded_pod_is_filled_up_with_what_is_rendered() -> None:
+    """A record keeps of pods where they are and what they ask for, but not their SubGroup."""
+    state = {"kind": STATE, "kinds": ["Pod"]}
+    there = pod("worker", nodeName="n")
+    rendered = pod("worker", schedulerName="kai-scheduler")
+    rendered["metadata"]["labels"] = {"kai.scheduler/subgroup-name": "workers"}
+    (found,) = written([state, there], [rendered])[0]["rawObjects"]["pods"]
+    assert (found["spec"]["nodeName"], found["spec"]["schedulerName"]) == ("n", "kai-scheduler")
+    assert found["metadata"]["labels"] == {"kai.scheduler/subgroup-name": "workers"}
+
+
 def test_pods_of_a_gang_come_in_the_order_of_the_file() -> None:
     """Of pods that were created at one time KAI takes the one with the smaller UID first."""
     raw = written((), [pod("z"), pod("a"), pod("m")])[0]["rawObjects"]
@@ -193,8 +204,11 @@ def test_what_pods_need_and_nobody_knows_is_taken_to_be_there() -> None:
     (bound,), (volume,) = raw["persistentVolumeClaims"], raw["persistentVolumes"]
     assert bound["spec"]["volumeName"] == volume["metadata"]["name"]
     assert raw["pods"][0]["spec"]["volumes"][1] == {"name": "own", "emptyDir": {}}
-    there = {**claim, "status": {"phase": "Pending"}}
-    assert written([there], [pod("new", volumes=volumes[:1])])[0]["rawObjects"]["persistentVolumeClaims"] == [there]
+    there = {**claim, "spec": {"volumeName": "disk"}, "status": {"phase": "Bound"}}
+    assert (
+        written([there], [claim, pod("new", volumes=volumes[:1])])[0]["rawObjects"]["persistentVolumeClaims"][0]["spec"]
+        == there["spec"]
+    )
 
 
 def test_doubts() -> None:
