@@ -64,7 +64,8 @@ class NodeSource:
 
     def scheduled(self, backend: str) -> list[dict[str, Any]]:
         """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have."""
-        return self.objects(backend) if self._clusters is None else self._clusters.of(backend).scheduled()
+        more = [] if self._clusters is None else self._clusters.of(backend).scheduling()
+        return [*self.objects(backend), *more]
 
     def nodes(self, backend: str) -> Nodes:
         """Read, with what pods leave free. Raises TasError where they cannot be, or there are none."""

@@ -148,13 +148,13 @@ class Cluster:
         everywhere = replace(self.access, namespace=None)
         return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
 
-    def scheduled(self) -> list[dict[str, Any]]:
-        """What KAI's scheduler looks at, in all namespaces; storage only where that may be read. Raises TasError where
-        the rest cannot be.
+    def scheduling(self) -> list[dict[str, Any]]:
+        """What KAI's scheduler looks at beside ``nodes_and_pods``, in all namespaces; storage only where that may be
+        read. A file has all of it there. Raises TasError where the rest cannot be read.
         """
+        everywhere, found = replace(self.access, namespace=None), list[dict[str, Any]]()
         if self.file is not None:
-            return kubectl.read_file(self.file)
-        everywhere, found = replace(self.access, namespace=None), self.nodes_and_pods()
+            return found
         for resource, namespaced in SCHEDULED:
             with suppress(NoSuchResourceError):
                 found += kubectl.get(everywhere, resource, namespaced=namespaced)
