@@ -73,12 +73,20 @@ def test_a_pod_group_tells_queue_and_priority_before_its_pods(tmp_path: Path) ->
     ("item", "message"),
     [
         ({"kind": "PriorityClass", "metadata": {"name": "x"}, "value": []}, "a PriorityClass of the cluster"),
-        ({"kind": "PodGroup", "metadata": {"name": "x"}, "spec": 3}, "the pods of a PodGroup cannot be read"),
+        ({"kind": "PodGroup", "metadata": {"name": "x"}, "spec": 3}, "a PodGroup of the cluster cannot be read"),
+        (
+            {
+                "kind": "Pod",
+                "metadata": {"name": "y", "annotations": {"pod-group-name": "x"}, "labels": 3},
+                "spec": {"nodeName": "n1"},
+            },
+            "the pods of a PodGroup cannot be read",
+        ),
         ({"kind": "PodGroup", "metadata": {}}, "a PodGroup of the cluster cannot be read"),
     ],
 )
 def test_what_cannot_be_read_is_told(item: dict[str, Any], message: str, tmp_path: Path) -> None:
-    write(tmp_path, {"pods.json": json.dumps({"items": [*pods("x", "n1"), item]})})
+    write(tmp_path, {"pods.json": json.dumps({"items": [item, *pods("x", "n1")]})})
     result = fit_all(FILES[0], "--nodes", tmp_path / "pods.json")
     assert (result.code, result.out) == (3, "")
     assert message in result.err

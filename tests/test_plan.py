@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas
+from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/pool-plan"
@@ -43,7 +43,9 @@ def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
     (tmp_path / "nodes.json").write_text(json.dumps({"items": items}))
     result = plan("--nodes", tmp_path / "nodes.json")
     assert result.code == 0
-    assert result.out.endswith("Guarantees:  the nodes that are ready have what all pools are guaranteed\n")
+    assert result.out.endswith(
+        "Guarantees:  nodes that are ready and not cordoned have what all pools are guaranteed\n"
+    )
     assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
 
 
@@ -51,3 +53,18 @@ def test_a_pool_that_is_not_there() -> None:
     result = plan("reserch", *FILES)
     assert result.code == 2
     assert 'did you mean "research"' in result.err
+
+
+def test_pools_without_kai_are_left_out(tmp_path: Path) -> None:
+    backends = "spec: {backends: [{name: prod}, {name: plain, scheduler: {type: default}}]}"
+    files = {
+        "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}\n",
+        "pools/a.yaml": pool("a", spec="  backend: prod\n"),
+        "pools/b.yaml": pool("b", spec="  backend: plain\n"),
+    }
+    root = write(tmp_path, files)
+    result = kubectl_tas("-C", root, "pool", "plan", FILES[0])
+    assert result.err.startswith("Left out: 1 pool for backends without KAI.\n")
+    assert "Pool:       a\n" in result.out
+    assert "Pool:       b\n" not in result.out
+    assert kubectl_tas("-C", root, "pool", "plan", "b", FILES[0]).code == 2

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.support import grove
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl, pod_group, queue
 
 CASE = GOLDEN / "commands/workflow-why"
+FIT = GOLDEN / "commands/fit"
 STATE = f"--cluster-state={CASE / 'cluster.json'}"
 Item = dict[str, Any]
 Change = Callable[[list[Item]], None]
@@ -122,6 +124,18 @@ def test_causes_come_in_the_order_in_which_they_must_go(tmp_path: Path) -> None:
     assert found["causes"][2]["said"][0]["text"] == "Failed to bind pod POD to node n1"
 
 
+def test_without_pods_the_pod_groups_tell(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] != "Pod"]
+
+    file = changed(tmp_path, change)
+    assert answer("running", file, code=0)["state"] == "runs"
+    assert abouts(answer("over-quota", file)) == ["quota"]
+    assert "PodGroup:   default/one-rack-workers-23f551ae: pods not known; starts with 3\n" in (
+        why("one-rack", f"--cluster-state={file}").out
+    )
+
+
 def test_what_is_refused_before_the_scheduler(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
         items[:] = [item for item in items if item not in own(items, "PodGroup", QUOTA)]
@@ -152,6 +166,52 @@ def test_containers_that_do_not_start(tmp_path: Path) -> None:
     assert [(item["by"], item["times"], item["text"]) for item in starting["said"]] == [("Pod", 2, "no such image")]
 
 
+def test_pods_that_are_about_to_start(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        for item in own(items, "Pod", RUNS):
+            item["status"]["phase"] = "Pending"
+
+    found = answer("running", changed(tmp_path, change))
+    texts = {cause["about"]: cause["text"] for cause in found["causes"]}
+    assert texts["starting"] == "2 pods of it have a node, and not started yet"
+
+
+def test_a_pod_that_has_failed(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        ended = {"reason": "OOMKilled", "exitCode": 137}
+        statuses = [{"name": "a", "state": {"terminated": ended}}]
+        own(items, "Pod", RUNS)[0]["status"] = {"phase": "Failed", "containerStatuses": statuses}
+
+    found = answer("running", changed(tmp_path, change))
+    (failed,) = [cause for cause in found["causes"] if cause["about"] == "failed"]
+    assert (found["state"], failed["said"][0]["text"]) == ("waits", "container a: exit 137")
+
+
+def test_a_version_of_a_workflow_that_has_been_changed_since(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        group["metadata"] |= {"name": "one-rack-workers-00000000", "labels": {"kubectl-tas/workflow": "one-rack"}}
+        items[:] = [item for item in items if item["kind"] != "Pod"]
+
+    found = answer("one-rack", changed(tmp_path, change))
+    assert found["state"] == "absent"
+    assert found["causes"][0]["text"] == "the cluster has another version of it: PodGroup one-rack-workers-00000000"
+
+
+def test_work_of_which_a_part_runs_alone_does_not_block_itself(tmp_path: Path) -> None:
+    """What its own pods hold is in what the queue holds."""
+
+    def change(items: list[Item]) -> None:
+        first = own(items, "Pod", QUOTA)[0]
+        first["spec"]["nodeName"], first["status"] = "n3", {"phase": "Running"}
+        items[:] = [item for item in items if item["kind"] != "Event"]
+        for item in (*own(items, "Pod", QUOTA), *own(items, "PodGroup", QUOTA)):
+            item["status"].pop("conditions", None)
+            item["status"].pop("schedulingConditions", None)
+
+    assert abouts(answer("over-quota", changed(tmp_path, change))) == ["other"]
+
+
 def test_work_that_has_ended(tmp_path: Path) -> None:
     def change(items: list[Item], phase: str) -> None:
         for item in own(items, "Pod", RUNS):
@@ -167,6 +227,16 @@ def test_what_kai_said_before_there_was_room(tmp_path: Path) -> None:
 
     (cause,) = answer("one-rack", changed(tmp_path, change))["causes"]
     assert cause["text"].endswith("; but now fit finds room for it")
+
+
+def test_a_placement_that_kai_misses(tmp_path: Path) -> None:
+    """Of the workflow that ``fit`` says it misses nothing but the nodes is known."""
+    items = [item for name in ("nodes", "pods") for item in json.loads((FIT / f"{name}.json").read_text())["items"]]
+    group = {**pod_group("q"), "metadata": {"name": "missed-workers-b75e6cb5", "namespace": "default"}}
+    found = answer("missed", saved(tmp_path, group, *items), root=case_input(FIT))
+    texts = {cause["about"]: cause["text"] for cause in found["causes"]}
+    assert texts["room"] == "KAI's order of trying comes to no placement"
+    assert found["fit"]["gangs"][0]["outcome"] == "missed"
 
 
 def test_one_name_in_two_namespaces(tmp_path: Path) -> None:
@@ -228,9 +298,44 @@ def test_a_workload_is_known_by_what_was_made_for_it(tmp_path: Path) -> None:
     assert found["notKnown"].keys() == {"Queue", "Node"}
 
 
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: default, labels: {kubectl-tas/pool: team}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: chat}}
+  template:
+    metadata: {labels: {app: chat}}
+    spec: {containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+OF_SET = {"app.kubernetes.io/part-of": "chat"}
+OWNED = [
+    (JOB, "train", ("Job", "train"), f"pg-train-{UID}", {}),
+    (DEPLOYMENT, "chat", ("ReplicaSet", "chat-6f5d"), f"pg-chat-6f5d-x-{UID}", {}),
+    (grove.clique_set(), "chat", ("PodClique", "chat-0-server"), f"pg-chat-0-{UID}", OF_SET),
+]
+
+
+@pytest.mark.parametrize(("document", "name", "owner", "group", "labels"), OWNED, ids=["job", "deployment", "set"])
+def test_pods_and_pod_groups_of_each_kind_are_found(
+    document: str, name: str, owner: tuple[str, str], group: str, labels: dict[str, str], tmp_path: Path
+) -> None:
+    """With a PodGroup, and without one."""
+    root = grove.declare(tmp_path, document)
+    made = {**pod_group("q"), "metadata": {"name": group, "namespace": "default"}}
+    others = (pod_of(("Job", "other"), "pg-other"), pod_of(("ReplicaSet", "chat-bot-6f5d"), None))
+    found = answer(name, saved(tmp_path, made, pod_of(owner, group, **labels), *others), root=root)
+    assert [(item["name"], item["pods"]) for item in found["podGroups"]] == [(group, {"Pending": 1})]
+    found = answer(name, saved(tmp_path, queue("q"), pod_of(owner, None, **labels), *others), root=root)
+    assert found["podsWithoutPodGroup"] == {"Pending": 1}
+
+
 def test_the_cluster_says_nothing(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
         items[:] = [item for item in items if item["kind"] != "Event"]
+        (pod,) = own(items, "Pod", "half-there")
+        items.append({**pod, "metadata": {**pod["metadata"], "name": "half-there-b"}})
 
     found = answer("half-there", changed(tmp_path, change))
     assert (abouts(found), found["causes"][0]["text"]) == (["other"], "the cluster says nothing about it yet")
@@ -270,6 +375,21 @@ def test_what_may_not_be_read_is_named(without: str, is_placed: bool, kubectl: F
     assert result.code == 1
     assert f"Not known:  {without.title()}: the cluster forbids reading {without}: " in result.out
     assert ("What nodes have room for" in result.out) == is_placed
+
+
+def test_who_may_read_one_namespace_is_answered_by_it(kubectl: FakeKubectl) -> None:
+    """Nodes, queues, and what others hold of nodes are not for everybody."""
+    live(kubectl)
+    kubectl.runs(
+        f'case "$*" in *"-A "*|*"get nodes"*|*"get queues"*) echo "Error from server (Forbidden)" >&2; exit 1 ;; '
+        f'*"get "*" --namespace=default "*) cat {kubectl.folder}/default/$(echo "$*" | cut -d" " -f3) ;; '
+        "*) exit 1 ;; esac"
+    )
+    result = why("one-rack")
+    assert (result.code, result.err) == (1, "")
+    assert result.out.count("Not known:  ") == 4
+    assert "1. No domain of a level that it requires has room for it\n" in result.out
+    assert "What nodes have room for" not in result.out
 
 
 def test_without_pod_groups_there_is_no_answer(kubectl: FakeKubectl) -> None:

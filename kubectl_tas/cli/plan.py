@@ -60,7 +60,8 @@ def plan(
     pools = list(_chosen(fleet, wanted, cluster["backend"]))
     source = NodeSource(fleet, files, cluster, live=live)
     found = [
-        pages.Planned(capacity(pool, source.nodes(pool.backend.name), gpus), *_declared(fleet, pool)) for pool in pools
+        pages.Planned(pool, capacity(pool, source.nodes(pool.backend.name), gpus), *_declared(fleet, pool))
+        for pool in pools
     ]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
     if output == "json":

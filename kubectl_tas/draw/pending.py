@@ -91,7 +91,8 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
         case Outcome.WAITS:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
-            return f"no room on what is free, though it were alone; why: kubectl tas fit {scheduler.gangs[turn.job.name].sent.name}"
+            name = scheduler.gangs[turn.job.name].sent.name
+            return f"no room on what is free, though it were alone; why: kubectl tas fit {name}"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:

@@ -25,6 +25,7 @@ _OUTSIDE = "of these only for gangs without a level, for want of the label"
 class Planned:
     """A pool with what is declared for it, its subpools included, its child pools not."""
 
+    pool: FleetPool
     capacity: Capacity
     fixed: Gpus
     """GPUs that HIGH and NORMAL work asks for."""
@@ -36,15 +37,15 @@ def render(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> str:
     """A page for each pool; then the guarantees that the nodes cannot keep, or that they can keep all."""
     pages = [_page(item) for item in found]
     facts = [("Guarantees", f"{item.message}. {item.hint}") for item in broken]
-    kept = [("Guarantees", "the nodes that are ready have what all pools are guaranteed")]
+    kept = [("Guarantees", "nodes that are ready and not cordoned have what all pools are guaranteed")]
     return "\n".join((*pages, table.pairs(facts or kept)))
 
 
 def _page(item: Planned) -> str:
-    there, pool = item.capacity, item.capacity.pool
+    there, pool = item.capacity, item.pool
     facts = [
         ("Pool", pool.name),
-        ("Guarantee", _guarantee(there)),
+        ("Guarantee", _guarantee(pool, there)),
         ("Declared", f"{plural(item.fixed, 'GPU')} by HIGH and NORMAL work, {item.preemptible} by LOW work"),
         ("By quota", _by_quota(pool)),
         ("Nodes", _nodes(there)),
@@ -60,8 +61,8 @@ def _page(item: Planned) -> str:
     return "".join((table.pairs(facts), *(f"  {line}\n" for line in rows.splitlines()), *notes))
 
 
-def _guarantee(there: Capacity) -> str:
-    most = there.pool.guarantee.gpu
+def _guarantee(pool: FleetPool, there: Capacity) -> str:
+    most = pool.guarantee.gpu
     own = there.levels[0].domains[0].gpus if there.levels else 0
     short = f", of which nodes that can be used have {own}" if most != NO_LIMIT and own < most else ""
     return f"{_gpus(most)}{short}"
@@ -118,7 +119,7 @@ def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> dict[str, An
 
 
 def _record(item: Planned) -> dict[str, Any]:
-    there, pool = item.capacity, item.capacity.pool
+    there, pool = item.capacity, item.pool
     return {
         "pool": pool.name,
         "backend": pool.backend.name,

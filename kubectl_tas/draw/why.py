@@ -7,9 +7,10 @@ from typing import Any
 
 from kubectl_tas.draw import fit as fits
 from kubectl_tas.live.reasons import Saying
+from kubectl_tas.place.causes import Cause
 from kubectl_tas.place.fit import Fit
 from kubectl_tas.place.unplaced import LeftOut
-from kubectl_tas.place.why import Cause, GangNow, State, Why
+from kubectl_tas.place.why import GangNow, State, Why
 from kubectl_tas.quantities import NO_LIMIT
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
@@ -43,7 +44,7 @@ def _page(answer: Why) -> str:
         ("State", _STATES[answer.state]),
         ("Pool", f"{sent.target}, {sent.priority}{' (preemptible)' if sent.is_preemptible else ''}"),
         ("Queue", _queue(answer)),
-        *(("PodGroup", _gang(gang)) for gang in answer.gangs[:_GANGS]),
+        *(("PodGroup", _gang(gang, is_known="Pod" not in answer.gaps)) for gang in answer.gangs[:_GANGS]),
     ]
     if len(answer.gangs) > _GANGS:
         facts.append(("", f"and {plural(len(answer.gangs) - _GANGS, 'PodGroup')} more"))
@@ -68,9 +69,11 @@ def _queue(answer: Why) -> str:
     return f"{answer.sent.queue}, {most}, {held}"
 
 
-def _gang(gang: GangNow) -> str:
+def _gang(gang: GangNow, *, is_known: bool) -> str:
+    """``is_known``: whether all its pods are."""
+    pods = _phases(gang.pods) if gang.pods or is_known else "pods not known"
     starts = f"; starts with {gang.needed}" if gang.needed is not None else ""
-    return f"{gang.namespace}/{gang.name}: {_phases(gang.pods)}{starts}"
+    return f"{gang.namespace}/{gang.name}: {pods}{starts}"
 
 
 def _phases(pods: Mapping[str, int]) -> str:

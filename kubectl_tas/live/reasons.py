@@ -24,7 +24,7 @@ from kubectl_tas.live.cliquesets import PART_OF
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
 from kubectl_tas.live.kubectl import ForbiddenError, text_of
 from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.model.labels import POD_GROUP
+from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 
 EVENTS = "events"
 _RESOURCES = {"PodGroup": POD_GROUPS, "Pod": PODS, "Event": EVENTS, "Queue": QUEUES, "Node": NODES}
@@ -79,9 +79,10 @@ class LiveGroup:
 
     namespace: str
     name: str
-    queue: str
     owners: tuple[tuple[str, str], ...]
     """Kind and name of what it was made for."""
+    workflow: str | None
+    """The workflow that it was made from."""
     is_allocated: bool
     """Whether it holds anything."""
     said: tuple[Saying, ...]
@@ -196,8 +197,9 @@ def _group(item: Mapping[str, Any]) -> LiveGroup:
     ]
     held = (status.get("resourcesStatus") or {}).get("allocated") or {}
     is_allocated = any(str(amount) not in ("", "0") for amount in held.values())
-    queue = str((item.get("spec") or {}).get("queue") or "")
-    return LiveGroup(namespace, name, queue, _owners(item), is_allocated, gathered(said))
+    workflow = (item["metadata"].get("labels") or {}).get(WORKFLOW)
+    workflow = None if workflow is None else str(workflow)
+    return LiveGroup(namespace, name, _owners(item), workflow, is_allocated, gathered(said))
 
 
 def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
-from kubectl_tas.model.labels import POD_GROUP
+from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, by its later and its earlier API group."""
@@ -46,8 +46,8 @@ SHAPES: dict[str, Shape] = {
         "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
     },
     "PodGroup": {
-        "metadata": {**_SPACED, **_OWNERS},
-        "spec": {"queue": True},
+        "metadata": {**_SPACED, **_OWNERS, "labels": {WORKFLOW: True}, "creationTimestamp": True},
+        "spec": {"queue": True, "priorityClassName": True, "preemptibility": True},
         "status": {
             "running": True,
             "resourcesStatus": {"allocated": True},

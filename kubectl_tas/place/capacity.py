@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.model.labels import NODE_POOL
@@ -52,7 +53,6 @@ class LevelRoom:
 class Capacity:
     """What a pool's gangs have room for."""
 
-    pool: FleetPool
     nodes: int
     """Of the cluster."""
     unusable: Mapping[str, int]
@@ -74,24 +74,29 @@ def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capa
     """What gangs of pods with ``pod_gpus`` each have room for; None: with all GPUs of a node, as most nodes have them.
     The pods are those of tasks that name no platform.
     """
-    rules = _rules(pool)
-    shard = pool.shard_labels.get(NODE_POOL)
-    own = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
+    return _capacity(nodes.nodes, pool.shard_labels.get(NODE_POOL), pool.levels, _rules(pool), pod_gpus)
+
+
+@lru_cache(maxsize=32)
+def _capacity(
+    nodes: tuple[Node, ...], shard: str | None, levels: tuple[Level, ...], rules: Rules, pod_gpus: int | None
+) -> Capacity:
+    """Most pools of a cluster see the same."""
+    own = tuple(node for node in nodes if node.labels.get(NODE_POOL) == shard)
     having = tuple(node for node in own if node.allocatable.get(GPU, 0) > 0)
     counted = {
-        "of another shard of the scheduler": len(nodes.nodes) - len(own),
+        "of another shard of the scheduler": len(nodes) - len(own),
         "without GPUs": len(own) - len(having),
         **unusable(having, (), (rules,)),
     }
-    usable = frozenset(node for node in having if not rules.refusal(node))
+    usable = [node for node in having if not rules.refusal(node)]
     each = pod_gpus or _commonest(usable)
     return Capacity(
-        pool,
-        len(nodes.nodes),
+        len(nodes),
         dict(sorted(((why, count) for why, count in counted.items() if count), key=lambda item: (-item[1], item[0]))),
-        Counter(label for node in usable if (label := _lacking(node, pool.levels))),
+        Counter(label for node in usable if (label := _lacking(node, levels))),
         each,
-        tuple(_levels(pool.levels, own, having, Shape(((GPU, each), (PODS, 1)), rules))) if each else (),
+        tuple(_levels(levels, own, having, Shape(((GPU, each), (PODS, 1)), rules))) if each else (),
     )
 
 
@@ -120,37 +125,30 @@ def _levels(
 ) -> Iterator[LevelRoom]:
     """``having`` are those of the nodes that have GPUs."""
     labels = tuple(level.label for level in levels)
-    everywhere, by_domain = _Sum(), dict[Domain, _Sum]()
+    sums: dict[Domain, list[int]] = {(): [0, 0, 0]}
     for node in having:
-        everywhere.add(node, shape)
         domain = domain_of(node, labels) or ()
-        for depth in range(1, len(domain) + 1):
-            by_domain.setdefault(domain[:depth], _Sum()).add(node, shape)
-    yield LevelRoom(None, (everywhere.of(()),), is_placed=True)
+        amounts = _amounts(node, shape)
+        for depth in range(len(domain) + 1):
+            found = sums.setdefault(domain[:depth], [0, 0, 0])
+            for index, amount in enumerate(amounts):
+                found[index] += amount
+    rooms = [DomainRoom(domain, *found) for domain, found in sums.items()]
+    yield LevelRoom(None, (rooms[0],), is_placed=True)
     room = room_for(Wanted(Unit(""), (shape,)), nodes, labels)
     for depth, level in enumerate(levels):
-        found = [item.of(domain) for domain, item in by_domain.items() if len(domain) == depth + 1]
-        has_room = any(item.pods for item in found)
+        own = [item for item in rooms if len(item.domain) == depth + 1]
+        has_room = any(item.pods for item in own)
         # At which levels KAI looks does not depend on the size of a gang.
         is_placed = not has_room or order.find(room, Unit("", required=depth, pods=(0,))) is not None
-        ranked = sorted(found, key=lambda item: (-item.pods, -item.free, item.domain))
+        ranked = sorted(own, key=lambda item: (-item.pods, -item.free, item.domain))
         yield LevelRoom(level, tuple(ranked), is_placed)
 
 
-@dataclass
-class _Sum:
-    """What the nodes of a domain have together, as far as pods of a shape can use them."""
-
-    gpus: int = 0
-    free: int = 0
-    pods: int = 0
-
-    def add(self, node: Node, shape: Shape) -> None:
-        if shape.rules.refusal(node):
-            return
-        self.gpus += node.allocatable[GPU]
-        self.free += max(0, node.free[GPU])
-        self.pods += multiples([asked for _, asked in shape.asks], [node.free.get(name, 0) for name, _ in shape.asks])
-
-    def of(self, domain: Domain) -> DomainRoom:
-        return DomainRoom(domain, self.gpus, self.free, self.pods)
+def _amounts(node: Node, shape: Shape) -> tuple[int, int, int]:
+    """Of a node that pods of a shape can use its GPUs, those that are free, and the pods that it has room for."""
+    if shape.rules.refusal(node):
+        return 0, 0, 0
+    free = [node.free.get(name, 0) for name, _ in shape.asks]
+    pods = multiples([asked for _, asked in shape.asks], free)
+    return node.allocatable[GPU], max(0, node.free[GPU]), pods

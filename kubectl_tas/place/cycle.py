@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from kubectl_tas.place.held import NEW, Asked, Held
+from kubectl_tas.place.held import Asked, Held
 from kubectl_tas.place.nodes import Node, Vector
 from kubectl_tas.place.order import Bound, place
 from kubectl_tas.place.quotas import Refusal, refusal
@@ -54,13 +54,12 @@ class Job:
     @property
     def rank(self) -> tuple[int, bool, tuple[str, str]]:
         """Where it comes among those of its queue."""
-        return -self.priority, True, (f"{NEW}{self.age:09}", self.name)
+        return -self.priority, True, (f"{self.age:09}", self.name)
 
     def on(self, bound: Iterable[Bound]) -> Held:
         """The same once its pods are on nodes: newer than all that were there before."""
-        created = f"{NEW}{self.age:09}"
-        pods = pods_of(self.asked.wanted, bound)
-        return Held(self.name, self.queue, self.priority, self.is_preemptible, created, pods, self.asked)
+        created, pods = f"{self.age:09}", pods_of(self.asked.wanted, bound)
+        return Held(self.name, self.queue, self.priority, self.is_preemptible, created, pods, self.asked, is_new=True)
 
 
 @dataclass(frozen=True)

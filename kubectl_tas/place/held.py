@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.live.kubectl import text_of
+from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.model.labels import POD_GROUP, PREEMPTIBILITY, QUEUE, RUNAI_QUEUE
 from kubectl_tas.place.nodes import ENDED, Vector, requests
 from kubectl_tas.place.room import Wanted
@@ -23,6 +23,7 @@ from kubectl_tas.quantities import Amounts, total
 
 DEFAULT_PRIORITY = 50
 """Of a PodGroup whose class is not known."""
+CREATED = "creationTimestamp"
 NON_PREEMPTIBLE = 100
 """From this priority on a PodGroup that says nothing cannot be preempted."""
 
@@ -36,10 +37,6 @@ class Asked:
     """Node labels of its topology, from the coarsest."""
 
 
-NEW = "~"
-"""What the time of a gang begins with that waited until now: after any that Kubernetes writes."""
-
-
 @dataclass(frozen=True, eq=False)
 class Held:
     """A gang with pods on nodes."""
@@ -51,16 +48,13 @@ class Held:
     priority: int
     is_preemptible: bool
     created: str
-    """When the first of its pods was made, as Kubernetes writes it; empty where that is not known."""
+    """When it was made, or the first of its pods, as Kubernetes writes it; empty where that is not known."""
     pods: tuple[tuple[str, Vector], ...]
     """The node of each, and what it takes there."""
     asked: Asked | None = None
     """What it was made for; None where the repository does not know it."""
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it waited until now."""
-        return self.created.startswith(NEW)
+    is_new: bool = False
+    """Whether it waited until now; then ``created`` is its place among those that wait."""
 
     @property
     def rank(self) -> tuple[int, bool, tuple[str, str]]:
@@ -90,9 +84,9 @@ def held_gangs(items: Iterable[Mapping[str, Any]]) -> tuple[Held, ...]:
         try:
             name = text_of(item["metadata"]["name"])
             if kind == "PodGroup":
-                groups[name] = item.get("spec") or {}
+                groups[name] = {**(item.get("spec") or {}), CREATED: item["metadata"].get(CREATED)}
             elif kind == "PriorityClass":
-                classes[name] = int(item["value"])
+                classes[name] = _whole(item["value"])
             elif (item.get("spec") or {}).get("nodeName") and (item.get("status") or {}).get("phase") not in ENDED:
                 group = (item["metadata"].get("annotations") or {}).get(POD_GROUP)
                 if group:
@@ -114,13 +108,19 @@ def _held(name: str, pods: list[Mapping[str, Any]], group: Mapping[str, Any], cl
     written = group.get("priorityClassName") or spec.get("priorityClassName")
     priority = classes.get(str(written))
     if priority is None:
-        priority = int(spec["priority"]) if written and spec.get("priority") is not None else DEFAULT_PRIORITY
+        priority = _whole(spec["priority"]) if written and spec.get("priority") is not None else DEFAULT_PRIORITY
     told = group.get("preemptibility") or labels.get(PREEMPTIBILITY)
     return Held(
         name,
         str(queue) if queue else None,
         priority,
         told == "preemptible" if told in ("preemptible", "non-preemptible") else priority < NON_PREEMPTIBLE,
-        min(str(pod["metadata"].get("creationTimestamp") or "") for pod in pods),
+        str(group.get(CREATED) or min(str(pod["metadata"].get(CREATED) or "") for pod in pods)),
         tuple((str(pod["spec"]["nodeName"]), requests(pod["spec"])) for pod in pods),
     )
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int):
+        raise ValueError(f"{shown(value)} is no priority")
+    return value

@@ -1,10 +1,4 @@
-"""What is sent to a queue, and what its cluster says, in; whether it runs, and why it waits, out.
-
-The cluster's own words are sorted by what they are about. KAI's reasons and sentences are those of 0.12 to 0.17:
-``UnschedulableReason`` of pkg/apis/scheduling/v2alpha2/podgroup_types.go (QueueDoesNotExist from 0.13,
-PreemptionDelayNotElapsed from 0.17), pkg/scheduler/api/common_info/job_errors.go and pod_errors.go, and
-pkg/scheduler/plugins/topology/job_filtering.go.
-"""
+"""What is sent to a queue, and what its cluster says, in; whether it runs, and why it waits, out."""
 
 from __future__ import annotations
 
@@ -21,9 +15,11 @@ from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.live.cluster import QueueUsage, state_of
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, gathered, unnamed
+from kubectl_tas.place.causes import HINTS, TEXTS, About, Cause, about_of
 from kubectl_tas.place.fit import Fit, Outcome, fit
 from kubectl_tas.place.nodes import read_nodes
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
@@ -49,62 +45,7 @@ class State(Enum):
         return self in (State.RUNS, State.ENDED)
 
 
-class About(Enum):
-    """What keeps work from running, in the order in which it must be out of the way."""
-
-    ABSENT = "absent"
-    REFUSED = "refused"
-    QUEUE = "queue"
-    NOT_READY = "not-ready"
-    QUOTA = "quota"
-    DELAY = "delay"
-    TOPOLOGY = "topology"
-    ROOM = "room"
-    BINDING = "binding"
-    STARTING = "starting"
-    EVICTED = "evicted"
-    OTHER = "other"
-
-
-_BY_REASON = {
-    "PodGrouperWarning": About.REFUSED,
-    "FailedCreate": About.REFUSED,
-    "QueueDoesNotExist": About.QUEUE,
-    "NotReady": About.NOT_READY,
-    "SchedulingGated": About.NOT_READY,
-    "NonPreemptibleOverQuota": About.QUOTA,
-    "OverLimit": About.QUOTA,
-    "PreemptionDelayNotElapsed": About.DELAY,
-    "BindingError": About.BINDING,
-    "FailedBinding": About.BINDING,
-    "StaleJob": About.EVICTED,
-    "Evict": About.EVICTED,
-    "Preempted": About.EVICTED,
-}
-_BY_TEXT = (
-    (About.REFUSED, re.compile("references subgroup .* does not exist")),
-    (About.QUEUE, re.compile("QueueDoesNotExist|[Qq]ueue .*(does not|doesn't) exist")),
-    (About.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
-    (About.DELAY, re.compile("preemption delay")),
-    (About.TOPOLOGY, re.compile("topology|node-group")),
-    (About.ROOM, re.compile("[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|<.*>: ")),
-)
-"""What a sentence is about whose reason does not tell, such as Unschedulable, by the first that is found in it."""
 _ON_NODES = frozenset({"Running", "Succeeded"})
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One thing that keeps work from running."""
-
-    about: About
-    text: str
-    """In our words."""
-    said: tuple[Saying, ...] = ()
-    """In the cluster's."""
-    place: Location | None = None
-    """Where the files say what it is about."""
-    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +108,38 @@ class _Question:
         return [item for item in here if own in item.owners or item.name in named or self._gang_of(item.name)]
 
     @cached_property
+    def gangs(self) -> tuple[GangNow, ...]:
+        return tuple(map(self._now, self.groups))
+
+    @cached_property
+    def lone(self) -> Mapping[str, int]:
+        grouped = {item.name for item in self.groups}
+        return Counter(pod.phase for pod in self.pods if pod.group not in grouped)
+
+    @cached_property
+    def missing(self) -> list[str]:
+        """The names, without what the cluster adds to them, of gangs that it should have."""
+        known = (item for item in self.expected if isinstance(item, Unplaced))
+        return [item.gang.name for item in known if not any(item.is_called(group.name) for group in self.groups)]
+
+    @cached_property
+    def state(self) -> State:
+        if not self.gangs and not self.lone:
+            return State.ABSENT
+        states = [*(item.state for item in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
+        if self.missing and not self.lone:
+            states.append(State.WAITS)
+        return next(state for state in (State.WAITS, State.FAILED, State.RUNS, State.ENDED) if state in states)
+
+    @cached_property
+    def of_other_versions(self) -> list[str]:
+        """The names of PodGroups that a workflow of its name had before it was changed."""
+        if self.sent.kind != "Workflow":
+            return []
+        here = (item for item in self.told.groups if item.namespace == self.sent.namespace)
+        return [item.name for item in here if item.workflow == self.sent.name and item not in self.groups]
+
+    @cached_property
     def queues(self) -> Mapping[str, QueueUsage] | None:
         return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
 
@@ -186,20 +159,16 @@ class _Question:
         )
 
     def answer(self) -> Why:
-        gangs = tuple(map(self._now, self.groups))
-        grouped = {item.name for item in self.groups}
-        lone = Counter(pod.phase for pod in self.pods if pod.group not in grouped)
-        state = self._state(gangs, lone)
         queues = self.queues
-        waits = not state.is_well or any(item.pods.get("Pending") for item in gangs)
+        waits = not self.state.is_well or any(item.pods.get("Pending") for item in self.gangs)
         fits, gaps = self._fits() if waits else ((), self.told.gaps)
         return Why(
             self.sent,
-            state,
-            gangs,
-            lone,
+            self.state,
+            self.gangs,
+            self.lone,
             queues.get(self.sent.queue) if queues is not None else None,
-            tuple(self._causes(state, fits)) if waits else (),
+            tuple(self._causes(fits)) if waits else (),
             fits,
             gaps,
         )
@@ -215,19 +184,6 @@ class _Question:
             state = _state_of(phases, needed)
         return GangNow(group.namespace, group.name, phases, needed, state)
 
-    def _state(self, gangs: Sequence[GangNow], lone: Mapping[str, int]) -> State:
-        states = [item.state for item in gangs]
-        states += [_state_of(lone, None)] if lone else []
-        if not states:
-            return State.ABSENT
-        missing = any(
-            isinstance(item, Unplaced) and not any(item.is_called(gang.name) for gang in gangs)
-            for item in self.expected
-        )
-        states += [State.WAITS] if missing and not lone else []
-        worst = (State.WAITS, State.FAILED, State.RUNS, State.ENDED)
-        return next(state for state in worst if state in states)
-
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
         """What nodes have room for, and what is not known."""
         gaps = self.told.gaps
@@ -239,72 +195,93 @@ class _Question:
         found = (item if isinstance(item, LeftOut) else fit(item, nodes) for item in self.expected)
         return tuple(item for item in found if isinstance(item, LeftOut) or item.copies), gaps
 
-    # Causes
-
-    def _causes(self, state: State, fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
+    def _causes(self, fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
         said: dict[About, list[Saying]] = {}
         for item in self._said():
-            said.setdefault(_about(item), []).append(item)
-        ours = {item.about: item for item in self._ours(state, fits, said)}
+            said.setdefault(about_of(item), []).append(item)
+        for pod in self.pods:
+            if pod.phase == "Failed":
+                words = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
+                said.setdefault(About.FAILED, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
+        found = (*self._of_presence(), *self._of_pods(said), *self._of_queue(), *self._of_room(fits, said))
+        ours = {item.about: item for item in found}
         if not said and not ours:
             ours[About.OTHER] = Cause(About.OTHER, "the cluster says nothing about it yet", hint=_SILENT)
         for about in About:
             if about in said or about in ours:
-                own = ours.get(about) or Cause(about, _TEXTS[about], hint=_HINTS.get(about, ""))
+                own = ours.get(about) or Cause(about, TEXTS[about], hint=HINTS.get(about, ""))
                 place = own.place or self._place(about, said.get(about, ()), fits)
                 yield Cause(about, own.text, gathered(said.get(about, ())), place, own.hint)
 
     def _said(self) -> Iterator[Saying]:
-        """Conditions and events of its PodGroups, of its pods that are not well, and of itself."""
+        """Conditions and events of its PodGroups, of its pods that have not started, and of itself."""
         namespace = self.sent.namespace
         for group in self.groups:
             yield from group.said
             yield from self.told.events.get((namespace, f"PodGroup {group.name}"), ())
         for pod in self.pods:
-            if pod.phase not in _ON_NODES:
+            if pod.phase not in (*_ON_NODES, "Failed"):
                 events = self.told.events.get((namespace, f"Pod {pod.name}"), ())
                 yield from (unnamed(item, namespace, pod.name) for item in (*pod.said, *events))
         yield from self.told.events.get((namespace, f"{self.sent.kind} {self.sent.name}"), ())
 
-    def _ours(
-        self, state: State, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]]
-    ) -> Iterator[Cause]:
-        """What the files and the objects of the cluster tell by themselves."""
-        sent = self.sent
-        if state is State.ABSENT:
-            hint = "Apply its manifests; if it has run, it may have been removed since."
-            yield Cause(
-                About.ABSENT, f"the cluster has nothing of it in namespace {sent.namespace}", (), _own(sent), hint
-            )
-        others = {pod.scheduler for pod in self.pods if pod.scheduler} - {sent.pool.backend.scheduler_name}
-        if others:
-            text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {sent.pool.backend.scheduler_name}"
-            hint = "Apply the rendered manifests, which name the scheduler."
-            yield Cause(About.REFUSED, text, (), _own(sent), hint)
-        elif self.pods and not self.groups and "PodGroup" not in self.told.gaps:
-            yield Cause(
-                About.REFUSED, "it has pods, but no PodGroup, and without one KAI places nothing", (), _own(sent)
-            )
-        twice = [item.namespace for item in self.told.groups if item.name in {own.name for own in self.groups}]
-        if len(set(twice)) > 1:
-            where = ", ".join(sorted(set(twice)))
+    def _of_presence(self) -> Iterator[Cause]:
+        """What of it is not in the cluster, or is there twice."""
+        text, hint = f"the cluster has nothing of it in namespace {self.sent.namespace}", HINTS[About.ABSENT]
+        if self.of_other_versions and self.missing:
+            text = f"the cluster has another version of it: PodGroup {', '.join(self.of_other_versions)}"
+            hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
+        elif self.state is not State.ABSENT:
+            text = f"of its PodGroups the cluster lacks {', '.join(self.missing)}"
+        if self.state is State.ABSENT or (self.missing and not self.lone):
+            yield Cause(About.ABSENT, text, hint=hint)
+        twice = {item.namespace for item in self.told.groups if item.name in {own.name for own in self.groups}}
+        if len(twice) > 1:
+            where = ", ".join(sorted(twice))
             text = f"PodGroups in the namespaces {where} have its name: KAI takes them for one gang"
-            yield Cause(About.OTHER, text, (), _own(sent), "Give one of them another name.")
-        if self.queues is not None and sent.queue not in self.queues:
-            text, hint = f"the cluster has no queue {sent.queue}", _HINTS[About.QUEUE]
-            yield Cause(About.QUEUE, text, (), sent.place, hint)
+            yield Cause(About.OTHER, text, hint="Give one of them another name.")
+
+    def _of_pods(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+        """What is wrong with its pods."""
+        ours = self.sent.pool.backend.scheduler_name
+        others = {pod.scheduler for pod in self.pods if pod.scheduler} - {ours}
+        if others:
+            text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {ours}"
+            yield Cause(About.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
+        elif self.lone and not self.groups:
+            text = "it has pods, but no PodGroup, and without one KAI places nothing"
+            yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
+        for gang in self.gangs if "Pod" not in self.told.gaps else ():
+            there = sum(gang.pods.values())
+            if gang.needed is not None and there < gang.needed:
+                text = f"PodGroup {gang.name} has {there} of the {plural(gang.needed, 'pod')} that it starts with"
+                yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
+        starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in self.pods)
+        if starting and About.STARTING not in said:
+            text = f"{plural(starting, 'pod')} of it {'has' if starting == 1 else 'have'} a node, and not started yet"
+            yield Cause(About.STARTING, text, hint="Images may be on their way; their events say more.")
+
+    def _of_queue(self) -> Iterator[Cause]:
+        """Whether there is its queue, and what its quota says."""
+        if self.queues is not None and self.sent.queue not in self.queues:
+            yield Cause(About.QUEUE, f"the cluster has no queue {self.sent.queue}", hint=HINTS[About.QUEUE])
         verdict = self._verdict()
         if verdict is not None:
-            yield Cause(About.QUOTA, verdict.text, (), None, verdict.hint or _HINTS[About.QUOTA])
-        if any(isinstance(item, Fit) and item.outcome in _NO_PLACE for item in fits):
-            short = next((item.shortage for item in fits if isinstance(item, Fit) and item.shortage), None)
-            about = About.TOPOLOGY if About.TOPOLOGY in said or (short and short.level) else About.ROOM
-            yield Cause(about, _TEXTS[about], (), None, "See below what nodes have room for.")
-        elif fits and (About.TOPOLOGY in said or About.ROOM in said) and all(isinstance(item, Fit) for item in fits):
-            about = About.TOPOLOGY if About.TOPOLOGY in said else About.ROOM
-            text = f"{_TEXTS[about]}; but now fit finds room for it"
+            yield Cause(About.QUOTA, verdict.text, hint=verdict.hint or HINTS[About.QUOTA])
+
+    def _of_room(self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+        """What fit answers, about a level where it or KAI names one."""
+        known = [item for item in fits if isinstance(item, Fit)]
+        failed = [item for item in known if item.outcome not in (Outcome.FITS, Outcome.RUNS)]
+        has_level = About.TOPOLOGY in said or any(item.shortage and item.shortage.level for item in failed)
+        about = About.TOPOLOGY if has_level else About.ROOM
+        if failed:
+            has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
+            text = TEXTS[about] if has_none else "KAI's order of trying comes to no placement"
+            yield Cause(about, text, hint="See below what nodes have room for.")
+        elif about in said and known and len(known) == len(fits):
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
-            yield Cause(about, text, (), None, hint)
+            yield Cause(about, f"{TEXTS[about]}; but now fit finds room for it", hint=hint)
 
     def _verdict(self) -> Verdict | None:
         """What keeps it waiting by its quota and what queues hold; by its quota alone where that is not known."""
@@ -312,8 +289,9 @@ class _Question:
             (found,) = answers(self.fleet, [self.sent], None, self.queues)
         except TasError:  # the queue is not there, or says nothing, which is a cause, or a gap, of its own
             return None
-        never = ("unschedulable", "rejected")
-        counts = never if self.queues is None else ("pending", *never)
+        # What pods of its own hold is in what the queue holds.
+        holds = any(pod.is_on_node for pod in self.pods) or any(group.is_allocated for group in self.groups)
+        counts = ("unschedulable", "rejected", *([] if holds or self.queues is None else ["pending"]))
         return found.verdict if found.verdict.outcome in counts else None
 
     def _place(self, about: About, said: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
@@ -334,34 +312,6 @@ class _Question:
         return sent.place if about is About.QUEUE else _own(sent)
 
 
-_NO_PLACE = (Outcome.NO_ROOM, Outcome.MISSED, Outcome.UNKNOWN)
-_TEXTS = {
-    About.ABSENT: "it is not in the cluster",
-    About.REFUSED: "it is refused before the scheduler sees it",
-    About.QUEUE: "KAI does not know its queue",
-    About.NOT_READY: "KAI waits until as many of its pods are there as it starts with",
-    About.QUOTA: "its queue has no room for it",
-    About.DELAY: "it must wait before it may make others go",
-    About.TOPOLOGY: "no domain of a level that it requires has room for it",
-    About.ROOM: "nodes have no room for all that it starts with",
-    About.BINDING: "it has nodes, but could not be bound to them",
-    About.STARTING: "it has nodes, but containers do not start",
-    About.EVICTED: "it has run and was evicted",
-    About.OTHER: "the cluster says",
-}
-_HINTS = {
-    About.REFUSED: "Mend what is refused: KAI tries again by itself.",
-    About.QUEUE: "Apply the manifests of its pool.",
-    About.NOT_READY: "Look at what makes its pods: it may be suspended, refused by a quota of the namespace, or slow.",
-    About.QUOTA: "Wait until others of the queue have ended, or ask for less.",
-    About.TOPOLOGY: "Require a coarser level, prefer it, or free nodes.",
-    About.ROOM: "Ask for less, or free nodes.",
-    About.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
-    About.STARTING: "Mend its image, command or volumes; the scheduler has done its part.",
-    About.EVICTED: "It waits for room again.",
-}
-
-
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
 
 
@@ -372,16 +322,6 @@ def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
     on_nodes = sum(phases.get(phase, 0) for phase in _ON_NODES)
     enough = on_nodes >= needed if needed is not None else on_nodes == all_pods
     return State.RUNS if on_nodes and enough else State.WAITS
-
-
-def _about(saying: Saying) -> About:
-    known = _BY_REASON.get(saying.reason)
-    if known is not None:
-        return known
-    found = next((about for about, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None)
-    if found is not None:
-        return found
-    return About.STARTING if saying.where == "Pod" and saying.reason != "Unschedulable" else About.OTHER
 
 
 def _own(sent: Submission) -> Location:

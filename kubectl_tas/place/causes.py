@@ -1,0 +1,116 @@
+"""What keeps work from running: the cluster's words sorted by what they are about.
+
+KAI's reasons and sentences are those of 0.12 to 0.17: ``UnschedulableReason`` of
+pkg/apis/scheduling/v2alpha2/podgroup_types.go (QueueDoesNotExist from 0.13, PreemptionDelayNotElapsed from 0.17),
+pkg/scheduler/api/common_info/job_errors.go and pod_errors.go, and pkg/scheduler/plugins/topology/job_filtering.go.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.live.reasons import Saying
+
+
+class About(Enum):
+    """What keeps work from running, in the order in which it must be out of the way."""
+
+    ABSENT = "absent"
+    REFUSED = "refused"
+    QUEUE = "queue"
+    NOT_READY = "not-ready"
+    QUOTA = "quota"
+    DELAY = "delay"
+    TOPOLOGY = "topology"
+    ROOM = "room"
+    BINDING = "binding"
+    STARTING = "starting"
+    FAILED = "failed"
+    EVICTED = "evicted"
+    OTHER = "other"
+
+
+_BY_REASON = {
+    "PodGrouperWarning": About.REFUSED,
+    "FailedCreate": About.REFUSED,
+    "QueueDoesNotExist": About.QUEUE,
+    "NotReady": About.NOT_READY,
+    "SchedulingGated": About.NOT_READY,
+    "NonPreemptibleOverQuota": About.QUOTA,
+    "OverLimit": About.QUOTA,
+    "PreemptionDelayNotElapsed": About.DELAY,
+    "BindingError": About.BINDING,
+    "FailedBinding": About.BINDING,
+    "StaleJob": About.EVICTED,
+    "Evict": About.EVICTED,
+    "Preempted": About.EVICTED,
+}
+_BY_TEXT = (
+    (About.REFUSED, re.compile("references subgroup .* does not exist")),
+    (About.QUEUE, re.compile("QueueDoesNotExist|[Qq]ueue .*(does not|doesn't) exist")),
+    (About.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
+    (About.DELAY, re.compile("preemption delay")),
+    (About.TOPOLOGY, re.compile("topology|node-group")),
+    (About.ROOM, re.compile("[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|<.*>: ")),
+)
+"""What a sentence is about whose reason does not tell, such as Unschedulable, by the first that is found in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that keeps work from running."""
+
+    about: About
+    text: str
+    """In our words."""
+    said: tuple[Saying, ...] = ()
+    """In the cluster's."""
+    place: Location | None = None
+    """Where the files say what it is about."""
+    hint: str = ""
+
+
+TEXTS = {
+    About.ABSENT: "it is not in the cluster",
+    About.REFUSED: "it is refused before the scheduler sees it",
+    About.QUEUE: "KAI does not know its queue",
+    About.NOT_READY: "KAI waits until as many of its pods are there as it starts with",
+    About.QUOTA: "its queue has no room for it",
+    About.DELAY: "it must wait before it may make others go",
+    About.TOPOLOGY: "no domain of a level that it requires has room for it",
+    About.ROOM: "nodes have no room for all that it starts with",
+    About.BINDING: "it has nodes, but could not be bound to them",
+    About.STARTING: "it has nodes, but containers do not start",
+    About.FAILED: "pods of it have failed",
+    About.EVICTED: "it has run and was evicted",
+    About.OTHER: "the cluster says",
+}
+"""What a cause is, where there is nothing more exact to say."""
+HINTS = {
+    About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
+    About.REFUSED: "Mend what is refused: KAI tries again by itself.",
+    About.QUEUE: "Apply the manifests of its pool.",
+    About.NOT_READY: "Look at what makes its pods: it may be suspended, refused by a quota of the namespace, or slow.",
+    About.QUOTA: "Wait until others of the queue have ended, or ask for less.",
+    About.TOPOLOGY: "Require a coarser level, prefer it, or free nodes.",
+    About.ROOM: "Ask for less, or free nodes.",
+    About.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
+    About.STARTING: "Mend its image, command or volumes; the scheduler has done its part.",
+    About.FAILED: "Look at its logs; the scheduler has done its part.",
+    About.EVICTED: "It waits for room again.",
+}
+"""What to do about it, likewise."""
+
+
+def about_of(saying: Saying) -> About:
+    """What a saying is about."""
+    known = _BY_REASON.get(saying.reason)
+    if known is not None:
+        return known
+    found = next((about for about, pattern in _BY_TEXT if pattern.search(f"{saying.reason}: {saying.text}")), None)
+    if found is not None:
+        return found
+    return About.STARTING if saying.where == "Pod" and saying.reason != "Unschedulable" else About.OTHER
