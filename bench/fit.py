@@ -20,6 +20,7 @@ from kubectl_tas.compile.queues import compile_queues
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.model import manifest
 from kubectl_tas.place.fit import fit
+from kubectl_tas.place.grow import grow
 from kubectl_tas.place.nodes import Nodes, read_nodes
 from kubectl_tas.place.pending import Turn, pending
 from kubectl_tas.place.queues import trees
@@ -86,7 +87,7 @@ def main() -> None:
             (root / name).parent.mkdir(exist_ok=True)
             (root / name).write_text(text)
         fleet = check_source(root, FolderSource(root)).fleet
-    print(f"{'nodes':>7} {'read':>8} {'answer':>8} {'a node':>10} {'--all':>9}  outcomes")
+    print(f"{'nodes':>7} {'read':>8} {'answer':>8} {'a node':>10} {'--all':>9} {'--grow':>9}  outcomes")
     for size in (640, 1280, 2560, 5120, 10240):
         spines = size // (5 * 4 * NODES_OF_A_RACK)
         levels = tuple(Domains(key, key, domains or spines) for key, domains in LEVELS)
@@ -100,9 +101,12 @@ def main() -> None:
         end = time.perf_counter()
         turns = Counter(turn.outcome.value for turn in queue(fleet, nodes))
         queued = time.perf_counter()
+        asked = [(item, 1) for item in unplaced(fleet, fleet.workflows) if isinstance(item, Unplaced)]
+        growth = grow(asked, nodes.nodes)
+        grown = time.perf_counter()
         print(
             f"{size:7} {read - start:7.2f}s {end - read:7.2f}s {(end - start) / size * 1e6:8.0f}us "
-            f"{queued - end:8.2f}s  {said(found)}; {said(turns)}"
+            f"{queued - end:8.2f}s {grown - queued:8.2f}s  {said(found)}; {said(turns)}; {growth.more} racks more"
         )
 
 

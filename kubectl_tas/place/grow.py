@@ -8,7 +8,7 @@ ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, prod
@@ -24,7 +24,7 @@ from kubectl_tas.place.synthetic import HOSTNAME
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.topologies import Level
 
-MAX_PLACED = 1000
+MAX_PLACED = 500
 """Gangs that are placed to find a smaller number of racks, all there from the start, that is enough."""
 
 
@@ -105,27 +105,43 @@ def _place(space: Space, item: Unplaced, wanted: Wanted) -> bool:
 
 def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterator[Waiting]:
     """For each gang the number of racks with which it goes, each taking what those before it have left."""
-    count, never = 0, dict[object, Waiting]()
+    count, helped, never = 0, set[object](), dict[object, Waiting]()
     for item, wanted in waiting:
         alike = ranked(wanted.unit), wanted.shapes, item.labels
+        most = racks.enough_for(wanted)
         if alike in never:
             yield replace(never[alike], item=item)
         elif _place(space, item, wanted):
             yield Waiting(item, count)
+        elif alike in helped or _fits_with(racks.nodes(count, most), item, wanted, space):
+            helped.add(alike)
+            further = _added(item, wanted, space, racks.after(count, most))
+            count += further or 0
+            yield Waiting(item, None if further is None else count)
         else:
-            most = racks.nodes(count, racks.enough_for(wanted))
-            space.add(most)
-            room = space.room_for(wanted, item.labels)
-            helps = order.find(room, wanted.unit) is not None
-            space.remove(most)
-            if not helps:
-                never[alike] = Waiting(item, None, shortage_of(room, wanted.unit, item.levels))
-                yield never[alike]
-                continue
-            while not _place(space, item, wanted):
-                space.add(racks.nodes(count, 1))
-                count += 1
-            yield Waiting(item, count)
+            room = Space(racks.nodes(count, most)).room_for(wanted, item.labels)
+            never[alike] = Waiting(item, None, shortage_of(room, wanted.unit, item.levels))
+            yield never[alike]
+
+
+def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: Space) -> bool:
+    """Whether KAI would place a gang if these nodes were there too."""
+    space.add(nodes)
+    found = order.find(space.room_for(wanted, item.labels), wanted.unit)
+    space.remove(nodes)
+    return found is not None
+
+
+def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[Node, ...]]) -> int | None:
+    """How many racks are added until KAI places a gang; None where all of them are not enough, and none stays."""
+    added: list[Node] = []
+    for count, nodes in enumerate(racks, start=1):
+        space.add(nodes)
+        added += nodes
+        if _place(space, item, wanted):
+            return count
+    space.remove(added)
+    return None
 
 
 def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> int:
@@ -181,6 +197,10 @@ class _Racks:
         while len(self._made) < first + count:
             self._made.append(tuple(self._rack(len(self._made) + 1)))
         return tuple(node for rack in self._made[first : first + count] for node in rack)
+
+    def after(self, first: int, count: int) -> Iterator[tuple[Node, ...]]:
+        """Some of the racks, one after the other."""
+        return (self.nodes(number, 1) for number in range(first, first + count))
 
     def _rack(self, number: int) -> Iterator[Node]:
         domain = next(self._places, ())

@@ -284,8 +284,8 @@ def _of_pod_group(fleet: Fleet, submitted: SubmittedPodGroup) -> Iterator[Unplac
 
 
 def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
-    """The pods that each SubGroup needs, without the SubGroups beyond those that their parent needs: KAI takes them in
-    the order of their names.
+    """The pods that each SubGroup needs: of a parent as many SubGroups as it asks for, by name, of those that are not
+    content with no pods; none of a parent that is.
     """
     minimums = minimums_of(submitted.group)
     spec = submitted.group.declared.spec.spec
@@ -293,14 +293,26 @@ def _waited_for(submitted: SubmittedPodGroup, gang: Gang) -> dict[str, int]:
         return minimums
     asked: dict[str | None, int | None] = {item.name: item.minSubGroup for item in spec.subGroups}
     asked[None] = spec.minSubGroup
+
+    needing: dict[str | None, bool] = {}
+    for part in (*reversed(gang.parts), gang):
+        below = gang.below(part)
+        content = sum(not needing[item.name] for item in below)
+        least = asked[_name(part)]
+        is_leaf = isinstance(part, SubGroup) and not below
+        needing[_name(part)] = (
+            minimums[part.name] > 0 if is_leaf else content < (len(below) if least is None else least)
+        )
     found: dict[str, int] = {}
     waiting: list[Part] = [gang]
     while waiting:
         part = waiting.pop()
-        below = sorted(gang.below(part), key=lambda item: (minimums.get(item.name) == 0, item.name))
-        if not below:
+        below = gang.below(part)
+        if isinstance(part, SubGroup) and not below:
             found[part.name] = minimums[part.name]
-        waiting += below[: asked[_name(part)]]
+        elif needing[_name(part)]:
+            others = sorted((item for item in below if needing[item.name]), key=lambda item: item.name)
+            waiting += others[: asked[_name(part)]]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from tests.place.clusters import node
 from tests.support.cli import write
 
+ELASTIC = json.loads((Path(__file__).parent / "elastic_answers_of_kai_0_17.json").read_text())
+"""PodGroups made by chance that need fewer SubGroups, or fewer pods, than there are, each with whether the scheduler of
+KAI 0.17.0 starts any of it, as its own snapshot tool says.
+"""
 POOL = """\
 apiVersion: tas/v1alpha1
 kind: Pool
@@ -225,11 +230,11 @@ spec:
 """
 
 
-def member(name: str, part: str, gpus: int = 8) -> str:
+def member(name: str, part: str, gpus: int = 8, cpu: int = 1) -> str:
     return (
         f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, labels: {{kai.scheduler/subgroup-name: {part}}}, "
         f"annotations: {{pod-group-name: judge}}}}\nspec: {{containers: [{{name: c, image: i, "
-        f"resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}\n"
+        f"resources: {{limits: {{nvidia.com/gpu: {gpus}, cpu: {cpu}}}}}}}]}}\n"
     )
 
 
@@ -245,6 +250,32 @@ def test_a_hand_written_pod_group_has_the_pods_beside_it(tmp_path: Path) -> None
         (left_out,) = items(tmp_path, GROUP, *others)
         assert isinstance(left_out, LeftOut)
         assert left_out.reason == reason
+
+
+@pytest.mark.parametrize("case", ELASTIC, ids=range(len(ELASTIC)))
+def test_kai_starts_the_same_gangs(case: dict[str, Any], tmp_path: Path) -> None:
+    spec = {"queue": "osmo-pool-default-team--shared", "priorityClassName": "osmo-low", **case["spec"]}
+    group = {
+        "apiVersion": "scheduling.run.ai/v2alpha2",
+        "kind": "PodGroup",
+        "metadata": {"name": "judge"},
+        "spec": spec,
+    }
+    pods = [member(f"p{n}", part, gpus, cpu) for n, (part, gpus, cpu) in enumerate(case["pods"])]
+    nodes = [
+        {
+            "kind": "Node",
+            "metadata": {
+                "name": f"n{n}",
+                "labels": {"pool": "h100", **dict(zip(("zone", "rack"), place, strict=False))},
+            },
+            "spec": {"unschedulable": is_cordoned},
+            "status": {"allocatable": {GPU: gpus, "cpu": cpu, "pods": 110}},
+        }
+        for n, (place, gpus, cpu, is_cordoned) in enumerate(case["nodes"])
+    ]
+    found = answer(tmp_path, nodes, json.dumps(group) + "\n", *pods)
+    assert (found.outcome is Outcome.FITS) is case["starts"]
 
 
 SET = """\
