@@ -64,7 +64,8 @@ FIXED = ("Pod", "PersistentVolumeClaim")
 """Kinds of which the cluster fills in the spec, which does not change then."""
 CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", "volumeMounts", "volumeDevices")
 """What is kept of a container."""
-Shape = dict[str, Any] | list[Any]
+Shape = dict[str, Any] | list[Any] | type[str]
+_CONSTRAINT: Shape = {"topology": str}
 _CONTAINERS: Shape = [{"resources": {"limits": {}, "requests": {}}, "env": [{"valueFrom": {"configMapKeyRef": {}}}]}]
 SHAPE: Shape = {
     "metadata": {"labels": {}, "annotations": {}},
@@ -72,12 +73,14 @@ SHAPE: Shape = {
         "containers": _CONTAINERS,
         "initContainers": _CONTAINERS,
         "volumes": [{"configMap": {}, "persistentVolumeClaim": {}, "projected": {"sources": [{"configMap": {}}]}}],
-        "subGroups": [{"topologyConstraint": {}}],
-        "topologyConstraint": {},
+        "subGroups": [{"topologyConstraint": _CONSTRAINT}],
+        "topologyConstraint": _CONSTRAINT,
+        "priorityClassName": str,
+        "nodeName": str,
     },
     "status": {},
 }
-"""What is looked at of objects: where an object stands, and where a list."""
+"""What is looked at of objects: where an object stands, where a list, and where text."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ENDED = ("Succeeded", "Failed")
 _SECOND = 10**9
@@ -226,10 +229,10 @@ def _merged(there: Iterable[Object], rendered: Iterable[Object]) -> list[Object]
     items = list(there)
     recorded = any(item.get("kind") == STATE for item in items)
     for item in items:
-        kind = item.get("kind")
+        kind = str(item.get("kind"))
         if kind in LISTS and not (recorded and kind == "PodGroup"):
             has_spec = "spec" in item or kind in ("PodGroup", *FIXED)
-            found[str(kind), *_identity(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
+            found[kind, *_identity(item)] = {**item, "spec": item.get("spec") or {}} if has_spec else item
     for name, value in PRIORITY_CLASSES.items():
         about = {"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": name}}
         found.setdefault(("PriorityClass", "", name), {**about, "value": value})
@@ -265,7 +268,9 @@ def _identity(item: Object) -> tuple[str, str]:
 
 
 def _is_built(value: object, shape: Shape) -> bool:
-    """Whether objects and lists are where ``shape`` has them, or nothing is."""
+    """Whether objects, lists and texts are where ``shape`` has them, or nothing is."""
+    if isinstance(shape, type):
+        return value is None or isinstance(value, shape)
     if isinstance(shape, list):
         return value is None or (isinstance(value, list) and all(_is_built(item, shape[0]) for item in value))
     if not isinstance(value, dict):

@@ -240,6 +240,8 @@ DAMAGED: tuple[Object, ...] = (
     {"metadata": {"name": "a"}, "spec": {"volumes": [1]}},
     {"metadata": {"name": "a"}, "spec": {"volumes": [{"projected": {"sources": {}}}]}},
     {"metadata": {"name": "a"}, "status": "Running"},
+    {"metadata": {"name": "a"}, "spec": {"priorityClassName": []}},
+    {"metadata": {"name": "a"}, "spec": {"topologyConstraint": {"topology": {}}}},
 )
 
 
