@@ -66,9 +66,15 @@ CONTAINER = ("name", "image", "ports", "resources", "restartPolicy", "envFrom", 
 """What is kept of a container."""
 Shape = dict[str, Any] | list[Any] | type[str]
 _CONSTRAINT: Shape = {"topology": str}
-_CONTAINERS: Shape = [{"resources": {"limits": {}, "requests": {}}, "env": [{"valueFrom": {"configMapKeyRef": {}}}]}]
+_CONTAINERS: Shape = [
+    {
+        "resources": {"limits": {}, "requests": {}},
+        "env": [{"valueFrom": {"configMapKeyRef": {}}}],
+        "envFrom": [{"configMapRef": {}}],
+    }
+]
 SHAPE: Shape = {
-    "metadata": {"labels": {}, "annotations": {}},
+    "metadata": {"name": str, "namespace": str, "labels": {}, "annotations": {}},
     "spec": {
         "containers": _CONTAINERS,
         "initContainers": _CONTAINERS,
@@ -272,7 +278,8 @@ def _is_built(value: object, shape: Shape) -> bool:
     if isinstance(shape, type):
         return value is None or isinstance(value, shape)
     if isinstance(shape, list):
-        return value is None or (isinstance(value, list) and all(_is_built(item, shape[0]) for item in value))
+        items = [] if value is None else value
+        return isinstance(items, list) and all(item is not None and _is_built(item, shape[0]) for item in items)
     if not isinstance(value, dict):
         return value is None
     return all(_is_built(value[key], inner) for key, inner in shape.items() if key in value)

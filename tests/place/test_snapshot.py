@@ -240,6 +240,9 @@ DAMAGED: tuple[Object, ...] = (
     {"metadata": {"name": "a"}, "spec": {"volumes": [1]}},
     {"metadata": {"name": "a"}, "spec": {"volumes": [{"projected": {"sources": {}}}]}},
     {"metadata": {"name": "a"}, "status": "Running"},
+    {"metadata": {"name": "a", "namespace": 3}},
+    {"metadata": {"name": "a"}, "spec": {"containers": [None]}},
+    {"metadata": {"name": "a"}, "spec": {"initContainers": [{"envFrom": [{"configMapRef": []}]}]}},
     {"metadata": {"name": "a"}, "spec": {"priorityClassName": []}},
     {"metadata": {"name": "a"}, "spec": {"topologyConstraint": {"topology": {}}}},
 )
