@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kubectl_tas.place import solver
+
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
@@ -18,6 +20,15 @@ def no_settings_of_the_machine() -> None:
     """What a shell or a CI job sets that commands read."""
     for name in [name for name in os.environ if name.startswith(("KUBECTL_TAS_", "GITHUB_STEP_"))]:
         del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def solver_where_it_is_asked_for(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OR-Tools' solver for tests that are marked, which are skipped without: goldens are the same on any machine."""
+    if request.node.get_closest_marker("solver") is None:
+        monkeypatch.setattr(solver, "is_installed", lambda: False)
+    elif not solver.is_installed():
+        pytest.skip("OR-Tools is not installed: pip install '.[fit]'")
 
 
 @pytest.fixture

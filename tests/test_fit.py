@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.place import solver
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.golden import EXAMPLES, GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl
@@ -17,7 +16,6 @@ CASE = GOLDEN / "commands/fit"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
 ALL = ("mended", "missed", "placed", "preferred", "too-large", "too-many")
 USE_CASES = EXAMPLES / "use-cases"
-NEEDS_SOLVER = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
 
 
 def fit(*arguments: str | Path, root: Path | None = None) -> Result:
@@ -40,7 +38,7 @@ def test_golden(output: str, snapshot: Any) -> None:
 NODES = GOLDEN / "commands/fit-nodes"
 
 
-@NEEDS_SOLVER
+@pytest.mark.solver
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_golden_of_nodes_to_mend(output: str, snapshot: Any) -> None:
     files = [f"--nodes={NODES / name}" for name in ("nodes.json", "pods.json")]
@@ -57,6 +55,14 @@ def test_golden_of_racks_that_are_missing(output: str, snapshot: Any) -> None:
     assert result.out == snapshot(extension_class=at(NODES / f"grow.{'txt' if output == 'text' else 'json'}"))
     assert fit("serve", "--grow", *files, root=case_input(NODES)).code == 1
     assert fit("--grow", "team", "-o", output, *files, root=case_input(NODES)).out == result.out
+
+
+def test_racks_that_nothing_can_use_are_not_added(tmp_path: Path) -> None:
+    bare = [{"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": 8, "pods": 10}}}]
+    write(tmp_path, {"nodes.json": json.dumps({"items": bare})})
+    result = fit("placed", "--grow", f"--nodes={tmp_path}/nodes.json")
+    assert result.code == 1
+    assert result.out.endswith("Needs:     not known: what waits can use no rack that is there\n  placed:  waits\n")
 
 
 DRAWN = [
@@ -132,11 +138,9 @@ resources:
 """
 
 
-@pytest.mark.parametrize("has_solver", [False, pytest.param(True, marks=NEEDS_SOLVER)])
-def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_solver", [False, pytest.param(True, marks=pytest.mark.solver)])
+def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path) -> None:
     """Each has room on the one node, of 8 GPUs, but not both."""
-    if not has_solver:
-        monkeypatch.setattr(solver, "is_installed", lambda: False)
     files = {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
     nodes = json.loads((CASE / "nodes.json").read_text())["items"][:1]
     write(tmp_path, {**files, "nodes.json": json.dumps({"items": nodes}), "tas.yaml": ""})
@@ -147,9 +151,8 @@ def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path, monkey
     assert ("kubectl-tas[fit]" in text) is not has_solver
 
 
-def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path) -> None:
     """One task that wants more GPUs than any node has: no fewer tasks, and no level, would help."""
-    monkeypatch.setattr(solver, "is_installed", lambda: False)
     single = PAIR.replace(", {name: b, image: i, resource: b}", "").replace("gpu: 6", "gpu: 9")
     write(tmp_path, {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": single})
     result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
@@ -227,6 +230,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
         ([], "name workflows, or pass --all"),
         (["placed", "--all"], "name workflows, or pass --all"),
         (["place"], 'no workflow "place"; did you mean "placed"?'),
+        (["placed", "--grow", "team", FILES[0]], "name workflows, or a pool behind --grow"),
         (["--grow", "teem", FILES[0]], 'no pool "teem"; did you mean "team"?'),
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),

@@ -80,6 +80,8 @@ def fit_command(
     session = open_session(directory)
     if refuse_errors(_without_verdicts(session)):
         return 1
+    if grow and (workflows or is_all):
+        raise click.UsageError("name workflows, or a pool behind --grow")
     every = is_all or (grow is not None and not workflows)
     chosen = _chosen(session.fleet, workflows, is_all=every, backend=cluster["backend"])
     chosen = _of_pool(session.fleet, chosen, grow) if grow else chosen

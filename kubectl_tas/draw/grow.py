@@ -33,10 +33,15 @@ def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
     if growth.rack:
         size = f"{plural(len(growth.rack), 'node')} with {plural(growth.gpus, 'GPU')}"
         facts.append((f"A {growth.word}", f"{size}, like {place_name(growth.like)}"))
-    needs = f"{plural(growth.more, growth.word)} more" if growth.more else f"no {growth.word} more"
-    never = ", but for what never goes" if any(item.racks is None for item in waiting) else ""
-    facts.append(("Needs", f"{needs}{never}"))
+    facts.append(("Needs", _needs(growth)))
     return [*facts, *((f"  {item.item.sent.name}", _when(item, copies, growth)) for item, copies in _by_item(waiting))]
+
+
+def _needs(growth: Growth) -> str:
+    if growth.waiting and not growth.rack:
+        return f"not known: what waits can use no {growth.word} that is there"
+    never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
+    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
@@ -51,6 +56,8 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
     if item.racks is not None:
         return f"goes with {plural(item.racks, growth.word)} more{of}"
     short, helps = item.shortage, f"no {growth.word} like this helps"
+    if not growth.rack:
+        return "waits"
     if short is None or short.level is None or not short.best:
         return helps
     is_gang = without_copy(short.unit) == item.item.gang.name

@@ -22,6 +22,8 @@ MAX_ORDERS = 120
 """Orders of SubGroups that are tried, those of five."""
 MAX_FEWER = 64
 """Ways of leaving pods out that are tried."""
+MAX_PARTS = 8
+"""Parts of which each may have fewer."""
 _NAMED = {"Workflow": "the groups", "PodCliqueSet": "the cliques", "PodGroup": "the SubGroups"}
 """What a file calls its SubGroups by, where people choose their names."""
 _SOFTLY = {
@@ -166,23 +168,29 @@ def _with_pods(unit: Unit, leaves: Mapping[str, Unit]) -> Unit:
 
 def _kept(question: Question, leaves: Sequence[Unit]) -> Iterator[list[tuple[int, ...]]]:
     """The pods of each leaf that may be left, the most in all first, as far as that is known."""
-    shortage, most = question.shortage, None
+    shortage = question.shortage
     least = shortage.pods - shortage.best[0].pods if shortage and shortage.best else 1
+    yield from _without(question, leaves, least)
+    most = None
     if question.is_short and solver.is_installed():
         most = _most_pods(question.room, ranked(question.wanted.unit))
         if most is None:
             return  # not even one pod of each fits
-        least = len(question.wanted.unit.all_pods) - sum(map(len, most))
-    short = shortage.unit if shortage else ""
-    order_of = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
-    for fewer in range(least, max(len(leaf.pods) for leaf in leaves)):
-        for one in order_of:
-            if fewer < len(one.pods):
-                yield [leaf.pods[: len(leaf.pods) - fewer] if leaf is one else leaf.pods for leaf in leaves]
-        if most is not None and fewer == least:
+        least = max(least, len(question.wanted.unit.all_pods) - sum(map(len, most)) - 1)
+    for fewer in range(least + 1, max(len(leaf.pods) for leaf in leaves)):
+        yield from _without(question, leaves, fewer)
+        if most is not None:
             yield most
-    if most is not None:
-        yield most
+            most = None
+
+
+def _without(question: Question, leaves: Sequence[Unit], fewer: int) -> Iterator[list[tuple[int, ...]]]:
+    """The pods of each leaf where one has so many fewer: the one that is short, or else a large one."""
+    short = question.shortage.unit if question.shortage else ""
+    parts = sorted(leaves, key=lambda leaf: (leaf.name != short, -len(leaf.pods), leaf.name))
+    for one in parts[:MAX_PARTS]:
+        if 0 < fewer < len(one.pods):
+            yield [leaf.pods[: len(leaf.pods) - fewer] if leaf is one else leaf.pods for leaf in leaves]
 
 
 @lru_cache(maxsize=256)

@@ -33,12 +33,16 @@ class Existence(Enum):
 
 def exists(room: Room, unit: Unit) -> Existence:
     """Whether there is a placement."""
+    found = searched(room, unit)
+    return solved(room, unit) if found is Existence.UNKNOWN else found
+
+
+def searched(room: Room, unit: Unit) -> Existence:
+    """The same without a solver, which tells of pods that differ only where those of one shape have no placement."""
     answers = [_Search(room, shape).answer(unit) for shape in sorted(set(unit.all_pods))]
     if Existence.NO in answers:
         return Existence.NO
-    if len(answers) < 2 and Existence.UNKNOWN not in answers:
-        return Existence.YES
-    return solved(room, unit)
+    return Existence.UNKNOWN if len(answers) > 1 or Existence.UNKNOWN in answers else Existence.YES
 
 
 def solved(room: Room, unit: Unit) -> Existence:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import islice
 
 from kubectl_tas.place import order, solver
+from kubectl_tas.place.exists import Existence, searched
 from kubectl_tas.place.nodes import Node
 from kubectl_tas.place.room import Cell, Room, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
@@ -98,7 +99,7 @@ def enough(
         for name, cell in _cells(then).items()
         if name in changed and _is_better(room, cells[name], cell)
     }
-    if not mends:
+    if not mends or searched(then, wanted.unit) is Existence.NO:
         return ()
     for names in islice(solver.fewest_nodes(room, wanted.unit, mends), MAX_TRIED):
         after = tuple(changed[node.name] if node.name in names else node for node in nodes)

@@ -21,6 +21,8 @@ MAX_PODS = 10**9
 """Pods of one shape on a node: more than any gang has."""
 MAX_EFFORT = 20
 """What the solver may take, in its own seconds, which do not depend on the machine."""
+MAX_EFFORT_FOR_BEST = 4
+"""The same, where nothing depends on the answer but what would help."""
 
 MAX_AMOUNT = 2**60
 """More of anything than this it cannot count."""
@@ -145,7 +147,7 @@ class _Model:
             self._model.minimize(least)
         self._solver.parameters.num_workers = 1
         self._solver.parameters.random_seed = 1
-        self._solver.parameters.max_deterministic_time = MAX_EFFORT
+        self._solver.parameters.max_deterministic_time = MAX_EFFORT if least is None else MAX_EFFORT_FOR_BEST
         status = self._solver.solve(self._model)
         self.is_best = status == self._status.OPTIMAL
         if status in (self._status.OPTIMAL, self._status.FEASIBLE):

@@ -189,6 +189,8 @@ def _check(workload: FleetWorkload) -> None:
     if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
         raise _Unknown("each of its pods has a PodGroup of its own")
     for item in workload.replicas:
+        if item.segments and not workload.is_owned and not podgrouper.makes_segments(workload, item):
+            raise _Unknown("KAI does not make the segments that it asks for")
         never = podgrouper.never_runs(workload, item)
         if never is not None:
             raise _Unknown(never[0])
@@ -322,6 +324,8 @@ def _one(
     backend = sent.pool.backend
     if not backend.has(Feature.SUBGROUP_TREE):
         gang = replace(gang, parts=())
+    if not backend.has(Feature.TOPOLOGY) and any(part.constraint for part in (gang, *gang.parts)):
+        raise _Unknown("the release of KAI knows no topologies")
     if not any(needed.values()):
         raise _Unknown("it starts with no pod at all: KAI takes them one by one")
     if copies > MAX_COPIES:

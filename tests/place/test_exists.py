@@ -15,8 +15,6 @@ from kubectl_tas.place.order import find
 from kubectl_tas.place.room import Unit, Wanted, room_for
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
-needs_solver = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
-
 
 @settings(max_examples=300, deadline=None)
 @given(cases(shapes=1))
@@ -25,7 +23,7 @@ def test_pods_that_are_alike_are_answered_exactly_without_a_solver(case: Case) -
     assert exists(room, wanted.unit).value == ("yes" if any_placement(nodes, wanted) else "no")
 
 
-@needs_solver
+@pytest.mark.solver
 @settings(max_examples=150, deadline=None)
 @given(cases(shapes=2))
 def test_the_solver_is_never_wrong(case: Case) -> None:
@@ -39,9 +37,7 @@ def test_the_solver_is_never_wrong(case: Case) -> None:
 @given(cases(shapes=2))
 def test_without_a_solver_no_is_no(case: Case) -> None:
     nodes, wanted, room = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solver, "is_installed", lambda: False)
-        found = exists(room, wanted.unit)
+    found = exists(room, wanted.unit)
     assert found is Existence.UNKNOWN or (found is Existence.YES) == any_placement(nodes, wanted)
 
 
@@ -53,7 +49,7 @@ def test_kai_never_finds_what_does_not_exist(case: Case) -> None:
         assert any_placement(nodes, wanted)
 
 
-@needs_solver
+@pytest.mark.solver
 def test_nodes_with_many_patterns_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "MAX_PATTERNS", 1)
     nodes = [node("n1", ("a", "1"), 3), node("n2", ("a", "1"), 3)]

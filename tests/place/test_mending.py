@@ -17,7 +17,7 @@ from kubectl_tas.place.order import find
 from kubectl_tas.place.room import Unit, Wanted, room_for
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
-pytestmark = pytest.mark.skipif(not solver.is_installed(), reason="OR-Tools is not installed: pip install '.[fit]'")
+pytestmark = pytest.mark.solver
 
 
 @st.composite
