@@ -121,7 +121,7 @@ def _unknown(workload: FleetWorkload) -> str:
     if not podgrouper.lists_parts(workload):
         return "it has too many SubGroups"
     if podgrouper.asks_for_more(workload):
-        return "KAI does not make the segments that its annotations ask for"
+        return "KAI does not make the segments that it asks for"
     return ""
 
 

@@ -185,12 +185,10 @@ def _check(workload: FleetWorkload) -> None:
     if not podgrouper.lists_parts(workload):
         raise _Unknown("its SubGroups are too many to be listed")
     if podgrouper.asks_for_more(workload):
-        raise _Unknown("KAI does not make the segments that its annotations ask for")
+        raise _Unknown("KAI does not make the segments that it asks for")
     if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
         raise _Unknown("each of its pods has a PodGroup of its own")
     for item in workload.replicas:
-        if item.segments and not workload.is_owned and not podgrouper.makes_segments(workload, item):
-            raise _Unknown("KAI does not make the segments that it asks for")
         never = podgrouper.never_runs(workload, item)
         if never is not None:
             raise _Unknown(never[0])
