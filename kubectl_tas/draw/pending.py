@@ -15,6 +15,7 @@ from kubectl_tas.place.unplaced import LeftOut, Unplaced
 from kubectl_tas.quantities import NO_LIMIT, Amount, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.workflows import FleetWorkflow
 
 VERSION = 1
 _SHOWN = 3
@@ -63,10 +64,9 @@ def _names(scheduler: Scheduler) -> dict[str, str]:
 
 
 def _name(item: Unplaced, job: str = "") -> str:
-    has_several = item.group is not None and len(getattr(item.sent, "groups", ())) > 1
+    has_several = isinstance(item.sent, FleetWorkflow) and len(item.sent.groups) > 1
     group = f"/{item.group.name}" if item.group is not None and has_several else ""
-    copy = job[job.index(" (") :] if item.copies > 1 and " (" in job else ""
-    return f"{item.sent.name}{group}{copy}"
+    return f"{item.sent.name}{group}{job.removeprefix(item.gang.name)}"
 
 
 def _cells(name: str, item: Unplaced) -> tuple[str, str, str, str, str]:

@@ -65,11 +65,6 @@ class _State:
         now = self.free[leaf]
         return self.leaves[leaf].nodes if now is None else now.items()
 
-    def cells(self, leaf: int) -> tuple[tuple[Cell, int], ...]:
-        """How many they are."""
-        now = self.free[leaf]
-        return self.leaves[leaf].cells if now is None else tuple((cell, len(names)) for cell, names in now.items())
-
     def undo(self, steps: int) -> None:
         """Goes back to where there were so many steps."""
         while len(self.steps) > steps:
@@ -243,7 +238,7 @@ class _Counts:
         self._free: dict[Domain, tuple[int, ...]] = {}
         for leaf in search.below(top):
             item = room.leaves[leaf]
-            takes, free = _content(search.state.cells(leaf), self._most, at_least)
+            takes, free = _content_of(item, search.state.free[leaf], self._most, at_least)
             for domain in item.chain[len(top) :]:
                 self.leaves.setdefault(domain, []).append(leaf)
                 self._takes[domain] = self._takes.get(domain, 0) + takes
@@ -273,7 +268,6 @@ class _Counts:
     def ranked(self, depth: int) -> list[Domain]:
         """The domains of a level, the tightest first, those of the tightest domain above before all others."""
         domains = [domain for domain in self.leaves if len(domain) == depth]
-
         steps: dict[Domain, tuple[float, str]] = {}
 
         def rank(domain: Domain) -> list[tuple[float, str]]:
@@ -295,9 +289,22 @@ def _by_domain(leaves: tuple[Leaf, ...]) -> Mapping[Domain, Sequence[int]]:
     return found
 
 
-@lru_cache(maxsize=65536)
-def _content(cells: tuple[tuple[Cell, int], ...], most: tuple[int, ...], at_least: int) -> tuple[int, tuple[int, ...]]:
-    """How many of the largest pod some nodes have room for, on each at least so many, and what they have free."""
+Content = tuple[int, tuple[int, ...]]
+"""How many of the largest pod some nodes have room for, and what they have free."""
+
+
+def _content_of(leaf: Leaf, now: Mapping[Cell, Sequence[str]] | None, most: tuple[int, ...], at_least: int) -> Content:
+    """The content of a leaf, which is counted once for as long as nothing is taken of it."""
+    if now is not None:
+        return _content([(cell, len(names)) for cell, names in now.items()], most, at_least)
+    found = leaf.contents.get((most, at_least))
+    if found is None:
+        found = leaf.contents[most, at_least] = _content(leaf.cells, most, at_least)
+    return found
+
+
+def _content(cells: Sequence[tuple[Cell, int]], most: tuple[int, ...], at_least: int) -> Content:
+    """By a pod that asks for the ``most``, of which each node takes at least so many."""
     takes = sum(max(at_least, multiples(most, cell.free)) * count for cell, count in cells)
     return takes, tuple(sum(cell.free[place] * count for cell, count in cells) for place in range(len(most)))
 

@@ -105,6 +105,11 @@ class Leaf:
         return tuple((cell, len(names)) for cell, names in self.nodes)
 
     @cached_property
+    def contents(self) -> dict[object, tuple[int, tuple[int, ...]]]:
+        """What has been counted of it, by what for."""
+        return {}
+
+    @cached_property
     def chain(self) -> tuple[Domain, ...]:
         """All domains that it is in, from the whole topology down; none outside."""
         return () if self.domain is None else tuple(self.domain[:depth] for depth in range(len(self.domain) + 1))

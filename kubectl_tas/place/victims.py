@@ -21,9 +21,9 @@ from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import Bound
 from kubectl_tas.place.reclaim import Reclaim
 
-MAX_SETS = 4
+MAX_SETS = 2
 """Sets of gangs that are looked at for one that waits, where not all that have room may go."""
-MAX_SPARED = 16
+MAX_SPARED = 12
 """Gangs of a set that it is tried to spare."""
 
 
