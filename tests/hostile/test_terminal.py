@@ -53,6 +53,7 @@ LEAVES = {
     "pool list": [f"pool list {flags}" for flags in ("", "-o wide", "-o json", "-o yaml", "-o csv", "--live")],
     "pool describe": ["pool describe team", "pool describe {evil}"],
     "pool plan": ["pool plan --nodes {file}", "pool plan {evil} --nodes {evil}", "pool plan --cluster-state {evil}"],
+    "pool share": ["pool share --gpus 8", "pool share {evil}", "pool share --gpus 8 --demand {evil}=1"],
     "workflow why": ["workflow why w --cluster-state {file}", "workflow why {evil}", "workflow why w --context {evil}"],
     "pool rename": ["pool rename team other --dry-run", "pool rename {evil} other", "pool rename team {evil}"],
     "pool remove": ["pool remove team --dry-run", "pool remove {evil}"],
