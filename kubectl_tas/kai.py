@@ -36,6 +36,10 @@ class Feature(Enum):
     JOBSET_SUBGROUPS = "SubGroups of a JobSet"
     GROVE_CONSTRAINTS = "constraints of Grove's PodGangs"
     SCALING_GROUPS = "Grove's scaling groups with a constraint"
+    MIXED_SUBGROUPS = "SubGroups of pods beside SubGroups that have others below them"
+    LEVEL_OF_BOTH = "one level that is required and preferred"
+    ROOM_OF_MILLICORES = "domains that are compared by thousandths of a core"
+    SUBGROUPS_BY_NAME = "SubGroups that are placed in the order of their names alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,13 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.GROVE_CONSTRAINTS: (((0, 13, 0), None),),
     # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.
     Feature.SCALING_GROUPS: (((0, 13, 0), (0, 15, 0)), ((0, 15, 2), None)),
+    # AddPodSet of pkg/scheduler/api/podgroup_info/subgroup_info/subgroupset.go drops it before, and its pods.
+    Feature.MIXED_SUBGROUPS: (((0, 13, 0), None),),
+    # calculateRelevantDomainLevels and getJobRatioToFreeResources of pkg/scheduler/plugins/topology/job_filtering.go.
+    Feature.LEVEL_OF_BOTH: (((0, 13, 0), None),),
+    Feature.ROOM_OF_MILLICORES: (((0, 14, 0), None),),
+    # pkg/scheduler/actions/common/allocate.go: before, those with others below them come before those of pods.
+    Feature.SUBGROUPS_BY_NAME: (((0, 15, 0), None),),
 }
 """What works from one patch release on, and, where that is not the end, before which it does not any more."""
 
@@ -218,3 +229,13 @@ def _text(version: Patch) -> str:
     """``0.13`` for the first of its patches, else ``0.16.6``."""
     major, minor, patch = version
     return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"
+
+
+def _newest() -> Release:
+    found = release(f"{NEWEST[0]}.{NEWEST[1]}")
+    assert found is not None
+    return found
+
+
+NEWEST_RELEASE = _newest()
+"""The newest that is known."""

@@ -12,8 +12,7 @@ from kubectl_tas.cli.options import repository_option
 from kubectl_tas.cli.session import open_session, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, say
 from kubectl_tas.cli.wordtypes import CONTEXT, FILE
-from kubectl_tas.emit.disk import Disk
-from kubectl_tas.errors import TasError
+from kubectl_tas.emit.disk import write_file
 from kubectl_tas.live.record import record
 from kubectl_tas.load.source import CONFIG_FILE
 
@@ -64,21 +63,9 @@ def state(
     if output == "-":
         hand_over(found.text)
     else:
-        _write(Path(output), found.text)
+        write_file(Path(output), found.text.encode())
     counted = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
     say(f"{'Printed' if output == '-' else f'Wrote {output}'}: {counted}.", err=True)
     for kind, reason in found.hidden.items():
         say(f"Without any {kind}: {reason}", err=True)
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    """Puts the file there in one step. Raises TasError where that is not possible."""
-    hint = "Name a file in a folder that exists and may be written to."
-    if path.is_dir():
-        raise TasError(f"cannot write {path}: it is a folder", hint=hint)
-    try:
-        with Disk(path.parent) as disk:
-            disk.replace(path.name, text.encode())
-    except OSError as error:
-        raise TasError(f"cannot write {path}: {error.strerror}", hint=hint) from error

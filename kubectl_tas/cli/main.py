@@ -44,6 +44,10 @@ COMMANDS = {
         "kubectl_tas.cli.report:report",
         "Write a static site of the repository: clusters, pools, topologies, work with its verdicts, and findings.",
     ),
+    "snapshot": (
+        "kubectl_tas.cli.snapshot:snapshot_command",
+        "Write what KAI's scheduler would see once WORKFLOWs, by default all work, are applied to a cluster.",
+    ),
     "import": ("kubectl_tas.cli.importing:import_group", "Make files of what is elsewhere already."),
     "cluster": ("kubectl_tas.cli.cluster:cluster", "Record what a cluster has."),
     "nodes": ("kubectl_tas.cli.nodes:nodes", "Make nodes to plan with."),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
 from kubectl_tas.cli.wordtypes import FILE
 from kubectl_tas.live import kubectl
@@ -26,7 +27,8 @@ def nodes_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE",
             type=FILE,
             multiple=True,
-            help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; may be repeated.",
+            help="What `kubectl get nodes -o json` printed, and `kubectl get pods -A -o json`; - reads standard input; "
+            "may be repeated.",
         ),
     ):
         command = option(command)
@@ -54,11 +56,16 @@ class NodeSource:
         key = "" if self._clusters is None else backend
         if key not in self._objects:
             self._objects[key] = (
-                [item for file in self._files for item in kubectl.read_file(file)]
+                [item for file in self._files for item in _read(file)]
                 if self._clusters is None
                 else self._clusters.of(backend).nodes_and_pods()
             )
         return self._objects[key]
+
+    def scheduled(self, backend: str) -> list[dict[str, Any]]:
+        """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have."""
+        more = [] if self._clusters is None else self._clusters.of(backend).scheduling()
+        return [*self.objects(backend), *more]
 
     def nodes(self, backend: str) -> Nodes:
         """Read, with what pods leave free. Raises TasError where they cannot be, or there are none."""
@@ -69,3 +76,10 @@ class NodeSource:
             if not found.knows_pods:
                 say("There are no pods among these: all that nodes have is taken as free.", err=True)
         return self._nodes[key]
+
+
+def _read(file: str) -> list[dict[str, Any]]:
+    """The objects in a file, or for - on standard input. Raises TasError."""
+    if file != "-":
+        return kubectl.read_file(file)
+    return list(kubectl.parse(read_stdin(kubectl.MAX_STATE), "standard input"))

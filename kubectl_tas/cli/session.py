@@ -160,11 +160,11 @@ def _leave(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def read_stdin() -> bytes:
-    """What is given on standard input. Raises TasError where that is more than a file may have."""
-    content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise TasError(f"standard input has more than {MAX_BYTES // MEBIBYTE} MiB", hint="Split it.")
+def read_stdin(most: int = MAX_BYTES) -> bytes:
+    """What is given on standard input. Raises TasError where that is more than ``most`` bytes."""
+    content = sys.stdin.buffer.read(most + 1)
+    if len(content) > most:
+        raise TasError(f"standard input has more than {most // MEBIBYTE} MiB", hint="Split it.")
     return content
 
 

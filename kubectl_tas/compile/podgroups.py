@@ -93,18 +93,26 @@ def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
     Of what a release does not make, segments above all, it shows what is asked for, and says so.
     """
     for workload in fleet.workloads:
-        is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
-        if is_made and podgrouper.is_predicted(workload) and workload.pods:
-            for item in podgrouper.by_pod_group(workload):
-                yield _preview_of_workload(fleet, item, workload)
+        for item, gang, spec in predicted(fleet, workload):
+            yield _preview_of_workload(item, workload, gang, spec)
 
 
-def _preview_of_workload(fleet: Fleet, item: FleetWorkload, workload: FleetWorkload) -> Artifact:
+def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
+    """The shapes of the PodGroups that KAI makes of a workload, each with those of its pods that are in one; nothing
+    where that is not known, or too large to be read.
+    """
+    is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
+    if not (is_made and podgrouper.is_predicted(workload) and workload.pods):
+        return
+    for item in podgrouper.by_pod_group(workload):
+        gang = own_gang(item)
+        # handler.go before 0.15: the podgrouper writes minMember above segments too.
+        above = podgrouper.makes_sub_groups(item) and not item.pool.backend.has(Feature.MIN_SUBGROUP)
+        yield item, gang, pod_group_spec(fleet, item, gang, above=above)
+
+
+def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec) -> Artifact:
     """One PodGroup of a workload, with the pods of ``item``, all of them or a part."""
-    gang = own_gang(item)
-    # handler.go before 0.15: the podgrouper writes minMember above segments too.
-    above = podgrouper.makes_sub_groups(item) and not item.pool.backend.has(Feature.MIN_SUBGROUP)
-    spec = pod_group_spec(fleet, item, gang, above=above)
     indexed = {**_index_labels(item), **_ranges(gang)} if spec.subGroups else {}
     about = Metadata(
         name=gang.name,
@@ -213,18 +221,10 @@ def _constraint(constraint: Constraint | None) -> TopologyConstraint | None:
 def note(workload: FleetWorkload, *, divided: bool) -> str:
     """What is shown of a workload, with its SubGroups where it is ``divided``, in one line."""
     name, release = f"{workload.kind} {workload.name}", workload.pool.backend.release
-    asked = _beyond(workload) if divided else ""
     text = f"What KAI makes of {name}"
-    if asked and release:
-        text = f"What {asked} of {name} ask for, and not what KAI {release.version} makes of it"
+    if divided and podgrouper.asks_for_more(workload) and release:
+        text = f"What the segment annotations of {name} ask for, and not what KAI {release.version} makes of it"
     return f"{text}; its name goes on with {podgrouper.rest_of_name(workload)}"
-
-
-def _beyond(workload: FleetWorkload) -> str:
-    """The annotations that ask for SubGroups which the release does not make; empty where it makes them all."""
-    if any(item.segments and not podgrouper.makes_segments(workload, item) for item in workload.replicas):
-        return "the segment annotations"
-    return ""
 
 
 def _index_labels(workload: FleetWorkload) -> dict[str, str]:

@@ -11,7 +11,7 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, Phase
 from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.model.labels import POOL
-from kubectl_tas.model.manifest import Topology, TopologyLevel, TopologySpec
+from kubectl_tas.model.manifest import Metadata, Topology, TopologyLevel, TopologySpec
 from kubectl_tas.model.topology import (
     ClusterTopology,
     ClusterTopologySpec,
@@ -31,6 +31,15 @@ def compile_topologies(fleet: Fleet) -> Iterator[Artifact]:
         for backend in (topology.backend,) if topology.backend else fleet.backends:
             if backend.has(Feature.TOPOLOGY) and topology.is_created_on(backend):
                 yield _topology(fleet, topology, backend)
+
+
+def topologies_elsewhere(fleet: Fleet, backend: FleetBackend) -> Iterator[Topology]:
+    """The Topologies of a backend that are declared here, and that Grove or somebody else makes, by their names."""
+    for topology in fleet.topologies if backend.has(Feature.TOPOLOGY) else ():
+        if topology.backend is None and not topology.is_created_on(backend):
+            made = _topology(fleet, topology, backend).manifest
+            assert isinstance(made, Topology)
+            yield made.model_copy(update={"metadata": Metadata(name=topology.name_on(backend))})
 
 
 def compile_bindings(fleet: Fleet) -> Iterator[Artifact]:

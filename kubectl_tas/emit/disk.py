@@ -207,6 +207,18 @@ class Disk:
             os.close(place)
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Puts a file that the user names there in one step. Raises TasError where that is not possible."""
+    hint = "Name a file in a folder that exists and may be written to."
+    if path.is_dir():
+        raise TasError(f"cannot write {path}: it is a folder", hint=hint)
+    try:
+        with Disk(path.parent) as disk:
+            disk.replace(path.name, content)
+    except OSError as error:
+        raise TasError(f"cannot write {path}: {error.strerror}", hint=hint) from error
+
+
 def _refuse_link(name: str, at: int | None) -> None:
     """Looks first where opening cannot be told not to follow links."""
     if at is not None and _NO_FOLLOW:

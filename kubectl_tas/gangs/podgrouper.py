@@ -386,6 +386,12 @@ def makes_segments(workload: FleetWorkload, item: ReplicaType) -> bool:
     return item.is_divided and not workload.is_owned and workload.pool.backend.has(Feature.SEGMENTS)
 
 
+def asks_for_more(workload: FleetWorkload) -> bool:
+    """Whether annotations ask for segments that KAI would have to make, and that the backend's release does not."""
+    types = workload.replicas if is_made_by_kai(workload) else ()
+    return any(item.segments is not None and not makes_segments(workload, item) for item in types)
+
+
 def never_runs(workload: FleetWorkload, item: ReplicaType) -> tuple[str, str] | None:
     """Why the segments that the podgrouper makes of these pods never run, and what to do instead."""
     if item.segments is None or not makes_segments(workload, item):

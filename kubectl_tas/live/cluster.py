@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
@@ -13,13 +14,30 @@ from kubectl_tas import gpus, quantities
 from kubectl_tas.errors import TasError
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
-from kubectl_tas.live.kubectl import Access, shown, text_of
+from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown, text_of
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 PODS = "pods"
+SCHEDULED = (
+    (QUEUES, False),
+    (POD_GROUPS, True),
+    ("bindrequests.scheduling.run.ai", True),
+    ("topologies.kai.scheduler", False),
+    ("topologies.kueue.x-k8s.io", False),
+    ("priorityclasses.scheduling.k8s.io", False),
+)
+"""What KAI's scheduler looks at beside nodes and pods, and whether it is in namespaces."""
+STORAGE = (
+    ("persistentvolumes", False),
+    ("persistentvolumeclaims", True),
+    ("storageclasses.storage.k8s.io", False),
+    ("csidrivers.storage.k8s.io", False),
+    ("csistoragecapacities.storage.k8s.io", True),
+)
+"""The same of storage, which many may not read."""
 
 T = TypeVar("T")
 _WELL = {
@@ -129,6 +147,21 @@ class Cluster:
             return kubectl.read_file(self.file)
         everywhere = replace(self.access, namespace=None)
         return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
+
+    def scheduling(self) -> list[dict[str, Any]]:
+        """What KAI's scheduler looks at beside ``nodes_and_pods``, in all namespaces; storage only where that may be
+        read. A file has all of it there. Raises TasError where the rest cannot be read.
+        """
+        everywhere, found = replace(self.access, namespace=None), list[dict[str, Any]]()
+        if self.file is not None:
+            return found
+        for resource, namespaced in SCHEDULED:
+            with suppress(NoSuchResourceError):
+                found += kubectl.get(everywhere, resource, namespaced=namespaced)
+        for resource, namespaced in STORAGE:
+            with suppress(NoSuchResourceError, ForbiddenError):
+                found += kubectl.get(everywhere, resource, namespaced=namespaced)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

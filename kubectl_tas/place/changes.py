@@ -124,7 +124,7 @@ def _changed(item: Unplaced, change: _Softer | _Coarser) -> Wanted:
         return replace(item.wanted, unit=_each(item.wanted.unit, change.of_unit))
     asked = {task.name: map(change.of_task, task.resource.requirements) for task in item.group.tasks}
     gang = build([(member, _settled(asked[member.name])) for member in item.gang.all_members], "topology")
-    return wanted_of(gang, item.labels, item.of_tasks(gang))
+    return replace(wanted_of(gang, item.labels, item.of_tasks(gang)), release=item.wanted.release)
 
 
 def _settled(asked: Iterator[Requirement]) -> list[Requirement]:

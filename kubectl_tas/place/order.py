@@ -1,10 +1,10 @@
 """Whether KAI's scheduler finds a placement: its own order of trying, which is not a search of all of them.
 
-Follows release 0.17: ``pkg/scheduler/actions/common/allocate.go``, and ``job_filtering.go``, ``common.go`` and
+Follows releases 0.12 to 0.17: ``pkg/scheduler/actions/common/allocate.go``, and ``job_filtering.go``, ``common.go`` and
 ``node_scoring.go`` of ``pkg/scheduler/plugins/topology``.
 
-- SubGroups are placed in the order of their names, one after the other. What one has taken it keeps, while those behind
-  it fail; only the unit above tries its next domain.
+- SubGroups are placed in the order of their names, one after the other; before 0.15 those with others below them come
+  first. What one has taken it keeps, while those behind it fail; only the unit above tries its next domain.
 - A unit with a level tries the domains that have room by count: those of its preferred level, then ever coarser ones
   up to its required level or the whole topology; among siblings the tightest first.
 - Room is counted on all nodes, also on those that its pods cannot use, and by a pod that asks for the most of each
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.kai import Feature
 from kubectl_tas.place.nodes import CPU, PODS, Domain
 from kubectl_tas.place.room import Cell, Leaf, Room, Unit, multiples
 
@@ -93,6 +94,8 @@ def find(room: Room, unit: Unit) -> Placed | None:
 def place(room: Room, unit: Unit) -> tuple[Bound, ...] | None:
     """The same, with the node of each pod, in the order in which they are placed."""
     search = _Search(room)
+    if not room.release.has(Feature.MIXED_SUBGROUPS) and any(map(_is_mixed, unit.units)):
+        return None
     if not search.place(unit, tuple(range(len(room.leaves))), ()):
         return None
     return tuple(bound for bound, _, _, _ in search.state.steps)
@@ -107,9 +110,13 @@ def by_domain(bound: Iterable[Bound]) -> Placed:
     return placed
 
 
+def _is_mixed(unit: Unit) -> bool:
+    return len({bool(item.below) for item in unit.below}) > 1
+
+
 class _Search:
     def __init__(self, room: Room) -> None:
-        self._room = room
+        self._room, self._release = room, room.release
         self.state = _State(room.leaves, [None] * len(room.leaves))
         index = {name: place for place, name in enumerate(room.resources)}
         self._gpu, self._cpu, self._pods = index[GPU], index[CPU], index[PODS]
@@ -128,8 +135,14 @@ class _Search:
 
     def _members(self, unit: Unit, leaves: tuple[int, ...], scores: Scores) -> bool:
         return all(self._pod(unit, pod, leaves, scores) for pod in unit.pods) and all(
-            self.place(item, leaves, scores) for item in sorted(unit.below, key=lambda item: item.name)
+            self.place(item, leaves, scores) for item in self._in_order(unit.below)
         )
+
+    def _in_order(self, units: Sequence[Unit]) -> Sequence[Unit]:
+        by_name = sorted(units, key=lambda item: item.name)
+        if self._release.has(Feature.SUBGROUPS_BY_NAME):
+            return by_name
+        return sorted(by_name, key=lambda item: not item.below)
 
     def _pod(self, unit: Unit, shape: int, leaves: tuple[int, ...], scores: Scores) -> bool:
         asks, best = self._room.asks[shape], None
@@ -165,7 +178,9 @@ class _Search:
         ranked = {depth: counts.ranked(depth) for depth in depths}
         scores = self._scores(counts, unit, ranked) if unit.preferred is not None else ()
         for depth in levels:
-            # Below the common domain only: of the others nothing was counted.
+            # Above the common domain nothing was counted, which is enough for what asks for nothing.
+            if depth < len(top) and counts.asks_nothing:
+                yield tuple(valid), scores
             for domain in ranked.get(depth, ()):
                 if counts.fits(domain):
                     yield tuple(leaf for leaf in counts.leaves[domain] if leaf in valid), scores
@@ -180,6 +195,8 @@ class _Search:
         """
         last = 0 if unit.required is None else unit.required + 1
         first = last if unit.preferred is None else unit.preferred + 1
+        if unit.required == unit.preferred and not self._release.has(Feature.LEVEL_OF_BOTH):
+            return []
         return list(range(first, last - 1, -1))
 
     def _common(self, unit: Unit, leaves: set[int]) -> Domain:
@@ -205,7 +222,8 @@ class _Counts:
     """What the domains below ``top`` have for the pods of a unit, by KAI's way of counting."""
 
     def __init__(self, search: _Search, unit: Unit, top: Domain) -> None:
-        room, self._pods = search._room, search._pods
+        room = search._room
+        self._rounded = set[int]() if room.release.has(Feature.ROOM_OF_MILLICORES) else {search._cpu}
         asks = [room.asks[shape] for shape in unit.all_pods]
         self._top, self._count = top, len(asks)
         self._sum = tuple(map(sum, zip(*asks, strict=True)))
@@ -213,8 +231,8 @@ class _Counts:
         self._ratios: dict[Domain, float] = {}
         self._most: tuple[int, ...] = tuple(map(max, zip(*asks, strict=True)))
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
-        asks_nothing = all(not amount or place == search._pods for place, amount in enumerate(self._most))
-        at_least = self._count if asks_nothing else 0
+        self.asks_nothing = not self._asked
+        at_least = self._count if self.asks_nothing else 0
         self.leaves: dict[Domain, list[int]] = {}
         self._takes: dict[Domain, int] = {}
         self._free: dict[Domain, tuple[int, ...]] = {}
@@ -238,9 +256,14 @@ class _Counts:
         found = self._ratios.get(domain)
         if found is None:
             free = self._free[domain]
-            parts = (amount / free[place] if free[place] > 0 else _NOTHING_FREE for place, amount in self._asked)
+            parts = (self._part(place, amount, free[place]) for place, amount in self._asked)
             found = self._ratios[domain] = max(parts, default=0)
         return found
+
+    def _part(self, place: int, amount: int, free: int) -> float:
+        unit = 1000 if place in self._rounded else 1  # whole cores, rounded up
+        there = -(-free // unit)
+        return -(-amount // unit) / there if there > 0 else _NOTHING_FREE
 
     def ranked(self, depth: int) -> list[Domain]:
         """The domains of a level, the tightest first, those of the tightest domain above before all others."""

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gpus import GPU
+from kubectl_tas.kai import NEWEST_RELEASE, Release
 from kubectl_tas.place.nodes import CPU, PODS, Domain, Node, Vector, domain_of
 from kubectl_tas.place.shapes import Rules, Shape
 
@@ -58,12 +59,14 @@ class Wanted:
 
     unit: Unit
     shapes: tuple[Shape, ...]
+    release: Release = NEWEST_RELEASE
+    """Of the scheduler that places it."""
 
     def times(self, copies: int) -> Wanted:
         """Several of it, which KAI places one after the other."""
         if copies == 1:
             return self
-        return Wanted(Unit(self.unit.name, below=tuple(_copy(self.unit, n) for n in range(copies))), self.shapes)
+        return replace(self, unit=Unit(self.unit.name, below=tuple(_copy(self.unit, n) for n in range(copies))))
 
 
 def _copy(unit: Unit, number: int) -> Unit:
@@ -122,6 +125,8 @@ class Room:
     asks: tuple[tuple[int, ...], ...]
     """What a pod asks for, by shape and resource."""
     leaves: tuple[Leaf, ...]
+    release: Release = NEWEST_RELEASE
+    """Of the scheduler."""
 
     def takes(self, cell: Cell, shape: int) -> int:
         """How many pods of a shape one node of a cell has room for."""
@@ -244,7 +249,7 @@ class _View:
 
 def _room(wanted: Wanted, view: _View, leaves: tuple[Leaf, ...]) -> Room:
     asks = tuple(view.amounts(dict(shape.asks)) for shape in wanted.shapes)
-    return Room(view.levels, view.resources, asks, leaves)
+    return Room(view.levels, view.resources, asks, leaves, wanted.release)
 
 
 @lru_cache(maxsize=256)

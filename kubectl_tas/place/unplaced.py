@@ -19,9 +19,10 @@ from kubectl_tas.gangs.demanded import demanded
 from kubectl_tas.gangs.demands import demands, member_demands
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
 from kubectl_tas.gangs.podgroup import gang_of_pod_group, minimums_of, sub_group_of
+from kubectl_tas.gangs.pods import leaves
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.gangs.workload import member, own_gang, shared_gang
-from kubectl_tas.kai import Feature
+from kubectl_tas.kai import NEWEST_RELEASE, Feature, Release
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import CronJob, JobSet
 from kubectl_tas.place.room import Wanted, wanted_of
@@ -62,6 +63,8 @@ class Unplaced:
     """Of a workflow: the group."""
     copies: int = 1
     """How many gangs of this shape there are."""
+    release: Release = NEWEST_RELEASE
+    """Of the scheduler that places it."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -71,7 +74,7 @@ class Unplaced:
     @cached_property
     def wanted(self) -> Wanted:
         """What is to be placed, of one copy."""
-        return wanted_of(self.gang, self.labels, self.needed)
+        return replace(wanted_of(self.gang, self.labels, self.needed), release=self.release)
 
     def of_tasks(self, gang: Gang) -> Needed:
         """The pods of another gang of the same tasks, of a workflow."""
@@ -120,7 +123,8 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
         except _NOT_KUBERNETES:
             yield LeftOut(sent, "Kubernetes would not take its pods")
         else:
-            yield from found
+            release = sent.pool.backend.release
+            yield from (replace(item, release=release) if release else item for item in found)
 
 
 class _Unknown(Exception):  # noqa: N818 - it ends one answer, and is no failure
@@ -180,11 +184,11 @@ def _check(workload: FleetWorkload) -> None:
         raise _Unknown("it has no pods")
     if not podgrouper.lists_parts(workload):
         raise _Unknown("its SubGroups are too many to be listed")
+    if podgrouper.asks_for_more(workload):
+        raise _Unknown("KAI does not make the segments that it asks for")
     if not podgrouper.is_one_pod_group(workload) and len(workload.replicas) > 1:
         raise _Unknown("each of its pods has a PodGroup of its own")
     for item in workload.replicas:
-        if item.segments and not workload.is_owned and not podgrouper.makes_segments(workload, item):
-            raise _Unknown("KAI does not make the segments that it asks for")
         never = podgrouper.never_runs(workload, item)
         if never is not None:
             raise _Unknown(never[0])
@@ -219,31 +223,14 @@ def _least(leaf: SubGroup, backend: FleetBackend) -> int:
 
 def _leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
     """The SubGroups with pods that KAI waits for, each with the replica type of its pods."""
-    tops = gang.below(gang)
-    if podgrouper.row(workload).leads_segments:
-        leader, workers = workload.replicas
-        for leaf in gang.leaves:
-            yield leaf, leader if leaf.indices == (0, 0) or leaf.name == leader.name else workers
+    pairs = list(leaves(workload, gang))
+    if gang.needed_parts is None:
+        yield from pairs
         return
-    types = [item for item in workload.replicas if podgrouper.is_part(workload, item)]
-    if len(types) != len(tops):
-        types = list(workload.replicas)
-    pairs = list(zip(tops, types, strict=True))
-    if gang.needed_parts is not None:
-        spec = workload.declared.spec
-        in_order = isinstance(spec, JobSet) and spec.is_in_order
-        pairs = (pairs if in_order else sorted(pairs, key=lambda pair: pair[0].name))[: gang.needed_parts]
-    for top, item in pairs:
-        for leaf in _leaves_below(gang, top):
-            yield leaf, item
-
-
-def _leaves_below(gang: Gang, part: SubGroup) -> Iterator[SubGroup]:
-    below = gang.below(part)
-    if not below:
-        yield part
-    for item in below:
-        yield from _leaves_below(gang, item)
+    spec, tops = workload.declared.spec, dict.fromkeys(leaf.parent or leaf.name for leaf, _ in pairs)
+    in_order = isinstance(spec, JobSet) and spec.is_in_order
+    needed = (list(tops) if in_order else sorted(tops))[: gang.needed_parts]
+    yield from (pair for pair in pairs if (pair[0].parent or pair[0].name) in needed)
 
 
 def _of_set(fleet: Fleet, submitted: SubmittedSet) -> Iterator[Unplaced]:

@@ -1,0 +1,154 @@
+"""``kubectl tas snapshot``: a repository and a cluster as KAI's own snapshot tool reads them."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kubectl_tas.cli.backends import chosen_backends
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.options import repository_option, template_options
+from kubectl_tas.cli.session import open_session, refuse_errors, tell_warnings
+from kubectl_tas.cli.terminal import say
+from kubectl_tas.cli.wordtypes import FILE, SUBMISSION
+from kubectl_tas.compile.controllers import seen
+from kubectl_tas.emit.disk import write_file
+from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.admission import VERDICTS
+from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.place.snapshot import Doubts, Scheduler, snapshot
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet, files_of
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.words import nothing_called
+
+MAX_LISTED = 3
+"""Names that a message lists."""
+
+
+@click.command("snapshot", epilog="Example: kubectl tas snapshot train --nodes nodes.json -o train.zip")
+@click.argument("workflows", metavar="[WORKFLOW]...", nargs=-1, type=SUBMISSION)
+@click.option(
+    "-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write; - writes to standard output."
+)
+@nodes_options
+@template_options
+@repository_option
+def snapshot_command(
+    workflows: Sequence[str], output: str, files: Sequence[str], live: bool, directory: str | None, **cluster: Any
+) -> int:
+    """Write what KAI's scheduler would see once WORKFLOWs, by default all work, are applied to a cluster.
+
+    The file is a snapshot for KAI's own snapshot tool, which answers with the code of the real scheduler. In it are
+    the nodes and pods that there are, the queues and topologies of the repository, and the PodGroups and pods that the
+    work becomes. The same input gives the same bytes.
+    """
+    if output == "-" and sys.stdout.isatty():
+        raise click.UsageError("a snapshot is not for people to read: name a file with -o, or hand it to a program")
+    if cluster["namespace"]:
+        raise click.UsageError("-n is of no use here: nodes are for the pods of all namespaces")
+    session = open_session(directory)
+    judged = tuple(item for item in session.diagnostics if item.rule not in VERDICTS)  # the scheduler knows quotas
+    if refuse_errors(replace(session, diagnostics=judged)):
+        return 1
+    fleet = _chosen(session.fleet, workflows)
+    backend = _only_backend(fleet, cluster["backend"])
+    fleet = fleet.of_backend(backend.name)
+    shard = _only_shard(fleet)
+    source = NodeSource(fleet, files, {**cluster, "backend": backend.name}, live=live)
+    nodes = source.nodes(backend.name)
+    found = seen(fleet, backend)
+    assert backend.release is not None
+    scheduler = Scheduler(backend.release, backend.scheduler_name, backend.queue_labels[0], shard)
+    there = [*found.elsewhere, *source.scheduled(backend.name)]
+    content, doubts = snapshot(scheduler, there, found.objects)
+    if output == "-":
+        click.echo(content, nl=False)
+    else:
+        write_file(Path(output), content)
+    kinds = Counter(item["kind"] for item in found.objects)
+    counts = plural(len(nodes.nodes), "node"), plural(kinds["PodGroup"], "PodGroup"), plural(kinds["Pod"], "pod")
+    say(f"{'Printed' if output == '-' else f'Wrote {output}'}: {counts[0]}; {counts[1]} with {counts[2]}.", err=True)
+    for line in (*(f"Left out: {name}: {why}." for name, why in found.left_out.items()), *_doubts(doubts)):
+        say(line, err=True)
+    tell_warnings(session)
+    if output != "-":
+        say(
+            f"Next: ./snapshot-tool -filename {output} -verbosity 6 (KAI's own; docs/fit.md says how it is built)",
+            err=True,
+        )
+    return 0
+
+
+def _doubts(doubts: Doubts) -> Iterator[str]:
+    """What the scheduler decides without, a line each."""
+    if doubts.taken:
+        more = f" and {len(doubts.taken) - MAX_LISTED} more" if len(doubts.taken) > MAX_LISTED else ""
+        yield f"Taken to be there: {', '.join(doubts.taken[:MAX_LISTED])}{more}."
+    if doubts.classes:
+        yield f"Not there: PriorityClass {', '.join(doubts.classes)}; PodGroups of such have priority 50."
+    if doubts.topologies:
+        yield f"Not there: Topology {', '.join(doubts.topologies)}; PodGroups that name it are not placed."
+    if doubts.claims:
+        yield f"Not there: ResourceClaims of {plural(doubts.claims, 'pod')}, which will not be placed."
+    if doubts.strangers:
+        count = plural(doubts.strangers, "pod")
+        yield f"Not there: the PodGroups of {count} on nodes; what those hold counts for no queue, and they stay."
+
+
+def _chosen(fleet: Fleet, wanted: Sequence[str]) -> Fleet:
+    """The fleet with the work that is meant, and all that shares a gang with it; a usage error where there is none."""
+    if not wanted:
+        if not any((fleet.submissions, fleet.pod_groups)):
+            raise TasError("there is no work to place", hint="Declare a workflow or a workload.")
+        return fleet
+    found: list[Submission] = []
+    for word in wanted:
+        meant = fleet.submissions_in([*files_of(fleet.repository, word), word.removeprefix("./")], word)
+        if not meant:
+            names = [item.name for item in fleet.submissions]
+            raise click.UsageError(nothing_called("workflow or workload", word, names))
+        found += meant
+    own = {id(item.declared) for item in found}
+    shared = {id(item.shared_gang) for item in found if isinstance(item, FleetWorkload) and item.shared_gang}
+    return replace(
+        fleet,
+        workflows=tuple(item for item in fleet.workflows if id(item.declared) in own),
+        workloads=tuple(x for x in fleet.workloads if id(x.declared) in own or id(x.shared_gang) in shared),
+        pod_groups=tuple(item for item in fleet.pod_groups if id(item.declared) in own),
+        pod_clique_sets=tuple(item for item in fleet.pod_clique_sets if id(item.declared) in own),
+    )
+
+
+def _only_backend(fleet: Fleet, name: str | None) -> FleetBackend:
+    """The cluster of the work; a usage error where there are several, or where it has no KAI."""
+    known = {item.name: item for item in chosen_backends(fleet, name)}
+    used = {item.pool.backend.name for item in fleet.submissions} | {item.backend.name for item in fleet.pod_groups}
+    meant = [known[name] for name in sorted(used & set(known))]
+    kai = [item for item in meant if item.is_kai]
+    if len(kai) == 1:
+        return kai[0]
+    if kai:
+        listed = ", ".join(item.name for item in kai)
+        raise click.UsageError(f"a snapshot is of one cluster; name its backend with --backend: {listed}")
+    if meant:
+        raise click.UsageError(f"the backend {meant[0].name} has no KAI")
+    raise click.UsageError(f"there is no work for the backend {name}")
+
+
+def _only_shard(fleet: Fleet) -> str | None:
+    """The shard of the scheduler that the work is for; a usage error where there are several."""
+    work = {item.name: item.pool.shard_labels.get(NODE_POOL) for item in fleet.submissions}
+    shards = sorted({shard or "" for shard in work.values()})
+    if len(shards) < 2:
+        return shards[0] or None if shards else None
+    listed = ", ".join(shard or "the one without a nodePool" for shard in shards)
+    raise click.UsageError(f"a snapshot is of one shard of the scheduler; name work of one: {listed}")

@@ -1,0 +1,208 @@
+"""What KAI's scheduler would see of a fleet once it is applied: what is rendered, and the Pods and PodGroups that
+controllers make of that.
+
+The names that controllers make up end in a UID or in random letters. Here they are made of the work's own names, so
+that the same repository gives the same objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from kubectl_tas.compile.companions import compile_companions
+from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
+from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
+from kubectl_tas.compile.topologies import compile_topologies, topologies_elsewhere
+from kubectl_tas.compile.workflows import compile_workflows
+from kubectl_tas.compile.workloads import compile_members
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.cliqueset import previewed_gangs
+from kubectl_tas.gangs.demanded import demanded
+from kubectl_tas.gangs.demands import demands
+from kubectl_tas.gangs.pods import batches
+from kubectl_tas.load.document import parse
+from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.base import KeyPath, Model
+from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
+from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.clusters import FleetBackend
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.placement import ReplicaType
+from kubectl_tas.resolve.pools import work_name
+from kubectl_tas.resolve.workload import FleetWorkload
+
+Object = dict[str, Any]
+
+
+@dataclass
+class Seen:
+    """What the scheduler sees."""
+
+    objects: list[Object] = field(default_factory=list)
+    """The pods of each SubGroup in the order of the file."""
+    elsewhere: list[Object] = field(default_factory=list)
+    """What is declared here, and made by others if it is not there."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Work of which nobody knows what it becomes, as ``Kind/name``, and why."""
+
+
+def seen(whole: Fleet, backend: FleetBackend) -> Seen:
+    """Everything that is for a backend with KAI in a fleet without errors."""
+    fleet = whole.of_backend(backend.name)
+    found = Seen(elsewhere=[_dumped(item) for item in topologies_elsewhere(fleet, backend)])
+    rendered: list[Iterable[Artifact]] = [
+        compile_priority_classes(fleet),
+        compile_topologies(fleet),
+        compile_queues(fleet),
+        compile_companions(fleet),
+        compile_workflows(fleet),
+        pass_pod_groups(fleet),
+        compile_owned(fleet),
+        compile_members(fleet),
+    ]
+    for artifacts in rendered:
+        own = (artifact for artifact in artifacts if artifact.backend == backend.name)
+        found.objects += (_pod_of(data) for artifact in own for data in _data(artifact))
+    for workload in fleet.workloads:
+        reason = _unknown(workload)
+        if reason:
+            found.left_out[work_name(workload.kind, workload.name)] = reason
+        elif workload.is_owned:
+            found.objects += _owned(fleet, workload)
+        else:
+            found.objects += _made(fleet, workload)
+    found.objects += _sets(fleet)
+    known = {id(submitted) for submitted, _ in previewed_gangs(fleet)}
+    for submitted in fleet.submitted_sets:
+        if id(submitted) not in known:
+            found.left_out[work_name(submitted.kind, submitted.name)] = "its gangs are not known, or too many"
+    for group in fleet.pod_groups:
+        if not group.pods:
+            found.left_out[work_name("PodGroup", group.name)] = "its Pods are not declared here"
+    return found
+
+
+def _data(artifact: Artifact) -> Iterator[Object]:
+    """The data of one object, as a client would send it."""
+    manifest = artifact.manifest
+    if isinstance(manifest, PassThrough):
+        documents, problems = parse("manifests", manifest.text)
+        assert not problems, problems
+        yield from (document.data for document in documents)
+    else:
+        yield _dumped(manifest)
+
+
+def _dumped(manifest: Model) -> Object:
+    return manifest.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _pod_of(made: Object) -> Object:
+    """The pod of a Job of one; any other object as it is."""
+    if made["kind"] != "Job":
+        return made
+    template = made["spec"]["template"]
+    about = {**template.get("metadata", {}), "name": made["metadata"]["name"]}
+    if "namespace" in made["metadata"]:
+        about["namespace"] = made["metadata"]["namespace"]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": template["spec"]}
+
+
+def _unknown(workload: FleetWorkload) -> str:
+    """Why nobody knows which pods a workload has, and in which PodGroup; empty where that is known."""
+    if any(item.template is None for item in workload.replicas):
+        return "its pod templates are in another object"
+    if not podgrouper.is_predicted(workload):
+        return "its pods say themselves which PodGroup they are in"
+    if not podgrouper.lists_parts(workload):
+        return "it has too many SubGroups"
+    if podgrouper.asks_for_more(workload):
+        return "KAI does not make the segments that it asks for"
+    return ""
+
+
+def _owned(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
+    """The pods of a workload whose PodGroup is rendered: its templates say which that is."""
+    data = demanded(workload.declared.origin, demands(fleet, workload))
+    for item in workload.replicas:
+        template = _Template(workload, item, data)
+        yield from (template.pod(str(index)) for index in range(item.replicas))
+
+
+def _made(fleet: Fleet, workload: FleetWorkload) -> Iterator[Object]:
+    """The PodGroups that KAI makes of a workload, each with its pods."""
+    data = demanded(workload.declared.origin, demands(fleet, workload))
+    uid = names.digest(f"{workload.kind}/{workload.namespace}/{workload.name}")
+    for item, gang, spec in predicted(fleet, workload):
+        part = "" if item is workload else f"-{item.replicas[0].name}"
+        copies = item.copies if podgrouper.is_one_pod_group(item) else item.pods
+        for number in range(copies):
+            copy = f"-{number}" if copies > 1 else ""
+            name = names.shorten(f"{gang.name}-{uid}{part}{copy}", names.MAX_NAME)
+            yield _pod_group(Metadata(name=name, namespace=item.namespace, labels=item.kai_labels), spec)
+            for template, own in groupby(batches(item, gang), key=lambda batch: batch.template):
+                places = [batch.sub_group for batch in own for _ in range(batch.pods)]
+                pods = _Template(workload, template, data)
+                for index, sub_group in enumerate(places):
+                    ordinal = f"{number}-{index}" if copies > 1 else str(index)
+                    yield pods.pod(ordinal, name, sub_group)
+
+
+def _sets(fleet: Fleet) -> Iterator[Object]:
+    """The PodGroups of PodCliqueSets, each with the pods of its cliques."""
+    gangs = [(submitted, gang) for submitted, gang in previewed_gangs(fleet) if submitted.pool.backend.is_kai]
+    for (submitted, gang), artifact in zip(gangs, preview_set_pod_groups(fleet), strict=True):
+        data, cliques = demanded(submitted.declared.origin, demands(fleet, submitted)), dict(submitted.set.pod_cliques)
+        yield from _data(artifact)
+        for part in gang.leaves:
+            clique = _at(data, cliques[part.name].path)
+            for index in range(part.pods):
+                about = {
+                    "name": f"{part.name}-{index}",
+                    "namespace": submitted.namespace,
+                    "labels": {**(clique.get("labels") or {}), SUBGROUP: part.name},
+                    "annotations": {**(clique.get("annotations") or {}), POD_GROUP: artifact.manifest.metadata.name},
+                }
+                yield {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": clique["spec"]["podSpec"]}
+
+
+def _pod_group(about: Metadata, spec: PodGroupSpec) -> Object:
+    return _dumped(PodGroup(metadata=about, spec=spec))
+
+
+@dataclass(frozen=True)
+class _Template:
+    """What equal pods of a workload are made from."""
+
+    workload: FleetWorkload
+    item: ReplicaType
+    data: Any
+    """Of the workload, as it is rendered."""
+
+    def pod(self, ordinal: str, pod_group: str | None = None, sub_group: str | None = None) -> Object:
+        """One of them; what its template does not say of its gang is given."""
+        written = _at(self.data, self.item.metadata_path) or {}
+        labels, annotations = dict(written.get("labels") or {}), dict(written.get("annotations") or {})
+        if sub_group is not None:
+            labels[SUBGROUP] = sub_group
+        if pod_group is not None:
+            annotations[POD_GROUP] = pod_group
+        about = {
+            "name": f"{self.workload.file_name}-{self.item.name}-{ordinal}",
+            "namespace": self.workload.namespace,
+            "labels": labels,
+            "annotations": annotations,
+        }
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": _at(self.data, self.item.path)["spec"]}
+
+
+def _at(data: Any, path: KeyPath) -> Any:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else data[step]
+        if data is None:
+            return None
+    return data
