@@ -36,6 +36,8 @@ class Feature(Enum):
     JOBSET_SUBGROUPS = "SubGroups of a JobSet"
     GROVE_CONSTRAINTS = "constraints of Grove's PodGangs"
     SCALING_GROUPS = "Grove's scaling groups with a constraint"
+    COARSE_REQUIRED = "a required level above the finest domain that all nodes share"
+    COARSE_PREFERRED = "a preferred level above the finest domain that all nodes share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,9 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.GROVE_CONSTRAINTS: (((0, 13, 0), None),),
     # Likewise the webhook refused what grove_grouper.go wrote until 0.15.2.
     Feature.SCALING_GROUPS: (((0, 13, 0), (0, 15, 0)), ((0, 15, 2), None)),
+    # lowestCommonDomainID of the topology plugin came with 0.12.0; from 0.12.9 it stops at the preferred level.
+    Feature.COARSE_REQUIRED: (((0, 9, 0), (0, 12, 0)),),
+    Feature.COARSE_PREFERRED: (((0, 9, 0), (0, 12, 0)), ((0, 12, 9), None)),
 }
 """What works from one patch release on, and, where that is not the end, before which it does not any more."""
 

@@ -68,8 +68,21 @@ def test_where_it_is_so(repository: Path, domain: str, nodes: str, found: str | 
     assert [f"all in one {found}" in message for message in messages] == ([True] if found else [])
 
 
-def test_a_finer_level_that_is_preferred(repository: Path) -> None:
-    both = job("zone").replace("placement: zone}", "placement: zone, kai.scheduler/topology-preferred-placement: host}")
-    assert "preferred" in both
-    declare(runs(repository, "0.1.0-alpha.8"), topology(), both)
-    assert said(repository, "a/a1/h1", "a/a1/h2") == []
+@pytest.mark.parametrize(
+    ("required", "preferred", "kai", "found"),
+    [
+        ("zone", "host", "0.17", False),
+        ("zone", "host", "0.12.7", False),
+        ("zone", "", "0.12.7", True),
+        ("zone", "", "0.10", False),
+        ("", "zone", "0.12.7", True),
+        ("", "zone", "0.12.9", False),
+    ],
+)
+def test_a_level_that_is_preferred(repository: Path, required: str, preferred: str, kai: str, found: bool) -> None:
+    prefix = "kai.scheduler/topology"
+    asked = {f"{prefix}-required-placement: ": required, f"{prefix}-preferred-placement: ": preferred}
+    written = ", ".join(f"{key}{level}" for key, level in asked.items() if level)
+    work = job("zone").replace(f"{prefix}-required-placement: zone", written)
+    declare(runs(repository, "0.1.0-alpha.8", kai), topology(), work)
+    assert bool(said(repository, "a/a1/h1", "a/a1/h2")) is found
