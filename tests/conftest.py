@@ -15,9 +15,12 @@ settings.load_profile("any-machine")
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test stays until the last: looking for garbage in it would take seconds."""
+    """What is there before the first test stays until the last: looking for garbage in it would take seconds, and so
+    would looking every few hundred objects, as is usual, where large files are read.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(200_000, 10, 10)
 
 
 def pytest_runtest_setup() -> None:
