@@ -40,6 +40,8 @@ class Feature(Enum):
     LEVEL_OF_BOTH = "one level that is required and preferred"
     ROOM_OF_MILLICORES = "domains that are compared by thousandths of a core"
     SUBGROUPS_BY_NAME = "SubGroups that are placed in the order of their names alone"
+    COARSE_REQUIRED = "a required level above the finest domain that all nodes share"
+    COARSE_PREFERRED = "a preferred level above the finest domain that all nodes share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,9 @@ WORKS: dict[Feature, tuple[tuple[Patch, Patch | None], ...]] = {
     Feature.ROOM_OF_MILLICORES: (((0, 14, 0), None),),
     # pkg/scheduler/actions/common/allocate.go: before, those with others below them come before those of pods.
     Feature.SUBGROUPS_BY_NAME: (((0, 15, 0), None),),
+    # lowestCommonDomainID of the topology plugin came with 0.12.0; from 0.12.9 it stops at the preferred level.
+    Feature.COARSE_REQUIRED: (((0, 9, 0), (0, 12, 0)),),
+    Feature.COARSE_PREFERRED: (((0, 9, 0), (0, 12, 0)), ((0, 12, 9), None)),
 }
 """What works from one patch release on, and, where that is not the end, before which it does not any more."""
 

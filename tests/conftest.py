@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -13,6 +14,20 @@ from kubectl_tas.place import solver
 
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test stays until the last: looking for garbage in it would take seconds, and so
+    would looking every few hundred objects, as is usual, where large files are read.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 10, 10)
+
+
+def pytest_runtest_setup() -> None:
+    """Commands leave their garbage to the end of their process, but here one follows the other."""
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

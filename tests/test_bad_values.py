@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit.plan import layout
+from kubectl_tas.load import repository as loading
 from kubectl_tas.load.kinds import KINDS, WORKFLOW
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.base import KeyPath
@@ -111,6 +113,14 @@ def test_the_repository_renders(repository: Path) -> None:
     assert len(compile_fleet(session.fleet)) > 15
 
 
+@pytest.fixture
+def unchanged_files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reading a file gives is never changed, so files that stay as they are need not be read for each value."""
+    for reader in ("parse", "validate"):
+        monkeypatch.setattr(loading, reader, lru_cache(4 * len(SOURCES))(getattr(loading, reader)))
+
+
+@pytest.mark.usefixtures("unchanged_files_are_read_once")
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_value_of_every_field(repository: Path, name: str) -> None:
     documents = coherent()

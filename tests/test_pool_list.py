@@ -144,6 +144,16 @@ def test_json_of_declared_usage_names_its_source() -> None:
     }  # fmt: skip
 
 
+def test_an_archived_subpool_that_is_named_is_shown(team: Path) -> None:
+    write(team, {f"subpools/{name}.yaml": subpool(name, 20, state="ARCHIVED") for name in "cd"})
+    for wanted, found in (
+        ("team--c", "team--c"),
+        ("team", "team team--a team--b"),
+        ("team team--c", "team team--a team--b team--c"),
+    ):
+        assert kubectl_tas("pool", "list", *wanted.split(), "-o", "name", "-C", team).out.split() == found.split()
+
+
 def test_a_deleting_subpool_counts_as_quota_0_and_an_archived_one_is_left_out(team: Path, tmp_path: Path) -> None:
     write(team, {"subpools/a.yaml": subpool("a", 30, state="DELETING")})
     write(team, {"subpools/c.yaml": subpool("c", 20, state="ARCHIVED")})

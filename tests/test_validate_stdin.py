@@ -70,6 +70,18 @@ def test_a_workload_takes_the_place_of_the_repository_s(team: Path, validate: Va
     assert validate(JOB).code == 0
 
 
+def test_a_workflow_takes_the_place_of_the_repository_s(team: Path, validate: Validate) -> None:
+    """A name is one in every spelling, and the old one takes no more of a quota that the new one needs."""
+    text = (
+        "workflow: {name: Train, pool: team--a, tasks: [{name: t, image: i, resource: r}]}\nresources: {r: {gpu: 60}}\n"
+    )
+    write(team, {"workflows/train.yaml": text})
+    assert (validate(text.replace("Train", "train")).code, validate(text.replace("60", "91")).code) == (0, 1)
+    result = validate(text)
+    assert (result.code, result.out) == (0, "No problems found in 4 files.\n")
+    assert "[name-duplicate]" in validate(f"{text}---\n{text}").out
+
+
 def test_a_second_document_of_that_name_is_told(validate: Validate) -> None:
     assert "[name-duplicate]" in validate(subpool("a", 5)).out
 

@@ -49,7 +49,7 @@ def pool() -> None:
 @pool.command("list", epilog="Example: kubectl tas pool list team other--speech -o wide")
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, type=TARGET)
 @output_option(*FORMATS)
-@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too.")
+@click.option("--all", "archived", is_flag=True, help="Show ARCHIVED subpools too; one that is named is shown anyway.")
 @live_option
 @cluster_options
 @repository_option
@@ -73,13 +73,15 @@ def list_pools(
     listed: list[Account] = []
     for name in backends:
         queues = answers.found.get(name, {}) if answers else None
-        listed += accounts(fleet.of_backend(name), queues, archived=archived)
+        listed += accounts(fleet.of_backend(name), queues, archived=True)
     found = [
         account
         for account in sorted(listed, key=lambda account: account.pool.chain[-1].name)
-        if not targets
-        or (account.pool, account.subpool) in targets
-        or any((pool, None) in targets for pool in account.pool.chain)
+        if (account.pool, account.subpool) in targets
+        or (
+            (archived or account.state != "ARCHIVED")
+            and (not targets or any((pool, None) in targets for pool in account.pool.chain))
+        )
     ]
     source = CLUSTER if asked else DECLARED
     if output == "json":

@@ -198,14 +198,15 @@ def drain(
             else subpools.ask(fleet, given_clusters(fleet, cluster), subpools.empty(fleet))
         )
         code = edit(directory, partial(subpools.drain, usage=usage), dry_run=dry_run, render_after=render_after)
-        if code or dry_run:
+        if code:
             return code
-        fleet = open_session(directory).fleet
-        left = subpools.draining(fleet)
+        going = {item.canonical for item in subpools.idle(fleet, usage)}
+        fleet = fleet if dry_run else open_session(directory).fleet
+        left = [item for item in subpools.draining(fleet) if not (dry_run and item.canonical in going)]
         for item in left:
             say(f"{item.canonical}: still DELETING{subpools.reason(fleet, item, usage)}", err=True)
         unread = tell_unread(usage.failed)
-        if not watch or not left:
+        if dry_run or not watch or not left:
             return unread
         time.sleep(fleet.config.drain_seconds)
 

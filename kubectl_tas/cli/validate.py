@@ -52,8 +52,8 @@ def validate(
 
     The whole repository is read in any case. With PATHS, only what is found in those files and folders is
     reported. With - it is standard input that is judged, as if it were a file of the repository: the one that
-    --stdin-filename names, else one more, of which a workload takes the place of the repository's of that kind and
-    name.
+    --stdin-filename names, else one more, of which a workflow or workload takes the place of the repository's of that
+    kind and name.
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, steps that a subpool may not take, and fields that cannot be

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
 from kubectl_tas.compare.cluster import check_drift
+from kubectl_tas.compare.domains import check_domains
 from kubectl_tas.compare.namespaces import changed_namespaces
 from kubectl_tas.compare.nodes import check_nodes
 from kubectl_tas.compare.objects import unappliable_changes
@@ -94,6 +95,7 @@ def _differences(fleet: Fleet, backend: FleetBackend, seen: _Seen) -> Iterator[D
         yield from check_drift(fleet, backend.name, seen.grove)
     if seen.nodes is not None:
         yield from check_nodes(fleet, backend, seen.nodes)
+        yield from check_domains(fleet, backend, seen.nodes)
     elif seen.hidden:
         message = f"the nodes of backend {backend.name} are not counted: {seen.hidden}"
         yield Diagnostic(NODES_UNREAD, message, None, hint="Ask who runs the cluster, or pass --cluster-state FILE.")

@@ -17,8 +17,8 @@ from kubectl_tas.report.style import printable
 
 LIMIT = 65_000
 """Bytes of a page: GitHub takes 65,536 characters for a comment, GitLab a million, and a job puts its mark before."""
-_SHOWN = (1_000_000, 300, 100, 50, 25, 10, 5, 2, 0)
-"""Rows of a table that are tried, until all of it is within the limit."""
+_SHOWN = (LIMIT // 20, 300, 100, 50, 25, 10, 5, 2, 0)
+"""Rows of a table that are tried, until all of it is within the limit. A row has 20 bytes and more."""
 MAX_CELL = 300
 """Characters of a cell."""
 MAX_FINDING = 2_000
@@ -35,15 +35,16 @@ _CLASSES = """\
 
 def render(impact: Impact) -> str:
     """The summary, the tree of queues, a folded table a section, the findings, and the line of risk."""
-    return next(text for shown in _SHOWN if len((text := _page(impact, shown)).encode()) <= LIMIT or not shown)
+    tables = sections(impact)
+    return next(text for shown in _SHOWN if len((text := _page(impact, tables, shown)).encode()) <= LIMIT or not shown)
 
 
-def _page(impact: Impact, shown: int) -> str:
+def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
     """The page with at most so many rows of each table."""
     parts = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
     if impact.queues:
         parts.append(_tree(impact.queues, min(shown, MAX_NODES)))
-    parts += [_folded(section, shown) for section in sections(impact)]
+    parts += [_folded(section, shown) for section in tables]
     if impact.findings:
         parts.append(_findings(impact.findings, shown))
     parts.append(f"{risk_line(impact)}\n")

@@ -71,10 +71,11 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     """Another name for a pool, in every document that names it. Its files keep their names."""
     pool = fleet.pool_by_name.get(old)
     if pool is None:
-        return unknown_pool(fleet, old)
-    if new in fleet.pool_by_name:
-        place = fleet.pool_by_name[new].declared.at("metadata", "name")
-        message = f"pool {old} is called so already" if new == old else f"there is a pool {new} already"
+        return _no_pool(fleet, old, "A subpool keeps its name. Create another one, send its work there, then use:")
+    there = fleet.pool_by_name.get(names.fold(new))
+    if there is not None:
+        place = there.declared.at("metadata", "name")
+        message = f"pool {old} is called so already" if there is pool else f"there is a pool {there.name} already"
         return Diagnostic(SUBPOOL_UNKNOWN, message, place, hint="Choose another name.")
     renaming = _Renaming(old, new, dict(zip(_generated(fleet, pool, old), _generated(fleet, pool, new), strict=True)))
     found: dict[tuple[str, int], tuple[Declared[Any], list[tuple[KeyPath, Value, str | None]]]] = {}
@@ -87,11 +88,22 @@ def rename(fleet: Fleet, old: str, new: str) -> list[Edit] | Diagnostic:
     ]
 
 
+def _no_pool(fleet: Fleet, name: str, hint: str) -> Diagnostic:
+    """What is said of a name that no pool has; ``hint`` goes before the command that deletes a subpool."""
+    _, item = fleet.target(name) or (None, None)
+    if item is None:
+        return unknown_pool(fleet, name)
+    hint = f"{hint} kubectl tas subpool delete {item.pool} {item.name}"
+    return Diagnostic(
+        SUBPOOL_UNKNOWN, f"{item.canonical} is a subpool", item.declared.at("metadata", "name"), hint=hint
+    )
+
+
 def remove(fleet: Fleet, name: str) -> list[Edit] | Diagnostic:
     """A pool goes, with those of its subpools that are not ARCHIVED; the others stay for the record."""
     pool = fleet.pool_by_name.get(name)
     if pool is None:
-        return unknown_pool(fleet, name)
+        return _no_pool(fleet, name, "Use:")
     if pool.children:
         below = [child.name for child in pool.children]
         message = f"cannot remove pool {name}: it is the parent of {listed(below)}"

@@ -187,7 +187,8 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     values = _quota(fleet.pool_by_name[parent], subpool, quota)
     new = [value for _, value, _ in values]
     old = [_old(subpool, path) for path, _, _ in values]
-    moves = ", ".join(f"{_said(before)} -> {_said(after)}" for before, after in zip(old, new, strict=True))
+    named = [_resource(path, values) for path, _, _ in values]
+    moves = ", ".join(f"{name}{_said(a)} -> {_said(b)}" for name, a, b in zip(named, old, new, strict=True))
     return _set(subpool, values, f"updated {subpool.canonical}, quota {moves}")
 
 
@@ -226,8 +227,12 @@ def in_doubt(fleet: Fleet, parent: str, name: str) -> list[FleetSubpool]:
 
 def drain(fleet: Fleet, usage: Usage) -> tuple[SetValues, ...]:
     """ARCHIVED for every DELETING subpool for which nothing is declared and in which nothing runs."""
-    idle = (subpool for subpool in empty(fleet) if usage.in_use(subpool) is False)
-    return tuple(_transition(subpool, "ARCHIVED") for subpool in idle)
+    return tuple(_transition(subpool, "ARCHIVED") for subpool in idle(fleet, usage))
+
+
+def idle(fleet: Fleet, usage: Usage) -> tuple[FleetSubpool, ...]:
+    """The DELETING subpools that can be archived."""
+    return tuple(subpool for subpool in empty(fleet) if usage.in_use(subpool) is False)
 
 
 def draining(fleet: Fleet) -> tuple[FleetSubpool, ...]:
@@ -306,6 +311,11 @@ def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
     """What stands at a path, 0 for what is added."""
     found = subpool.declared.origin.value(path)
     return found if isinstance(found, int | str | Mapping) else 0
+
+
+def _resource(path: KeyPath, values: Values) -> str:
+    """The resource that a path is about, with a blank; nothing where that is GPUs alone, or all of them."""
+    return f"{path[-1]} " if path[-1] in RESOURCES and (path[-1] != "gpu" or len(values) > 1) else ""
 
 
 def _said(value: Value) -> str:

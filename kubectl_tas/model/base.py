@@ -114,7 +114,7 @@ Quantity = Annotated[
 class Model(BaseModel):
     """A frozen mapping that refuses unknown fields and never converts a scalar's type."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Named(Model):

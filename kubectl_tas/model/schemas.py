@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import textwrap
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -245,17 +246,23 @@ def _reachable(model: type[BaseModel]) -> set[type[BaseModel]]:
 
 def _field_docs(model: type[BaseModel]) -> dict[str, str]:
     """The docstring under each field of a class and of its bases."""
-    docs: dict[str, str] = {}
-    for base in reversed(model.__mro__):
-        if not (issubclass(base, BaseModel) and base.__module__.startswith("kubectl_tas.")):
-            continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
-        for field, text in pairwise(body):
-            if (
-                isinstance(field, ast.AnnAssign)
-                and isinstance(field.target, ast.Name)
-                and isinstance(text, ast.Expr)
-                and isinstance(text.value, ast.Constant)
-            ):
-                docs[field.target.id] = inspect.cleandoc(str(text.value.value))
-    return docs
+    return {
+        field: text
+        for base in reversed(model.__mro__)
+        if issubclass(base, BaseModel) and base.__module__.startswith("kubectl_tas.")
+        for field, text in _own_field_docs(base).items()
+    }
+
+
+@cache
+def _own_field_docs(model: type[BaseModel]) -> dict[str, str]:
+    """The same of the class alone; many models share a part, and reading sources takes long."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0].body  # type: ignore[attr-defined]
+    return {
+        field.target.id: inspect.cleandoc(str(text.value.value))
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }

@@ -303,8 +303,14 @@ def replaced(path: str, repository: Repository) -> Repository:
     named = [((item.kind, item.name, item.namespace, item.pool.backend.name), item.declared) for item in objects]
     new = {name for name, item in named if item.origin.path == path}
     old = {id(item) for name, item in named if item.origin.path != path and name in new}
+    sent = {names.fold(item.spec.workflow.name) for item in repository.workflows if item.origin.path == path}
     return replace(
         repository,
+        workflows=tuple(
+            item
+            for item in repository.workflows
+            if item.origin.path == path or names.fold(item.spec.workflow.name) not in sent
+        ),
         workloads=tuple(item for item in repository.workloads if id(item) not in old),
         pod_clique_sets=tuple(item for item in repository.pod_clique_sets if id(item) not in old),
     )

@@ -108,11 +108,21 @@ class TestRename:
 
     def test_names_that_are_taken_or_unknown(self, team: Path) -> None:
         assert "error: there is a pool other already [subpool-unknown]" in refused(team, "rename", "team", "other")
-        assert "error: pool team is called so already [subpool-unknown]" in refused(team, "rename", "team", "team")
+        for spelling in ("team", "Team"):
+            assert "error: pool team is called so already [subpool-unknown]" in refused(
+                team, "rename", "team", spelling
+            )
         said = refused(team, "rename", "tean", "core")
         assert said == (
             'error: there is no pool "tean"; there is other, team [subpool-unknown]\n  = help: Did you mean team?\n'
         )
+
+    @pytest.mark.parametrize("command", [("rename", "team--A", "b"), ("remove", "team--a")])
+    def test_a_subpool_is_no_pool(self, team: Path, command: tuple[str, ...]) -> None:
+        """What is proposed is never the whole pool."""
+        said = refused(team, *command)
+        assert "error: team--a is a subpool [subpool-unknown]" in said
+        assert said.endswith("se: kubectl tas subpool delete team a\n")
 
     @pytest.mark.parametrize(
         ("name", "rule"),

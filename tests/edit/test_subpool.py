@@ -260,6 +260,21 @@ class TestCheckedFirst:
         assert (team / "subpools/a.yaml").read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("--quota 40", "quota 30 -> 40"),
+        ("--cpu 5", "quota cpu 4 -> 5"),
+        ("--cpu 5 --memory 2Gi", "quota cpu 4 -> 5, memory 0 -> 2Gi"),
+        ("--memory 1Gi --quota 20", "quota gpu 30 -> 20, memory 0 -> 1Gi"),
+    ],
+)
+def test_each_resource_is_named(team: Path, asked: str, said: str) -> None:
+    spec = "    cpu: {guarantee: 100}\n    memory: {guarantee: 10Gi}\n"
+    write(team, {"pools/team.yaml": pool(spec=spec), "subpools/a.yaml": subpool("a", "{gpu: 30, cpu: 4}")})
+    assert run(team, f"update team a {asked}").out == f"updated team--a, {said} (subpools/a.yaml)\n"
+
+
 class TestRender:
     def test_afterwards(self, team: Path) -> None:
         assert kubectl_tas("render", "-C", team).code == 0
@@ -363,6 +378,15 @@ class TestDrain:
         result = run(draining, "drain --used 0 --dry-run")
         assert (result.code, result.err, result.out.count("+  state: ARCHIVED")) == (0, "", 2)
         assert content(draining) == before
+
+    def test_a_dry_run_says_what_stays(self, draining: Path, kubectl: FakeKubectl) -> None:
+        kubectl.answers([queue(A, 4), queue(B, 0)], [])
+        result = run(draining, "drain --dry-run")
+        assert (result.code, result.out.count("+  state: ARCHIVED")) == (0, 1)
+        assert result.err == "team--a: still DELETING; work still runs there\n"
+        kubectl.answers([queue(A, 4), queue(B, 4)], [])
+        result = run(draining, "drain --dry-run")
+        assert (result.code, result.out, result.err.count("still DELETING")) == (0, "", 2)
 
     def test_watch_until_none_is_left(
         self, draining: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch

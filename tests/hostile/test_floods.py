@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +12,13 @@ from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import pool, write
+from tests.support.forked import Forks, Measured, forks
 from tests.support.grove import operator, topology
 from tests.support.kinds import LEVELS, RUN, SEGMENTS, config, leader_worker, pytorch, root, selected, template
 
 MOST = 2**31 - 1
 """What Kubernetes counts to."""
-SECONDS, MEBIBYTES, CHARACTERS = 5, 300, 20_000
+SECONDS, MEBIBYTES, CHARACTERS = 4.5, 300, 20_000
 """What a command may take, and what it may print beside fifty times of what it has read."""
 INDEX = {"kai.scheduler/pod-index-label": "example.com/index"}
 ELASTIC = {"kai.scheduler/batch-min-member": str(MOST)}
@@ -143,39 +142,38 @@ def limited(repository: Path) -> Path:
     return write(repository, {**files, "topologies/t.yaml": topology("racks"), "topologies/o.yaml": operator()})
 
 
-def used() -> float:
-    """Seconds that the processors have worked for our children."""
-    times = os.times()
-    return times.children_user + times.children_system
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Forks]:
+    """What runs commands each in a process of its own."""
+    with forks() as found:
+        yield found
 
 
-def measured(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own; fails where it takes more than it may."""
-    code = (
-        "import re, sys; from kubectl_tas.cli.main import run; code = run(sys.argv[1:], 'kubectl tas'); "
-        "most = re.search('VmHWM: *([0-9]+)', open('/proc/self/status').read().replace(chr(9), ' '))[1]; "
-        "print(int(most) // 1024, file=sys.stderr); sys.exit(code)"
-    )  # ru_maxrss would count what the process that started this one has
-    before = used()
-    command = [sys.executable, "-c", code, *arguments, "-C", str(root)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert used() - before < SECONDS, arguments
-    assert int(done.stderr.splitlines()[-1]) < MEBIBYTES, (arguments, done.stderr)
-    allowed = CHARACTERS + 50 * sum(path.stat().st_size for path in root.glob("workflows/*"))
-    assert len(done.stdout) + len(done.stderr) < allowed, (arguments, done.stdout[:2000])
-    assert "internal error" not in done.stderr
-    assert done.returncode in (0, 1, 2, 3)
-    return done
+@pytest.fixture
+def measured(commands: Forks, limited: Path) -> Callable[..., Measured]:
+    """Runs a command in the repository; fails where it takes more than it may."""
+
+    def run(*arguments: str) -> Measured:
+        done = commands.run(*arguments, "-C", str(limited))
+        assert done.code in (0, 1, 2, 3), done
+        assert done.seconds < SECONDS, arguments
+        assert done.mebibytes < MEBIBYTES, arguments
+        allowed = CHARACTERS + 50 * sum(path.stat().st_size for path in limited.glob("workflows/*"))
+        assert len(done.out) + len(done.err) < allowed, (arguments, done.out[:2000])
+        assert "internal error" not in done.err
+        return done
+
+    return run
 
 
 @pytest.mark.parametrize("name", SUBMITTED)
-def test_the_largest_numbers(name: str, limited: Path) -> None:
+def test_the_largest_numbers(name: str, limited: Path, measured: Callable[..., Measured]) -> None:
     write(limited, {"workflows/w.yaml": SUBMITTED[name]})
-    measured(limited, "validate")
-    measured(limited, "render")
-    measured(limited, "workflow", "explain", "workflows/w.yaml")
-    measured(limited, "admit", str(limited / "workflows/w.yaml"))
-    measured(limited, "pool", "list")
+    measured("validate")
+    measured("render")
+    measured("workflow", "explain", "workflows/w.yaml")
+    measured("admit", str(limited / "workflows/w.yaml"))
+    measured("pool", "list")
 
 
 def pod_group(count: int, *, ring: bool) -> str:
@@ -212,18 +210,18 @@ MANY = {
 
 
 @pytest.mark.parametrize("name", MANY)
-def test_thousands_of_parts(name: str, limited: Path) -> None:
+def test_thousands_of_parts(name: str, limited: Path, measured: Callable[..., Measured]) -> None:
     write(limited, {"workflows/w.yaml": MANY[name]})
-    assert measured(limited, "validate").returncode in (0, 1)
+    assert measured("validate").code in (0, 1)
 
 
-def test_previews_are_few(limited: Path) -> None:
+def test_previews_are_few(limited: Path, measured: Callable[..., Measured]) -> None:
     """As many cliques as are previewed, and one more."""
     for replicas, names in ((19, "gang"), (20, "cliques of all gangs: 20020; at most 20000")):
         write(
             limited, {"workflows/w.yaml": grouped(replicas, f"{clique('a')}, {clique('b')}", scaling("b", 1000, 999))}
         )
-        assert (names in measured(limited, "validate").stdout) == (replicas == 20)
+        assert (names in measured("validate").out) == (replicas == 20)
 
 
 def replicated(number: int) -> str:
@@ -245,21 +243,21 @@ TEMPLATES = {
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_many_templates(name: str, limited: Path) -> None:
+def test_many_templates(name: str, limited: Path, measured: Callable[..., Measured]) -> None:
     write(limited, {"workflows/w.yaml": TEMPLATES[name]})
-    assert measured(limited, "validate").returncode == 0
-    assert measured(limited, "render").returncode == 0
+    assert measured("validate").code == 0
+    assert measured("render").code == 0
 
 
-def test_many_findings_on_one_long_line(limited: Path) -> None:
+def test_many_findings_on_one_long_line(limited: Path, measured: Callable[..., Measured]) -> None:
     """Each finding shows a part of the line, and keeps no copy of it."""
     fields = ", ".join(f"unknown{number}: {number}" for number in range(5000))
     write(limited, {"workflows/w.yaml": f"{{workflow: {{name: w, pool: team, {fields}, tasks: []}}}}\n"})
-    assert measured(limited, "validate").stdout.count("[unknown-field]") >= 1
+    assert measured("validate").out.count("[unknown-field]") >= 1
 
 
-def test_many_findings_about_one_long_name(limited: Path) -> None:
+def test_many_findings_about_one_long_name(limited: Path, measured: Callable[..., Measured]) -> None:
     tasks = "".join(f"  - {{name: t{number}, image: i, resource: *long}}\n" for number in range(1000))
     first = f"  - {{name: first, image: i, resource: &long {'x' * 500_000}}}\n"
     write(limited, {"workflows/w.yaml": f"workflow:\n  name: w\n  pool: team\n  tasks:\n{first}{tasks}"})
-    assert measured(limited, "validate").returncode == 1
+    assert measured("validate").code == 1
