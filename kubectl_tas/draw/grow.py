@@ -60,6 +60,8 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
         return "waits"
     if short is None or short.level is None or not short.best:
         return helps
+    if not short.best[0].pods:
+        return f"{helps}: it has room for none of its pods"
     is_gang = without_copy(short.unit) == item.item.gang.name
     who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     return f"{helps}: {who} must share one {short.level.key}, and one has room for {short.best[0].pods}"
