@@ -16,6 +16,7 @@ from enum import Enum
 
 from kubectl_tas.place.cycle import Cycle, Job, Start
 from kubectl_tas.place.held import Held
+from kubectl_tas.place.nodes import domain_of
 from kubectl_tas.place.order import Bound, place
 from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.room import Space
@@ -121,9 +122,22 @@ def _evict(cycle: Cycle, turns: dict[str, Turn]) -> None:
                 failed.add(job.kind)
                 continue
             go(cycle, job, way)
+            for item in way.victims:
+                if item.held.is_new:
+                    turns[item.held.name] = _ended(cycle, turns[item.held.name], item.to)
             moved = tuple(item.held for item in way.victims if item.to is not None)
             is_reclaim = action is reclaim
             turns[job.name] = Turn(job, Outcome.EVICTS, way.bound, evicted=way.gone, moved=moved, is_reclaim=is_reclaim)
+
+
+def _ended(cycle: Cycle, turn: Turn, to: Held | None) -> Turn:
+    """The turn of a gang that started in this cycle, and goes for another one; ``to``: where it finds room again."""
+    if to is None:
+        return Turn(turn.job, Outcome.WAITS)
+    levels, nodes = turn.job.asked.levels, cycle.space.nodes
+    pairs = zip(turn.pods, to.pods, strict=True)
+    pods = (replace(pod, node=node, domain=domain_of(nodes[node], levels)) for pod, (node, _) in pairs)
+    return replace(turn, pods=tuple(pods))
 
 
 def _explained(cycle: Cycle, turn: Turn, alone: Space) -> Turn:

@@ -154,6 +154,37 @@ def test_no_more_is_reclaimed_than_the_fair_share(pods: int, outcome: Outcome) -
     assert found.is_reclaim is (outcome is Outcome.EVICTS)
 
 
+@pytest.mark.parametrize(("others", "outcome", "nodes"), [(2, Outcome.STARTS, ["n4"]), (1, Outcome.WAITS, [])])
+def test_what_has_just_started_may_go_too(others: int, outcome: Outcome, nodes: list[str]) -> None:
+    """Small has a node before large makes room for itself in the rack; with it goes old, which is the first to find
+    room in the other rack.
+    """
+    racks = [*([f"n{at}", ["a", "1"], 8] for at in range(3)), *([f"n{at + 3}", ["b", "2"], 8] for at in range(others))]
+    running = [["old", "left", 50, "", [("n0", 8)]]]
+    jobs = [("large", "left", 70, 3, 8, RACK), ("small", "left", 50, 1, 8)]
+    found = turns(case(jobs, nodes=racks, held=running, queues=[["top", None], ["left", "top", 64]]))
+    assert found["large"].outcome is Outcome.EVICTS
+    assert {one.name for one in (*found["large"].evicted, *found["large"].moved)} == {"old", "small"}
+    assert (found["small"].outcome, [pod.node for pod in found["small"].pods]) == (outcome, nodes)
+    assert found["small"].ahead == (("large",) if outcome is Outcome.WAITS else ())
+
+
+@pytest.mark.parametrize("case", ANSWERS[:20], ids=range(20))
+def test_no_node_holds_more_than_it_has(case: dict[str, Any]) -> None:
+    left = {name: gpus for name, _, gpus in case["nodes"]}
+    found = turns(case)
+    gone = {one.name for turn in found.values() for one in (*turn.evicted, *turn.moved)}
+    if any(turn.moved for turn in found.values()):
+        return
+    for name, *_, pods in case["held"]:
+        for node_name, gpus in pods if name not in gone else ():
+            left[node_name] -= gpus
+    for turn in found.values():
+        for pod in turn.pods:
+            left[pod.node] -= dict(turn.job.asked.wanted.shapes[pod.shape].asks)[GPU]
+    assert min(left.values()) >= 0
+
+
 def test_the_next_cycle_uses_what_evictions_leave() -> None:
     running = [["wide", "left", 50, "", [(f"n{at}", 8) for at in range(4)]]]
     found = turns(case([("a", "left", 70, 1, 8), ("b", "left", 50, 1, 8)], held=running))
