@@ -41,7 +41,8 @@ def _needs(growth: Growth) -> str:
     if growth.waiting and not growth.rack:
         return f"not known: what waits can use no {growth.word} that is there"
     never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
-    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{never}"
+    one_by_one = "" if growth.at_once else ", added one after the other"
+    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
@@ -85,6 +86,7 @@ def _record(backend: str, growth: Growth) -> dict[str, Any]:
         "gpus": growth.gpus,
         "gangs": growth.gangs,
         "more": growth.more,
+        "atOnce": growth.at_once,
         "waiting": [
             {
                 "workflow": one.item.sent.name,
