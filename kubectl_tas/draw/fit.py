@@ -8,10 +8,12 @@ from typing import Any
 from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.place import solver
 from kubectl_tas.place.fit import Fit, Outcome, Spread
-from kubectl_tas.place.nodes import Domain
+from kubectl_tas.place.nodes import CPU, Domain
+from kubectl_tas.place.order import MEMORY
 from kubectl_tas.place.room import without_copy
-from kubectl_tas.place.shortage import Shortage
+from kubectl_tas.place.shortage import Lack, Shortage
 from kubectl_tas.place.unplaced import LeftOut
+from kubectl_tas.quantities import show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
@@ -59,6 +61,8 @@ def about(answer: Fit) -> list[tuple[str, str]]:
     facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
         facts += [("Why", _why(answer)), ("Room", _room(answer))]
+    if answer.lacks:
+        facts.append(("Lacks", f"no node has what a pod asks for: {', '.join(map(_lack, answer.lacks))}"))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
@@ -111,9 +115,20 @@ def _why(answer: Fit) -> str:
     return "each part has room by itself, but not all of them at once"
 
 
+def _lack(lack: Lack) -> str:
+    asked, most = (_amount(lack.resource, amount) for amount in (lack.asked, lack.most))
+    return f"{asked} of {lack.resource}, and the most that is free on one is {most}"
+
+
+def _amount(resource: str, amount: int) -> str:
+    return show("cpu" if resource == CPU else "memory", amount) if resource in (CPU, MEMORY) else str(amount)
+
+
 def _room(answer: Fit) -> str:
     """What the best domain of each level has."""
     pods = plural(answer.copies * answer.starts_with, "pod")
+    if not any(best.pods for _, best in answer.best):
+        return f"for none of {pods}"
     places = [f"in {level.key} {place_name(best.domain)}" if level else "on all nodes" for level, best in answer.best]
     parts = [f"{best.pods} {place}" for (_, best), place in zip(answer.best, places, strict=True)]
     return f"for {', '.join(parts)}, of {pods}"
@@ -171,6 +186,7 @@ def _record(answer: Fit) -> dict[str, Any]:
             "pods": short.pods,
             "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
         },
+        "lacks": [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in answer.lacks],
         "best": [
             {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
             for level, best in answer.best

@@ -41,7 +41,8 @@ def _needs(growth: Growth) -> str:
     if growth.waiting and not growth.rack:
         return f"not known: what waits can use no {growth.word} that is there"
     never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
-    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{never}"
+    one_by_one = "" if growth.at_once else ", added one after the other"
+    return f"{plural(growth.more, growth.word) if growth.more else f'no {growth.word}'} more{one_by_one}{never}"
 
 
 def _by_item(waiting: Sequence[Waiting]) -> list[tuple[Waiting, int]]:
@@ -60,6 +61,8 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
         return "waits"
     if short is None or short.level is None or not short.best:
         return helps
+    if not short.best[0].pods:
+        return f"{helps}: it has room for none of its pods"
     is_gang = without_copy(short.unit) == item.item.gang.name
     who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     return f"{helps}: {who} must share one {short.level.key}, and one has room for {short.best[0].pods}"
@@ -83,6 +86,7 @@ def _record(backend: str, growth: Growth) -> dict[str, Any]:
         "gpus": growth.gpus,
         "gangs": growth.gangs,
         "more": growth.more,
+        "atOnce": growth.at_once,
         "waiting": [
             {
                 "workflow": one.item.sent.name,

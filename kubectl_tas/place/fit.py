@@ -14,7 +14,7 @@ from kubectl_tas.place.exists import Existence, exists
 from kubectl_tas.place.mending import Change
 from kubectl_tas.place.nodes import Node, Nodes
 from kubectl_tas.place.room import Unit, room_for, unusable, without_copy
-from kubectl_tas.place.shortage import Best, Shortage, best_by_level, shortage_of
+from kubectl_tas.place.shortage import Best, Lack, Shortage, best_by_level, lacking, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
@@ -63,6 +63,8 @@ class Fit:
     shortage: Shortage | None = None
     best: tuple[tuple[Level | None, Best], ...] = ()
     """Where KAI places none: for how many pods the best domain of each level has room, and all nodes, under None."""
+    lacks: tuple[Lack, ...] = ()
+    """What a pod of it asks for, and no node has."""
     changes: tuple[Change, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
@@ -131,7 +133,8 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
     question = Question(item, nodes, copies, shortage, is_short=existence is Existence.NO)
     helping = (*renaming(item, named), *changes(question))
     best = best_by_level(room, wanted.unit, item.levels)
-    return replace(found, outcome=outcome, shortage=shortage, best=best, changes=helping)
+    lacks = lacking(room, wanted.unit)
+    return replace(found, outcome=outcome, shortage=shortage, best=best, lacks=lacks, changes=helping)
 
 
 def _spreads(unit: Unit, placed: order.Placed, levels: Sequence[Level]) -> Iterator[Spread]:

@@ -26,6 +26,8 @@ from kubectl_tas.resolve.topologies import Level
 
 MAX_PLACED = 500
 """Gangs that are placed to find a smaller number of racks, all there from the start, that is enough."""
+MAX_MORE = 8
+"""Larger numbers that are tried at least: with more racks KAI may take another way, and find less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Growth:
     """Gangs that were placed, those that run not counted."""
     more: int
     """Racks with which all are placed that wait and can be."""
+    at_once: bool = True
+    """Whether they may be there from the start; else KAI places all only while they come one after the other."""
     waiting: tuple[Waiting, ...] = ()
     added: tuple[Node, ...] = ()
     """The nodes of those racks, as they are added."""
@@ -87,9 +91,12 @@ def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Grow
         return replace(found, waiting=tuple(Waiting(item, None) for item, _ in waiting))
     answers = list(_one_by_one(waiting, space, racks))
     can_be = [pair for pair, answer in zip(waiting, answers, strict=True) if answer.racks is not None]
-    more = _at_once(can_be, left, racks, max((answer.racks or 0 for answer in answers), default=0))
+    last = max((answer.racks or 0 for answer in answers), default=0)
+    fewest = _at_once(can_be, left, racks, last)
+    more = last if fewest is None else fewest
     answers = [replace(item, racks=None if item.racks is None else min(item.racks, more)) for item in answers]
-    return replace(found, more=more, waiting=tuple(answers), added=racks.nodes(0, more))
+    added = racks.nodes(0, more)
+    return replace(found, more=more, at_once=fewest is not None, waiting=tuple(answers), added=added)
 
 
 _Pair = tuple[Unplaced, Wanted]
@@ -113,15 +120,17 @@ def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterat
             yield replace(never[alike], item=item)
         elif _place(space, item, wanted):
             yield Waiting(item, count)
-        elif alike in helped or _fits_with(racks.nodes(count, most), item, wanted, space):
-            helped.add(alike)
-            further = _added(item, wanted, space, racks.after(count, most))
-            count += further or 0
-            yield Waiting(item, None if further is None else count)
         else:
-            room = Space(racks.nodes(count, most)).room_for(wanted, item.labels)
-            never[alike] = Waiting(item, None, shortage_of(room, wanted.unit, item.levels))
-            yield never[alike]
+            helps = alike in helped or _fits_with(racks.nodes(count, most), item, wanted, space)
+            further = _added(item, wanted, space, racks.after(count, most if helps else MAX_MORE))
+            if further is not None:
+                helped.add(alike)
+                count += further
+                yield Waiting(item, count)
+            else:
+                room = Space(racks.nodes(count, most)).room_for(wanted, item.labels)
+                never[alike] = Waiting(item, None, shortage_of(room, wanted.unit, item.levels))
+                yield never[alike]
 
 
 def _fits_with(nodes: tuple[Node, ...], item: Unplaced, wanted: Wanted, space: Space) -> bool:
@@ -144,14 +153,16 @@ def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[N
     return None
 
 
-def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> int:
-    """The least number of racks that is enough where all are there from the start, at most ``most``."""
-    least = racks.at_least(waiting, nodes)
-    for count in range(least, most)[: MAX_PLACED // max(1, len(waiting))]:
+def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> int | None:
+    """The least number of racks that is enough where all are there from the start; None where none is that was tried,
+    though KAI has placed all while ``most`` were added.
+    """
+    tries = MAX_PLACED // max(1, len(waiting))
+    for count in range(max(racks.at_least(waiting, nodes), most - tries), most + max(tries, MAX_MORE) + 1):
         space = Space((*nodes, *racks.nodes(0, count)))
         if all(_place(space, item, wanted) for item, wanted in waiting):
             return count
-    return most
+    return None
 
 
 class _Racks:

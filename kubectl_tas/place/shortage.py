@@ -37,6 +37,30 @@ class Shortage:
     """The domains with the most room."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What a pod asks for, and no node that it may use has."""
+
+    resource: str
+    asked: int
+    """In the units of ``nodes.Vector``."""
+    most: int
+    """The most that any of those nodes has free."""
+
+
+def lacking(room: Room, unit: Unit) -> tuple[Lack, ...]:
+    """Of pods that no node has room for, though some may be used: of which resources they ask for too much."""
+    found: dict[str, Lack] = {}
+    for shape in sorted(set(unit.all_pods)):
+        free = [cell.free for leaf in room.leaves for cell, _ in leaf.cells if cell.admits[shape]]
+        if free and not capacities(room, shape)[ALL]:
+            for place, (name, asked) in enumerate(zip(room.resources, room.asks[shape], strict=True)):
+                most = max(0, *(amounts[place] for amounts in free))
+                if asked > most:
+                    found.setdefault(name, Lack(name, asked, most))
+    return tuple(found.values())
+
+
 def shortage_of(room: Room, unit: Unit, levels: Sequence[Level]) -> Shortage | None:
     """The first unit that has room in no domain, though it were alone, so that there is no placement; None where each
     has.

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
 from kubectl_tas.place.grow import Growth, grow
 from kubectl_tas.place.nodes import Node
-from kubectl_tas.place.order import find
-from kubectl_tas.place.room import Unit, room_for
+from kubectl_tas.place.order import place
+from kubectl_tas.place.room import Space, Unit
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.pools import Submission
@@ -108,10 +108,26 @@ def test_without_levels_nodes_are_added() -> None:
 def test_with_so_many_racks_all_go_and_with_no_fewer(case: Case, copies: int) -> None:
     nodes, wanted, _ = case
     item = asked(wanted.unit, wanted.shapes)
-    found, every = grow([(item, copies)], tuple(nodes)), item.wanted.times(copies)
+    found = grow([(item, copies)], tuple(nodes))
     helps = all(one.racks is not None for one in found.waiting)
-    for racks in range(found.more + 1):
-        there = (*nodes, *found.added[: racks * len(found.rack)])
-        is_placed = find(room_for(every, there, LEVELS), every.unit) is not None
-        assert is_placed == (helps and racks == found.more)
-        assert not is_placed or any_placement(there, every)
+    for racks in range(found.more + 1 if found.at_once else 0):
+        added = found.added[: racks * len(found.rack)]
+        assert all_go(nodes, added, item, copies) == (helps and racks == found.more)
+    if helps:
+        assert any_placement((*nodes, *found.added), item.wanted.times(copies))
+
+
+def all_go(nodes: Sequence[Node], added: Sequence[Node], item: Unplaced, copies: int) -> bool:
+    """Whether all copies go, where those that there is room for have gone before the nodes were added."""
+    space, wait = Space(nodes), copies
+    while wait and goes(space, item):
+        wait -= 1
+    space.add(added)
+    return all(goes(space, item) for _ in range(wait))
+
+
+def goes(space: Space, item: Unplaced) -> bool:
+    bound = place(space.room_for(item.wanted, LEVELS), item.wanted.unit)
+    for pod in bound or ():
+        space.take(pod.node, dict(item.wanted.shapes[pod.shape].asks))
+    return bound is not None
