@@ -297,8 +297,9 @@ def files_of(repository: Repository, wanted: str) -> list[str]:
 
 
 def replaced(path: str, repository: Repository, *, workflows: bool = False) -> Repository:
-    """The repository in which objects of the file at ``path`` take the place of those of their kind and name; workflows,
-    which can be submitted once more, where ``workflows`` says so.
+    """The repository in which objects of the file at ``path`` take the place of those of their kind and name.
+
+    A workflow, which can be submitted once more, does so where ``workflows`` says it.
     """
     fleet = resolve(repository)
     objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
