@@ -290,7 +290,8 @@ class TestCluster:
         )
         program.chmod(0o755)
         monkeypatch.setenv("KUBECTL_PATH", str(program))
-        (answers / "nodes").write_text(json.dumps({"items": [node("a", 1000, **dict.fromkeys(KEYS.values(), "x"))]}))
+        nodes = [node(name, 1000, **dict.fromkeys(KEYS.values(), name)) for name in "ab"]
+        (answers / "nodes").write_text(json.dumps({"items": nodes}))
         for resource in ("queues", "podgroups"):
             (answers / f"{resource}.scheduling.run.ai").write_text('{"items": []}')
         return answers

@@ -100,7 +100,7 @@ def _opened(directory: str | None, paths: Sequence[str], stdin_filename: str | N
     if stdin_filename is None and not content.strip():
         raise TasError("standard input is empty", hint="What should have written to it most likely failed.")
     source = OverlaySource(FolderSource(root), {path: content})
-    session = check_source(root, source, partial(replaced, path) if path == STDIN else None)
+    session = check_source(root, source, partial(replaced, path, workflows=True) if path == STDIN else None)
     config = session.fleet.config
     if path != STDIN and not is_read(path, (*config.sources, VALUES), exclude=config.output):
         folders = ", ".join(config.sources)

@@ -296,8 +296,11 @@ def files_of(repository: Repository, wanted: str) -> list[str]:
     return [item.origin.path for kind, name, item in sent(repository) if _is_called(kind, name, wanted)]
 
 
-def replaced(path: str, repository: Repository) -> Repository:
-    """The repository in which objects of the file at ``path`` take the place of those of their kind and name."""
+def replaced(path: str, repository: Repository, *, workflows: bool = False) -> Repository:
+    """The repository in which objects of the file at ``path`` take the place of those of their kind and name.
+
+    A workflow, which can be submitted once more, does so where ``workflows`` says it.
+    """
     fleet = resolve(repository)
     objects: tuple[Submission, ...] = (*fleet.workloads, *fleet.submitted_sets)
     named = [((item.kind, item.name, item.namespace, item.pool.backend.name), item.declared) for item in objects]
@@ -309,7 +312,7 @@ def replaced(path: str, repository: Repository) -> Repository:
         workflows=tuple(
             item
             for item in repository.workflows
-            if item.origin.path == path or names.fold(item.spec.workflow.name) not in sent
+            if not workflows or item.origin.path == path or names.fold(item.spec.workflow.name) not in sent
         ),
         workloads=tuple(item for item in repository.workloads if id(item) not in old),
         pod_clique_sets=tuple(item for item in repository.pod_clique_sets if id(item) not in old),
