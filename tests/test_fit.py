@@ -203,7 +203,7 @@ def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
         f'echo "$@" >> {tmp_path}/calls\ncase "$*" in *"get pods -A -o json") cat {CASE}/pods.json ;; '
         f'*"get nodes -o json") cat {CASE}/nodes.json ;; *) exit 1 ;; esac'
     )
-    assert answers(*ALL, "-n", "team", code=1) == answers(*ALL, *FILES, code=1)
+    assert answers(*ALL, "--live", code=1) == answers(*ALL, *FILES, code=1)
     assert len(kubectl.calls) == 2
 
 
@@ -235,6 +235,7 @@ def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch
         (["placed", FILES[0], "--live"], "--nodes is given instead of a cluster"),
         (["placed", FILES[0], "--context", "c"], "--nodes is given instead of a cluster"),
         (["placed", "--backend", "x"], 'no backend "x"'),
+        (["placed", "--live", "-n", "team"], "-n is of no use here: nodes are for the pods of all namespaces"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:

@@ -41,8 +41,10 @@ class NodeSource:
     def __init__(self, fleet: Fleet, files: Sequence[str], cluster: Mapping[str, Any], *, live: bool) -> None:
         """``files`` have those of whichever cluster; without any, the clusters of ``cluster_options`` are asked.
 
-        A usage error where both are given.
+        A usage error where both are given, or one namespace alone: its pods do not tell what nodes have free.
         """
+        if cluster["namespace"]:
+            raise click.UsageError("-n is of no use here: nodes are for the pods of all namespaces")
         asks = [name for name, value in cluster.items() if value and name != "backend"]
         if files and (live or asks):
             raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")

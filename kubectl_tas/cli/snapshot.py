@@ -53,8 +53,6 @@ def snapshot_command(
     """
     if output == "-" and sys.stdout.isatty():
         raise click.UsageError("a snapshot is not for people to read: name a file with -o, or hand it to a program")
-    if cluster["namespace"]:
-        raise click.UsageError("-n is of no use here: nodes are for the pods of all namespaces")
     session = open_session(directory)
     judged = tuple(item for item in session.diagnostics if item.rule not in VERDICTS)  # the scheduler knows quotas
     if refuse_errors(replace(session, diagnostics=judged)):
