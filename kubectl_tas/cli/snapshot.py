@@ -15,7 +15,7 @@ from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
 from kubectl_tas.cli.options import repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_warnings
-from kubectl_tas.cli.terminal import say
+from kubectl_tas.cli.terminal import hand_over_bytes, say
 from kubectl_tas.cli.wordtypes import FILE, SUBMISSION
 from kubectl_tas.compile.controllers import seen
 from kubectl_tas.emit.disk import write_file
@@ -69,7 +69,7 @@ def snapshot_command(
     there = [*found.elsewhere, *source.scheduled(backend.name)]
     content, doubts = snapshot(scheduler, there, found.objects)
     if output == "-":
-        click.echo(content, nl=False)
+        hand_over_bytes(content)
     else:
         write_file(Path(output), content)
     kinds = Counter(item["kind"] for item in found.objects)

@@ -52,6 +52,11 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
         click.echo(text, nl=False, color=True)
 
 
+def hand_over_bytes(content: bytes) -> None:
+    """Prints what is no text, for programs alone: the caller refuses terminals."""
+    click.echo(content, nl=False)
+
+
 def wants_colour(stream: TextIO) -> bool:
     """Whether ``--color`` says so, or else a stream is a terminal whose user has not said NO_COLOR."""
     context = click.get_current_context(silent=True)

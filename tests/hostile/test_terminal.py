@@ -46,6 +46,7 @@ LEAVES = {
     "diff": [f"diff --base HEAD -o {form}" for form in ("text", "json", "markdown", "html")] + ["diff --base {evil}"],
     "fn": ["fn"],
     "fit": ["fit --all --nodes {file}", "fit {evil} --nodes {evil}", "fit --all --cluster-state {evil}"],
+    "snapshot": ["snapshot -o {evil} --nodes {evil}", "snapshot {evil} -o x --nodes {file}", "snapshot w -o - --live"],
     "nodes generate": ["nodes generate --racks 1 --pool {evil}", "nodes generate --topology {evil}"],
     "lsp": [],  # it prints what its protocol says, and what it finds is what validate finds
     "version": ["version", "version -o json"],
