@@ -260,9 +260,12 @@ def _judged(session: Session, artifact: Artifact, found: Any) -> Iterator[Failur
 
 
 def _kept(fleet: Fleet, item: Declared[Any]) -> Any:
-    """What was written of an object, in the words of its pool, and without what would be read as something else."""
+    """What was written of an object, in the words of its pool, with what that adds to its lists, and without what would
+    be read as something else.
+    """
     sent = next((workload for workload in fleet.workloads if workload.declared is item), None)
-    wanted = [item for item in demands(fleet, sent) if item.mode in (Mode.REMOVE, Mode.RESOLVE)] if sent else []
+    known = (Mode.REMOVE, Mode.RESOLVE, Mode.APPEND)
+    wanted = [item for item in demands(fleet, sent) if item.mode in known] if sent else []
     data = copy.deepcopy(item.origin.data) if wanted else item.origin.data
     for demand in wanted:
         path = demand.path
@@ -270,6 +273,11 @@ def _kept(fleet: Fleet, item: Declared[Any]) -> Any:
             holder = readers.at(data, path[:-1])
             if isinstance(holder, dict) and path[-1] in holder:
                 holder[path[-1]] = demand.value
+            continue
+        if demand.mode is Mode.APPEND:
+            there = readers.at(data, path)
+            if isinstance(there, list) and isinstance(demand.value, tuple):
+                there.extend(demand.value)
             continue
         for depth in range(len(path) - 1, -1, -1):  # a mapping that holds nothing else goes too
             holder = readers.at(data, path[:depth])

@@ -294,8 +294,9 @@ def _quota(pool: FleetPool, subpool: FleetSubpool, quota: Quota) -> Values:
 def _written(pool: FleetPool, quota: Quota) -> Value:
     """A quota as it is written: of GPUs alone a number, and a share of all that the pool is guaranteed."""
     full = _full(pool, quota)
-    if full.keys() == {"gpu"} or (isinstance(full.get("gpu"), str) and len(set(full.values())) == 1):
-        return full["gpu"]
+    gpu = full.get("gpu")
+    if gpu is not None and (full.keys() == {"gpu"} or (isinstance(gpu, str) and full == _full(pool, {"gpu": gpu}))):
+        return gpu
     return full
 
 

@@ -220,6 +220,10 @@ class TestCheckedFirst:
         write(team, {"pools/other.yaml": pool("other", -1)})
         assert "[quota-unlimited-pool]" in refused(team, "create other a --quota 1")
 
+    def test_a_share_of_what_the_pool_does_not_divide(self, team: Path) -> None:
+        """Though it be the same as that of GPUs, which means all that the pool does divide."""
+        assert "no finite guarantee of memory" in refused(team, "create team c --quota 5% --memory 5%")
+
     def test_a_workflow_that_would_be_refused(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("team", "HIGH", 70)})
         assert "[over-shared-quota]" in refused(team, "update team a --quota 31")
