@@ -12,7 +12,12 @@ from hypothesis import HealthCheck, settings
 
 from kubectl_tas.place import solver
 
-settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any-machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,  # a change is judged by itself, not by the luck of its run
+)
 settings.load_profile("any-machine")
 
 
