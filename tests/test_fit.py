@@ -94,10 +94,10 @@ def test_a_use_case_does_not_fit_where_a_zone_has_one_rack(tmp_path: Path) -> No
 
 def mended(old: str, new: str, tmp_path: Path) -> dict[str, Any]:
     """The answer for the workflow of the case that KAI misses, with its file changed."""
-    source = (CASE / "input/workflows/missed.yaml").read_text()
+    source = (case_input(CASE) / "workflows/missed.yaml").read_text()
     assert old in source
     source = source.replace(old, new)
-    pool = (CASE / "input/pools/team.yaml").read_text()
+    pool = (case_input(CASE) / "pools/team.yaml").read_text()
     root = write(tmp_path / "repository", {"pools/team.yaml": pool, "workflows/missed.yaml": source, "tas.yaml": ""})
     return answers("missed", *FILES, root=root)[0]
 
@@ -133,7 +133,7 @@ resources:
 @pytest.mark.parametrize("has_solver", [False, pytest.param(True, marks=pytest.mark.solver)])
 def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path) -> None:
     """Each has room on the one node, of 8 GPUs, but not both."""
-    files = {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
+    files = {"pools/team.yaml": (case_input(CASE) / "pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
     nodes = json.loads((CASE / "nodes.json").read_text())["items"][:1]
     write(tmp_path, {**files, "nodes.json": json.dumps({"items": nodes}), "tas.yaml": ""})
     (found,) = answers("pair", "--nodes", tmp_path / "nodes.json", code=1, root=tmp_path)
@@ -146,7 +146,7 @@ def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path) -> Non
 def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path) -> None:
     """One task that wants more GPUs than any node has: no fewer tasks, and no level, would help."""
     single = PAIR.replace(", {name: b, image: i, resource: b}", "").replace("gpu: 6", "gpu: 9")
-    write(tmp_path, {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": single})
+    write(tmp_path, {"pools/team.yaml": (case_input(CASE) / "pools/team.yaml").read_text(), "workflows/pair.yaml": single})
     result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
     assert (
         "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
