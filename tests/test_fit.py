@@ -146,7 +146,8 @@ def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path) -> Non
 def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path) -> None:
     """One task that wants more GPUs than any node has: no fewer tasks, and no level, would help."""
     single = PAIR.replace(", {name: b, image: i, resource: b}", "").replace("gpu: 6", "gpu: 9")
-    write(tmp_path, {"pools/team.yaml": (case_input(CASE) / "pools/team.yaml").read_text(), "workflows/pair.yaml": single})
+    pool = (case_input(CASE) / "pools/team.yaml").read_text()
+    write(tmp_path, {"pools/team.yaml": pool, "workflows/pair.yaml": single})
     result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
     assert (
         "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
