@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -200,21 +201,30 @@ def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
     assert len(kubectl.calls) == 2
 
 
-def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Taints of nodes, and what pods on nodes ask for; not what they are given, nor those that wait."""
+@pytest.mark.parametrize(
+    ("case", "workflows"),
+    [(CASE, ALL), pytest.param(NODES, ("wide", "serve", "huge"), marks=pytest.mark.solver)],
+    ids=["placement", "nodes-to-mend"],
+)
+def test_a_state_of_the_cluster_holds_what_fit_reads(
+    case: Path, workflows: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waiting = {"kind": "Pod", "metadata": {"name": "waits"}, "spec": {"containers": [{"env": [{"name": "SECRET"}]}]}}
-    pods = [*json.loads((CASE / "pods.json").read_text())["items"], waiting]
+    pods = [*json.loads((case / "pods.json").read_text())["items"], waiting]
     pods[0]["spec"]["containers"][0]["env"] = [{"name": "SECRET", "value": "x"}]
     write(tmp_path, {"pods": json.dumps({"items": pods}), "none": '{"items": []}'})
     FakeKubectl(tmp_path, monkeypatch).runs(
-        f'case "$*" in *"get pods -A -o json") cat {tmp_path}/pods ;; *"get nodes -o json") cat {CASE}/nodes.json ;; '
+        f'case "$*" in *"get pods -A -o json") cat {tmp_path}/pods ;; *"get nodes -o json") cat {case}/nodes.json ;; '
         f'*"get "*) cat {tmp_path}/none ;; esac'
     )
     state = tmp_path / "state.json"
     result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
-    assert (result.code, "1 Pod," in result.err) == (0, True), result.err
+    assert (result.code, f"{len(pods) - 1} Pod" in result.err) == (0, True), result.err
     assert "SECRET" not in state.read_text()
-    assert answers(*ALL, "--cluster-state", state, code=1) == answers(*ALL, *FILES, code=1)
+    files = [f"--nodes={case / name}" for name in ("nodes.json", "pods.json")]
+    root = case_input(case)
+    recorded = answers(*workflows, "--cluster-state", state, code=1, root=root)
+    assert recorded == answers(*workflows, *files, code=1, root=root)
 
 
 @pytest.mark.parametrize(
