@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.draw.fit import place_name
+from kubectl_tas.draw.fit import left_out_data, place_name
+from kubectl_tas.place.cycle import asks_of
 from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import by_domain
 from kubectl_tas.place.pending import Outcome, Pending, Turn
@@ -53,7 +54,8 @@ def _head(scheduler: Scheduler, found: Pending) -> str:
     held = sum(item.asks.gpu for item in found.start.held)
     waiting = sum(turn.job.asks.gpu for turn in found.turns)
     has = f"{show('gpu', found.start.total.gpu)} GPUs, {held} held"
-    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that wait for {waiting}\n"
+    wait = "waits" if len(found.turns) == 1 else "wait"
+    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that {wait} for {waiting}\n"
 
 
 def _names(scheduler: Scheduler) -> dict[str, str]:
@@ -66,12 +68,13 @@ def _name(item: Unplaced, job: str = "") -> str:
     has_several = item.group is not None and len(getattr(item.sent, "groups", ())) > 1
     group = f"/{item.group.name}" if item.group is not None and has_several else ""
     copy = job[job.index(" (") :] if item.copies > 1 and " (" in job else ""
-    return f"{item.sent.name}{group}{copy}"
+    where = job[: job.rindex("/") + 1] if "/" in job else ""
+    return f"{where}{item.sent.name}{group}{copy}"
 
 
 def _cells(name: str, item: Unplaced) -> tuple[str, str, str, str, str]:
     sent, pods = item.sent, len(item.wanted.unit.all_pods)
-    return name, sent.target, sent.priority, str(pods), show("gpu", item.gang.gpus)
+    return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(item.wanted).gpu)
 
 
 def _runs(item: Unplaced, copies: int) -> str:
@@ -148,7 +151,7 @@ def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> dict[st
     return {
         "version": VERSION,
         "schedulers": [_record(scheduler, found) for scheduler, found in answers],
-        "leftOut": [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out],
+        "leftOut": left_out_data(left_out),
     }
 
 

@@ -40,9 +40,7 @@ class Job:
     @cached_property
     def asks(self) -> Amounts:
         """What all its pods ask for."""
-        wanted = self.asked.wanted
-        each = [counted(dict(shape.asks)) for shape in wanted.shapes]
-        return total(each[pod] for pod in wanted.unit.all_pods)
+        return asks_of(self.asked.wanted)
 
     @property
     def kind(self) -> object:
@@ -219,6 +217,12 @@ class Cycle:
             self.allocated[queue.name] += amounts
             if not held.is_preemptible:
                 self._fixed[queue.name] += amounts
+
+
+def asks_of(wanted: Wanted) -> Amounts:
+    """What all pods of a gang ask for."""
+    each = [counted(dict(shape.asks)) for shape in wanted.shapes]
+    return total(each[pod] for pod in wanted.unit.all_pods)
 
 
 def pods_of(wanted: Wanted, bound: Iterable[Bound]) -> tuple[tuple[str, Vector], ...]:
