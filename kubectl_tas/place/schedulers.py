@@ -80,12 +80,12 @@ def _known(held: Iterable[Held], gangs: Sequence[Unplaced]) -> tuple[list[Held],
     found, running = [], dict[int, int]()
     for one in held:
         here = others.get(one.namespace, ())
-        at = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
-        if at is None:
+        place = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
+        if place is None:
             found.append(one)
             continue
-        item = gangs[at]
-        running[at] = running.get(at, 0) + 1
+        item = gangs[place]
+        running[place] = running.get(place, 0) + 1
         is_whole = len(one.pods) == len(item.wanted.unit.all_pods)
         asked = Asked(item.wanted, item.labels) if is_whole else None
         sent = item.sent
