@@ -204,6 +204,13 @@ def said(resource: ResourceName, amount: Amount) -> str:
     return f"{show(resource, amount)} {UNITS[resource]}"
 
 
+def as_data(resource: ResourceName, amount: Amount) -> Amount | str | None:
+    """An amount as JSON has it: GPUs as a number, others as Kubernetes quantities; None: no limit."""
+    if amount == NO_LIMIT:
+        return None
+    return amount if resource == "gpu" else show(resource, amount)
+
+
 def kai_number(resource: ResourceName, amount: Amount) -> int | float:
     """What a KAI Queue says for an amount: GPUs, millicores, or 10^6 bytes with a fraction where needed; -1: no limit.
 

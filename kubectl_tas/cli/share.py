@@ -75,7 +75,7 @@ def share(
     ready and not cordoned, or --gpus.
     """
     session = open_session(directory)
-    if refuse_errors(replace(session, diagnostics=tuple(d for d in session.diagnostics if d.rule not in VERDICTS))):
+    if refuse_errors(session.without(VERDICTS)):
         return 1
     fleet = session.fleet
     names = _targets(fleet, wanted)

@@ -13,7 +13,7 @@ from kubectl_tas.place.pending import Outcome, Pending, Turn
 from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.schedulers import Scheduler
 from kubectl_tas.place.unplaced import LeftOut, Unplaced
-from kubectl_tas.quantities import NO_LIMIT, Amount, said, show
+from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
@@ -165,8 +165,8 @@ def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
             {
                 "name": name,
                 "parent": queue.parent,
-                "guarantee": _number(queue.quota.gpu),
-                "limit": _number(queue.limit.gpu),
+                "guarantee": as_data("gpu", queue.quota.gpu),
+                "limit": as_data("gpu", queue.limit.gpu),
                 "holds": found.allocated[name].gpu,
                 "asks": found.requests[name].gpu,
                 "fairShare": found.fair[name].gpu,
@@ -179,10 +179,6 @@ def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
             for item, copies in scheduler.running
         ],
     }
-
-
-def _number(amount: Amount) -> Amount | None:
-    return None if amount == NO_LIMIT else amount
 
 
 def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:

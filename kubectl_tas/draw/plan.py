@@ -9,7 +9,7 @@ from typing import Any
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
-from kubectl_tas.quantities import NO_LIMIT, Amount
+from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool
@@ -123,18 +123,13 @@ def _record(item: Planned) -> dict[str, Any]:
     return {
         "pool": pool.name,
         "backend": pool.backend.name,
-        "guarantee": _number(pool.guarantee.gpu),
-        "maximum": _number(pool.maximum.gpu),
+        "guarantee": as_data("gpu", pool.guarantee.gpu),
+        "maximum": as_data("gpu", pool.maximum.gpu),
         "declared": {"fixed": item.fixed, "preemptible": item.preemptible},
         "nodes": {"all": there.nodes, "unusable": dict(there.unusable), "withoutLevel": dict(there.outside)},
         "podGpus": there.pod_gpus,
         "levels": [_level_record(level, there.pod_gpus) for level in there.levels],
     }
-
-
-def _number(amount: Amount) -> Amount | None:
-    """None: no limit."""
-    return None if amount == NO_LIMIT else amount
 
 
 def _level_record(room: LevelRoom, pod_gpus: int) -> dict[str, Any]:
