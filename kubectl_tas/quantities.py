@@ -201,7 +201,7 @@ UNITS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "cpu", "memory": "memory
 
 def said(resource: ResourceName, amount: Amount) -> str:
     """An amount with its unit, for sentences."""
-    return f"{show(resource, amount)} {UNITS[resource]}"
+    return f"{show(resource, amount)} {'GPU' if resource == 'gpu' and amount == 1 else UNITS[resource]}"
 
 
 def as_data(resource: ResourceName, amount: Amount) -> Amount | str | None:

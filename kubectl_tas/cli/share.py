@@ -24,7 +24,7 @@ from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.division import Demand, Division, called, divide
 from kubectl_tas.place.queues import Shard, declared, trees
-from kubectl_tas.place.totals import capacity
+from kubectl_tas.place.totals import total_resources
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.report import json
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -167,7 +167,7 @@ def _has(backend: FleetBackend, source: NodeSource | None, gpus: int | None) -> 
     """What there is to divide, by shard; without nodes any of all else."""
     if source is None:
         return defaultdict(lambda: Amounts(gpus or 0, NO_LIMIT, NO_LIMIT))
-    return capacity(source.nodes(backend.name), source.objects(backend.name), backend.scheduler_name)
+    return total_resources(source.nodes(backend.name), source.objects(backend.name), backend.scheduler_name)
 
 
 def _divisions(

@@ -16,7 +16,7 @@ from kubectl_tas.place.held import Asked, Held, held_gangs
 from kubectl_tas.place.nodes import Nodes
 from kubectl_tas.place.queues import Shard
 from kubectl_tas.place.share import QueueTree
-from kubectl_tas.place.totals import capacity
+from kubectl_tas.place.totals import total_resources
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.clusters import FleetBackend
 
@@ -55,7 +55,7 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
     cannot be read.
     """
     nodes = seen.nodes
-    held, totals = held_gangs(seen.objects), capacity(nodes, seen.objects, backend.scheduler_name)
+    held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
     for shard in dict.fromkeys(item.sent.pool.shard_labels.get(NODE_POOL) for item in gangs):
         own = [item for item in gangs if item.sent.pool.shard_labels.get(NODE_POOL) == shard]
         there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
