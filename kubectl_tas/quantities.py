@@ -201,7 +201,14 @@ UNITS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "cpu", "memory": "memory
 
 def said(resource: ResourceName, amount: Amount) -> str:
     """An amount with its unit, for sentences."""
-    return f"{show(resource, amount)} {UNITS[resource]}"
+    return f"{show(resource, amount)} {'GPU' if resource == 'gpu' and amount == 1 else UNITS[resource]}"
+
+
+def as_data(resource: ResourceName, amount: Amount) -> Amount | str | None:
+    """An amount as JSON has it: GPUs as a number, others as Kubernetes quantities; None: no limit."""
+    if amount == NO_LIMIT:
+        return None
+    return amount if resource == "gpu" else show(resource, amount)
 
 
 def kai_number(resource: ResourceName, amount: Amount) -> int | float:

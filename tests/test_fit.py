@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,10 @@ def test_a_use_case_does_not_fit_where_a_zone_has_one_rack(tmp_path: Path) -> No
 
 def mended(old: str, new: str, tmp_path: Path) -> dict[str, Any]:
     """The answer for the workflow of the case that KAI misses, with its file changed."""
-    source = (CASE / "input/workflows/missed.yaml").read_text()
+    source = (case_input(CASE) / "workflows/missed.yaml").read_text()
     assert old in source
     source = source.replace(old, new)
-    pool = (CASE / "input/pools/team.yaml").read_text()
+    pool = (case_input(CASE) / "pools/team.yaml").read_text()
     root = write(tmp_path / "repository", {"pools/team.yaml": pool, "workflows/missed.yaml": source, "tas.yaml": ""})
     return answers("missed", *FILES, root=root)[0]
 
@@ -141,7 +142,7 @@ resources:
 @pytest.mark.parametrize("has_solver", [False, pytest.param(True, marks=pytest.mark.solver)])
 def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path) -> None:
     """Each has room on the one node, of 8 GPUs, but not both."""
-    files = {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
+    files = {"pools/team.yaml": (case_input(CASE) / "pools/team.yaml").read_text(), "workflows/pair.yaml": PAIR}
     nodes = json.loads((CASE / "nodes.json").read_text())["items"][:1]
     write(tmp_path, {**files, "nodes.json": json.dumps({"items": nodes}), "tas.yaml": ""})
     (found,) = answers("pair", "--nodes", tmp_path / "nodes.json", code=1, root=tmp_path)
@@ -154,7 +155,8 @@ def test_pods_that_differ_want_a_solver(has_solver: bool, tmp_path: Path) -> Non
 def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path) -> None:
     """One task that wants more GPUs than any node has: no fewer tasks, and no level, would help."""
     single = PAIR.replace(", {name: b, image: i, resource: b}", "").replace("gpu: 6", "gpu: 9")
-    write(tmp_path, {"pools/team.yaml": (CASE / "input/pools/team.yaml").read_text(), "workflows/pair.yaml": single})
+    pool = (case_input(CASE) / "pools/team.yaml").read_text()
+    write(tmp_path, {"pools/team.yaml": pool, "workflows/pair.yaml": single})
     result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
     assert (
         "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
@@ -207,21 +209,30 @@ def test_a_cluster_is_asked_for_nodes_and_the_pods_of_all_namespaces(
     assert len(kubectl.calls) == 2
 
 
-def test_a_state_of_the_cluster_holds_what_fit_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Taints of nodes, and what pods on nodes ask for; not what they are given, nor those that wait."""
+@pytest.mark.parametrize(
+    ("case", "workflows"),
+    [(CASE, ALL), pytest.param(NODES, ("wide", "serve", "huge"), marks=pytest.mark.solver)],
+    ids=["placement", "nodes-to-mend"],
+)
+def test_a_state_of_the_cluster_holds_what_fit_reads(
+    case: Path, workflows: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waiting = {"kind": "Pod", "metadata": {"name": "waits"}, "spec": {"containers": [{"env": [{"name": "SECRET"}]}]}}
-    pods = [*json.loads((CASE / "pods.json").read_text())["items"], waiting]
+    pods = [*json.loads((case / "pods.json").read_text())["items"], waiting]
     pods[0]["spec"]["containers"][0]["env"] = [{"name": "SECRET", "value": "x"}]
     write(tmp_path, {"pods": json.dumps({"items": pods}), "none": '{"items": []}'})
     FakeKubectl(tmp_path, monkeypatch).runs(
-        f'case "$*" in *"get pods -A -o json") cat {tmp_path}/pods ;; *"get nodes -o json") cat {CASE}/nodes.json ;; '
+        f'case "$*" in *"get pods -A -o json") cat {tmp_path}/pods ;; *"get nodes -o json") cat {case}/nodes.json ;; '
         f'*"get "*) cat {tmp_path}/none ;; esac'
     )
     state = tmp_path / "state.json"
     result = kubectl_tas("cluster", "state", "--context", "prod", "-n", "team", "-o", state, cwd=tmp_path)
-    assert (result.code, "1 Pod," in result.err) == (0, True), result.err
+    assert (result.code, f"{len(pods) - 1} Pod" in result.err) == (0, True), result.err
     assert "SECRET" not in state.read_text()
-    assert answers(*ALL, "--cluster-state", state, code=1) == answers(*ALL, *FILES, code=1)
+    files = [f"--nodes={case / name}" for name in ("nodes.json", "pods.json")]
+    root = case_input(case)
+    recorded = answers(*workflows, "--cluster-state", state, code=1, root=root)
+    assert recorded == answers(*workflows, *files, code=1, root=root)
 
 
 @pytest.mark.parametrize(

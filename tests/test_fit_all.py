@@ -102,3 +102,42 @@ def test_the_code_is_0_where_all_starts(tmp_path: Path) -> None:
         write(tmp_path, {name: (CASE / "input" / name).read_text()})
     result = fit_all(*FILES, root=write(tmp_path, {"tas.yaml": ""}))
     assert (result.code, result.err) == (0, "")
+
+
+POOL = """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata: {name: team}
+spec:
+  namespaces: [a, b]
+  resources: {gpu: {guarantee: 96}}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: %s, labels: {kubectl-tas/pool: team}}
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+def test_jobs_of_one_name_in_two_namespaces_are_two_gangs(tmp_path: Path) -> None:
+    """KAI adds the UID of the Job to the name of its PodGroup."""
+    running = pods("pg-train-0e0e0e0e-1234-1234-1234-0123456789ab", "n1")
+    running[0]["metadata"]["namespace"] = "b"
+    files = {"pools/team.yaml": POOL, "workflows/a.yaml": JOB % "a", "workflows/b.yaml": JOB % "b"}
+    root = write(tmp_path, {**files, "tas.yaml": "", "pods.json": json.dumps({"items": running})})
+    lines = [line.split() for line in fit_all(FILES[0], root=root).out.splitlines()]
+    assert ["1", "Job/a/train", "team", "NORMAL", "1", "8", "starts"] in lines
+    assert ["2", "Job/b/train", "team", "NORMAL", "1", "8", "starts"] in lines
+    assert ["team", "96", "0", "16", "16"] in lines
+    nodes = [FILES[0], "--nodes", root / "pods.json"]
+    (found,) = json.loads(fit_all("-o", "json", *nodes, root=root).out)["schedulers"]
+    assert [len(found[part]) for part in ("running", "gangs")] == [1, 1]
+    alone = json.loads(kubectl_tas("-C", root, "fit", "train", "-o", "json", *nodes).out)["gangs"]
+    assert sorted(item["outcome"] for item in alone) == ["fits", "runs"]

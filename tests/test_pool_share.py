@@ -115,7 +115,15 @@ def test_an_archived_subpool_has_no_share(repository: Path) -> None:
     write(repository, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 30, state="ARCHIVED")})
     assert "team--a is ARCHIVED, and has no queue" in share("team--a", "--gpus", "8", root=repository).err
     asked = share("--gpus", "8", "--demand", "team--a=3", root=repository)
-    assert (asked.code, "no pool or leaf queue" in asked.err) == (2, True)
+    assert (asked.code, "team--a is ARCHIVED, and has no queue" in asked.err) == (2, True)
+
+
+def test_a_demand_of_a_pool_that_is_not_divided_here_is_refused(repository: Path) -> None:
+    backends = "spec:\n  backends:\n  - {name: prod}\n  - {name: lab}\n"
+    write(repository, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}"})
+    write(repository, {f"pools/{name}.yaml": pool(name, 4, f"  backend: {name}\n") for name in ("prod", "lab")})
+    asked = share("prod", "--gpus", "8", "--demand", "lab=3", root=repository)
+    assert (asked.code, "--demand: pool lab is for backend lab" in asked.err) == (2, True)
 
 
 def test_pools_of_different_nodes_are_divided_as_if_they_were_not(repository: Path) -> None:

@@ -104,3 +104,8 @@ def test_schedules_that_kubernetes_refuses(text: str) -> None:
 )
 def test_time_zones(zone: str, is_one: bool) -> None:
     assert (schedules.zone_refused(zone) is None) is is_one
+
+
+def test_one_gpu_is_no_plural() -> None:
+    assert [quantities.said("gpu", amount) for amount in (0, 1, 2)] == ["0 GPUs", "1 GPU", "2 GPUs"]
+    assert quantities.said("cpu", 1000) == "1 cpu"

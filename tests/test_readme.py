@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import kubectl_tas
-from tests.support.golden import ROOT
+from tests.support.golden import ROOT, laid_out
+from tools.goldens import ABOUT
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 TUTORIALS = [ROOT / f"docs/{name}.md" for name in ("draining", "ml-engineer", "osmo", "review", "tutorial-import")]
@@ -81,7 +82,9 @@ def test_tour(tour: Path, tmp_path: Path) -> None:
 )
 def test_what_a_page_shows(folder: str, command: str, expected: str) -> None:
     arguments = command.removeprefix("kubectl tas ").split()
-    assert kubectl_tas(*arguments, cwd=ROOT / folder).out == expected
+    case = ROOT / folder
+    where = laid_out(case) if (case / ABOUT).is_file() else case
+    assert kubectl_tas(*arguments, cwd=where).out == expected
 
 
 @pytest.mark.parametrize(

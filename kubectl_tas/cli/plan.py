@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import POOL
 from kubectl_tas.compare.nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
@@ -54,7 +53,7 @@ def plan(
     do not have the GPUs that pools are guaranteed.
     """
     session = open_session(directory)
-    if refuse_errors(_without_verdicts(session)):
+    if refuse_errors(session.without(VERDICTS)):
         return 1
     fleet = session.fleet
     pools = list(_chosen(fleet, wanted, cluster["backend"]))
@@ -70,11 +69,6 @@ def plan(
         show(pages.render(found, broken))
     tell_errors(session)
     return 1 if broken else 0
-
-
-def _without_verdicts(session: Session) -> Session:
-    """Work that is refused is no obstacle to a plan."""
-    return replace(session, diagnostics=tuple(item for item in session.diagnostics if item.rule not in VERDICTS))
 
 
 def _chosen(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterator[FleetPool]:

@@ -22,7 +22,7 @@ from kubectl_tas.check.judge import judge, settled
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import progress, say, show, wants_colour
-from kubectl_tas.diagnostics import Diagnostic, Severity, has_errors, in_order
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import load_repository
@@ -86,6 +86,10 @@ class Session:
         """The same with the findings that have a place in these files alone."""
         own = tuple(d for d in self.diagnostics if any(place.path in paths for place in d.places))
         return replace(self, diagnostics=own)
+
+    def without(self, rules: Collection[Rule]) -> Session:
+        """The same without what these rules found."""
+        return replace(self, diagnostics=tuple(d for d in self.diagnostics if d.rule not in rules))
 
     def with_guard(self, *, guard: bool) -> Session:
         """The same with the guard emitted, where ``guard`` asks for it or the Config does."""

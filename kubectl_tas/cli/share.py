@@ -24,12 +24,12 @@ from kubectl_tas.model import manifest
 from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.division import Demand, Division, called, divide
 from kubectl_tas.place.queues import Shard, declared, trees
-from kubectl_tas.place.totals import capacity
+from kubectl_tas.place.totals import total_resources
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, larger
 from kubectl_tas.report import json
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.pools import FleetPool, Target
 from kubectl_tas.words import nothing_called
 
 DECLARED, CLUSTER = "declared", "cluster"
@@ -75,7 +75,7 @@ def share(
     ready and not cordoned, or --gpus.
     """
     session = open_session(directory)
-    if refuse_errors(replace(session, diagnostics=tuple(d for d in session.diagnostics if d.rule not in VERDICTS))):
+    if refuse_errors(session.without(VERDICTS)):
         return 1
     fleet = session.fleet
     names = _targets(fleet, wanted)
@@ -117,11 +117,17 @@ def _targets(fleet: Fleet, wanted: Sequence[str]) -> list[str]:
         target = fleet.target(name)
         if target is None:
             raise click.UsageError(nothing_called("pool", name, fleet.target_names()))
-        pool, subpool = target
-        if subpool and subpool.state == "ARCHIVED":
-            raise click.UsageError(f"subpool {subpool.canonical} is ARCHIVED, and has no queue")
+        pool, subpool = _with_queue(target)
         found.append(subpool.canonical if subpool else pool.name)
     return found
+
+
+def _with_queue(target: Target) -> Target:
+    """The same; a usage error where it has no queue."""
+    _, subpool = target
+    if subpool and subpool.state == "ARCHIVED":
+        raise click.UsageError(f"subpool {subpool.canonical} is ARCHIVED, and has no queue")
+    return target
 
 
 def _backends(fleet: Fleet, name: str | None, wanted: Sequence[str]) -> list[FleetBackend]:
@@ -149,7 +155,7 @@ def _demands(fleet: Fleet, written: Sequence[str]) -> dict[str, int]:
         if not name or not number.isascii() or not number.isdigit() or len(number) > MAX_DIGITS:
             raise click.UsageError(f"--demand {text}: write NAME=N, with N GPUs")
         target = fleet.target(name)
-        pool, subpool = target or (None, None)
+        pool, subpool = _with_queue(target) if target else (None, None)
         queue = subpool.queue if subpool else pool.shared_queue if pool else name
         if queue in found:
             raise click.UsageError(f"--demand is given twice for {name}")
@@ -161,7 +167,7 @@ def _has(backend: FleetBackend, source: NodeSource | None, gpus: int | None) -> 
     """What there is to divide, by shard; without nodes any of all else."""
     if source is None:
         return defaultdict(lambda: Amounts(gpus or 0, NO_LIMIT, NO_LIMIT))
-    return capacity(source.nodes(backend.name), source.objects(backend.name), backend.scheduler_name)
+    return total_resources(source.nodes(backend.name), source.objects(backend.name), backend.scheduler_name)
 
 
 def _divisions(
@@ -196,5 +202,9 @@ def _demand(fleet: Fleet, backend: FleetBackend, there: ClusterState | None) -> 
 
 
 def _unknown(fleet: Fleet, divisions: Sequence[Division], name: str) -> str:
+    elsewhere = {queue: pool for pool in fleet.pools for queue in pool.queues}.get(name)
+    if elsewhere and elsewhere.backend.name not in {one.backend for one in divisions}:
+        pool = f"pool {elsewhere.name} is for backend {elsewhere.backend.name}"
+        return f"--demand: {pool}, of which nothing is asked here; leave NAMEs and --backend out, or --demand"
     known = [*fleet.target_names(), *(part.queue.name for one in divisions for part in one.parts)]
     return f"--demand: {nothing_called('pool or leaf queue', name, known)}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
 
 from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.draw import why as pages
@@ -41,7 +40,7 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
     Exits 0 where it runs or has ended well, 1 where not.
     """
     session = open_session(directory)
-    if refuse_errors(_without_verdicts(session)):
+    if refuse_errors(session.without(VERDICTS)):  # what is refused may be there all the same, and waits for that reason
         return 1
     fleet = session.fleet
     found = _called(fleet, workflow, cluster["backend"])
@@ -57,11 +56,6 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
         show(pages.render(answers))
     tell_errors(session)
     return 0 if all(answer.state.is_well for answer in answers) else 1
-
-
-def _without_verdicts(session: Session) -> Session:
-    """What is refused may be in the cluster all the same, and then waits for that reason."""
-    return replace(session, diagnostics=tuple(item for item in session.diagnostics if item.rule not in VERDICTS))
 
 
 def _called(fleet: Fleet, wanted: str, backend: str | None) -> list[Submission]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_tas.gangs.admission import Answer
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amount, ResourceName, as_data, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 
@@ -54,7 +54,7 @@ def _record(answer: Answer) -> dict[str, Any]:
         "queue": item.queue,
         "priority": item.priority,
         "asks": item.gpus,
-        "quota": None if item.quota.gpu == NO_LIMIT else item.quota.gpu,
+        "quota": as_data("gpu", item.quota.gpu),
         "used": answer.used.gpu,
         "verdict": verdict.outcome,
         "rule": verdict.rule.code if verdict.rule else None,
@@ -66,7 +66,7 @@ def _record(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _record_of(answer: Answer, resource: ResourceName) -> dict[str, str | None]:
+def _record_of(answer: Answer, resource: ResourceName) -> dict[str, Amount | str | None]:
     """Kubernetes quantities; None: no limit."""
     parts = {
         "asks": answer.item.asks,
@@ -76,4 +76,4 @@ def _record_of(answer: Answer, resource: ResourceName) -> dict[str, str | None]:
         "overQuota": answer.verdict.over_quota,
     }
     amounts = {key: part.of(resource) for key, part in parts.items()}
-    return {key: None if amount == NO_LIMIT else show(resource, amount) for key, amount in amounts.items()}
+    return {key: as_data(resource, amount) for key, amount in amounts.items()}

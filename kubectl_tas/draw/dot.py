@@ -43,4 +43,5 @@ def _quoted(content: str) -> str:
 
 
 def _escaped(content: str) -> str:
-    return printable(content).replace("\\", "\\\\").replace('"', '\\"')
+    """Text in which dot finds no escapes, and none of HTML's entities."""
+    return printable(content).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.gangs.gang import Gang
@@ -45,7 +45,7 @@ def about(answer: Fit) -> list[tuple[str, str]]:
         (answer.sent.kind, answer.sent.name),
         *([] if answer.sent.kind == gang.kind else [(gang.kind, gang.name)]),
         ("Asks", _asks(answer)),
-        ("Nodes", _nodes(answer)),
+        ("Nodes", nodes_text(answer.nodes, answer.unusable)),
     ]
     if answer.running:
         facts.append(("Runs", f"{answer.running} of {plural(pods, 'pod')} are on nodes already"))
@@ -82,10 +82,10 @@ def _asks(answer: Fit) -> str:
     return f"{each}{starts}" if copies == 1 else f"{plural(copies, 'gang')}, each of {each}{starts}"
 
 
-def _nodes(answer: Fit) -> str:
-    usable = answer.nodes - sum(answer.unusable.values())
-    reasons = ", ".join(f"{count} {reason}" for reason, count in answer.unusable.items())
-    return f"{usable} of {answer.nodes} can be used" + (f"; {reasons}" if reasons else "")
+def nodes_text(nodes: int, unusable: Mapping[str, int]) -> str:
+    """How many of the nodes can be used, and why not the others; ``unusable`` are those by the reason."""
+    reasons = ", ".join(f"{count} {reason}" for reason, count in unusable.items())
+    return f"{nodes - sum(unusable.values())} of {nodes} can be used" + (f"; {reasons}" if reasons else "")
 
 
 def _places(found: dict[Domain | None, int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubectl_tas.compare.impact import Impact, QueueState, WorkState
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, Amounts, show
+from kubectl_tas.quantities import RESOURCES, Amounts, as_data
 from kubectl_tas.report import json
 from kubectl_tas.resolve.topologies import Level
 
@@ -90,11 +90,7 @@ def _queue(state: QueueState | None) -> dict[str, Any] | None:
 
 def _amounts(amounts: Amounts) -> dict[str, Any]:
     """GPUs as a number, the others as Kubernetes quantities; null: no limit."""
-    gpus = None if amounts.gpu == NO_LIMIT else amounts.gpu
-    others: dict[str, Any] = {
-        name: None if amounts.of(name) == NO_LIMIT else show(name, amounts.of(name)) for name in OTHERS
-    }
-    return {"gpu": gpus, **others}
+    return {name: as_data(name, amounts.of(name)) for name in RESOURCES}
 
 
 def _work(state: WorkState | None) -> dict[str, Any] | None:

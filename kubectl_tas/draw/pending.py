@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubectl_tas.draw.fit import place_name
+from kubectl_tas.draw.fit import left_out_data, place_name
+from kubectl_tas.place.cycle import asks_of
 from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import by_domain
 from kubectl_tas.place.pending import Outcome, Pending, Turn
 from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.schedulers import Scheduler
 from kubectl_tas.place.unplaced import LeftOut, Unplaced
-from kubectl_tas.quantities import NO_LIMIT, Amount, said, show
+from kubectl_tas.quantities import as_data, said, show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
@@ -54,7 +55,8 @@ def _head(scheduler: Scheduler, found: Pending) -> str:
     held = sum(item.asks.gpu for item in found.start.held)
     waiting = sum(turn.job.asks.gpu for turn in found.turns)
     has = f"{show('gpu', found.start.total.gpu)} GPUs, {held} held"
-    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that wait for {waiting}\n"
+    wait = "waits" if len(found.turns) == 1 else "wait"
+    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that {wait} for {waiting}\n"
 
 
 def _names(scheduler: Scheduler) -> dict[str, str]:
@@ -66,12 +68,14 @@ def _names(scheduler: Scheduler) -> dict[str, str]:
 def _name(item: Unplaced, job: str = "") -> str:
     has_several = isinstance(item.sent, FleetWorkflow) and len(item.sent.groups) > 1
     group = f"/{item.group.name}" if item.group is not None and has_several else ""
-    return f"{item.sent.name}{group}{job.removeprefix(item.gang.name)}"
+    copy = job[job.index(" (") :] if item.copies > 1 and " (" in job else ""
+    where = job[: job.rindex("/") + 1] if "/" in job else ""
+    return f"{where}{item.sent.name}{group}{copy}"
 
 
 def _cells(name: str, item: Unplaced) -> tuple[str, str, str, str, str]:
     sent, pods = item.sent, len(item.wanted.unit.all_pods)
-    return name, sent.target, sent.priority, str(pods), show("gpu", item.gang.gpus)
+    return name, sent.target, sent.priority, str(pods), show("gpu", asks_of(item.wanted).gpu)
 
 
 def _runs(item: Unplaced, copies: int) -> str:
@@ -148,7 +152,7 @@ def data(answers: Sequence[Answer], left_out: Sequence[LeftOut] = ()) -> dict[st
     return {
         "version": VERSION,
         "schedulers": [_record(scheduler, found) for scheduler, found in answers],
-        "leftOut": [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out],
+        "leftOut": left_out_data(left_out),
     }
 
 
@@ -162,8 +166,8 @@ def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
             {
                 "name": name,
                 "parent": queue.parent,
-                "guarantee": _number(queue.quota.gpu),
-                "limit": _number(queue.limit.gpu),
+                "guarantee": as_data("gpu", queue.quota.gpu),
+                "limit": as_data("gpu", queue.limit.gpu),
                 "holds": found.allocated[name].gpu,
                 "asks": found.requests[name].gpu,
                 "fairShare": found.fair[name].gpu,
@@ -176,10 +180,6 @@ def _record(scheduler: Scheduler, found: Pending) -> dict[str, Any]:
             for item, copies in scheduler.running
         ],
     }
-
-
-def _number(amount: Amount) -> Amount | None:
-    return None if amount == NO_LIMIT else amount
 
 
 def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.draw.fit import nodes_text, place_name
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
-from kubectl_tas.quantities import NO_LIMIT, Amount
+from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool
@@ -48,7 +49,7 @@ def _page(item: Planned) -> str:
         ("Guarantee", _guarantee(pool, there)),
         ("Declared", f"{plural(item.fixed, 'GPU')} by HIGH and NORMAL work, {item.preemptible} by LOW work"),
         ("By quota", _by_quota(pool)),
-        ("Nodes", _nodes(there)),
+        ("Nodes", nodes_text(there.nodes, there.unusable)),
         *(("Outside", f"{count} {_OUTSIDE} {label}") for label, count in there.outside.items()),
     ]
     if not there.levels:
@@ -80,11 +81,6 @@ def _gpus(amount: Amount) -> str:
     return "any number of GPUs" if amount == NO_LIMIT else plural(amount, "GPU")
 
 
-def _nodes(there: Capacity) -> str:
-    reasons = ", ".join(f"{count} {reason}" for reason, count in there.unusable.items())
-    return f"{there.usable} of {there.nodes} can be used" + (f"; {reasons}" if reasons else "")
-
-
 def _row(room: LevelRoom, pod_gpus: int) -> tuple[str, ...]:
     what = room.level.key if room.level else "(any nodes)"
     best = room.best
@@ -109,7 +105,7 @@ def _never(key: str) -> str:
 
 
 def _called(item: DomainRoom) -> str:
-    return "/".join(item.domain) or "-"
+    return place_name(item.domain) if item.domain else "-"
 
 
 def data(found: Sequence[Planned], broken: Sequence[Diagnostic]) -> dict[str, Any]:
@@ -123,18 +119,13 @@ def _record(item: Planned) -> dict[str, Any]:
     return {
         "pool": pool.name,
         "backend": pool.backend.name,
-        "guarantee": _number(pool.guarantee.gpu),
-        "maximum": _number(pool.maximum.gpu),
+        "guarantee": as_data("gpu", pool.guarantee.gpu),
+        "maximum": as_data("gpu", pool.maximum.gpu),
         "declared": {"fixed": item.fixed, "preemptible": item.preemptible},
         "nodes": {"all": there.nodes, "unusable": dict(there.unusable), "withoutLevel": dict(there.outside)},
         "podGpus": there.pod_gpus,
         "levels": [_level_record(level, there.pod_gpus) for level in there.levels],
     }
-
-
-def _number(amount: Amount) -> Amount | None:
-    """None: no limit."""
-    return None if amount == NO_LIMIT else amount
 
 
 def _level_record(room: LevelRoom, pod_gpus: int) -> dict[str, Any]:

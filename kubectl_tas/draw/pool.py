@@ -10,7 +10,18 @@ from typing import Any
 from kubectl_tas.gangs.accounts import Account, Total, depths, totals
 from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.pool import QuotaAmounts
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show, total
+from kubectl_tas.quantities import (
+    NO_LIMIT,
+    OTHERS,
+    RESOURCES,
+    Amount,
+    Amounts,
+    ResourceName,
+    as_data,
+    said,
+    show,
+    total,
+)
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable, width
 from kubectl_tas.resolve.access import Allowed, access_to
@@ -131,8 +142,8 @@ def _total_record(item: Total) -> dict[str, Any]:
     parts = {"quota": item.quota, "used": item.used, "available": item.available}
     return {
         "backend": item.backend,
-        **{field: None if part is None else _finite(part.gpu) for field, part in parts.items()},
-        **{name: {field: part and _text(name, part) for field, part in parts.items()} for name in OTHERS},
+        **{field: None if part is None else as_data("gpu", part.gpu) for field, part in parts.items()},
+        **{name: {field: part and as_data(name, part.of(name)) for field, part in parts.items()} for name in OTHERS},
     }
 
 
@@ -171,25 +182,17 @@ def _parts(row: Account) -> dict[str, Amounts | None]:
     return dict(zip(AMOUNTS, parts, strict=True))
 
 
-def _gpus_of(row: Account) -> dict[str, Amount | None]:
+def _gpus_of(row: Account) -> dict[str, Amount | str | None]:
     """Numbers; None: no limit, or not known."""
-    return {field: None if part is None else _finite(part.gpu) for field, part in _parts(row).items()}
+    return {field: None if part is None else as_data("gpu", part.gpu) for field, part in _parts(row).items()}
 
 
-def _finite(amount: Amount) -> Amount | None:
-    return None if amount == NO_LIMIT else amount
-
-
-def _others_of(row: Account, resource: ResourceName) -> dict[str, str | int | None]:
+def _others_of(row: Account, resource: ResourceName) -> dict[str, Amount | str | None]:
     """Kubernetes quantities."""
-    found: dict[str, str | int | None] = {
-        field: None if part is None else _text(resource, part) for field, part in _parts(row).items()
+    found: dict[str, Amount | str | None] = {
+        field: None if part is None else as_data(resource, part.of(resource)) for field, part in _parts(row).items()
     }
     return found | {"weight": int(row.weight.of(resource))}
-
-
-def _text(resource: ResourceName, amounts: Amounts) -> str | None:
-    return None if amounts.of(resource) == NO_LIMIT else show(resource, amounts.of(resource))
 
 
 def subpools(items: Sequence[FleetSubpool]) -> str:
@@ -208,9 +211,9 @@ def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
             "pool": item.pool,
             "name": item.name,
             "state": item.state,
-            "declaredQuota": _as_data(item),
+            "declaredQuota": _declared_quota(item),
             "quota": item.quota.gpu,
-            **{name: _text(name, item.quota) for name in OTHERS},
+            **{name: as_data(name, item.quota.of(name)) for name in OTHERS},
             "queue": item.queue if item.state != "ARCHIVED" else None,
             "file": _file(item),
         }
@@ -219,7 +222,7 @@ def subpools_data(items: Sequence[FleetSubpool]) -> dict[str, Any]:
     return {"version": 1, "subpools": found}
 
 
-def _as_data(item: FleetSubpool) -> int | str | dict[str, int | str]:
+def _declared_quota(item: FleetSubpool) -> int | str | dict[str, int | str]:
     quota = item.declared.spec.spec.quota
     return quota.model_dump(exclude_unset=True) if isinstance(quota, QuotaAmounts) else quota
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubectl_tas.place.division import Bound, Division, Kind, Part
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, said, show
+from kubectl_tas.quantities import NO_LIMIT, OTHERS, RESOURCES, Amount, Amounts, ResourceName, as_data, said, show
 from kubectl_tas.report import table
 
 VERSION = 1
@@ -179,8 +179,4 @@ def _amounts(part: Part, name: ResourceName) -> dict[str, Any]:
 
 
 def _value(resource: ResourceName, amounts: Amounts) -> Amount | str | None:
-    """GPUs as a number, others as Kubernetes quantities, None for no limit."""
-    amount = amounts.of(resource)
-    if amount == NO_LIMIT:
-        return None
-    return amount if resource == "gpu" else show(resource, amount)
+    return as_data(resource, amounts.of(resource))

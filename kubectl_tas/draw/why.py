@@ -11,7 +11,7 @@ from kubectl_tas.place.causes import Cause
 from kubectl_tas.place.fit import Fit
 from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.place.why import GangNow, State, Why
-from kubectl_tas.quantities import NO_LIMIT
+from kubectl_tas.quantities import NO_LIMIT, as_data
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable
 from kubectl_tas.report.text import plural
@@ -159,7 +159,7 @@ def _record(answer: Why) -> dict[str, Any]:
         "pool": sent.target,
         "queue": {
             "name": sent.queue,
-            "quota": None if sent.quota.gpu == NO_LIMIT else sent.quota.gpu,
+            "quota": as_data("gpu", sent.quota.gpu),
             "held": None if usage is None or usage.doubt else usage.allocated.gpu,
             "heldNonPreemptible": None if usage is None or usage.used is None else usage.used.gpu,
         },

@@ -12,7 +12,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
-from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
+from kubectl_tas.model.labels import MIRROR, POD_GROUP, WORKFLOW
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, by its later and its earlier API group."""
@@ -60,7 +60,7 @@ SHAPES: dict[str, Shape] = {
         "status": {"allocatable": True, "conditions": [{"type": True, "status": True}]},
     },
     "Pod": {
-        "metadata": {**_SPACED, "annotations": {POD_GROUP: True}},
+        "metadata": {**_SPACED, **_OWNERS, "annotations": {POD_GROUP: True, MIRROR: True}},
         "spec": _POD,
         "status": {"phase": True},
     },

@@ -64,11 +64,6 @@ class Capacity:
     levels: tuple[LevelRoom, ...]
     """All nodes, then the levels of its topology from the coarsest."""
 
-    @property
-    def usable(self) -> int:
-        """How many nodes its pods can use."""
-        return self.nodes - sum(self.unusable.values())
-
 
 def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capacity:
     """What gangs of pods with ``pod_gpus`` each have room for; None: with all GPUs of a node, as most nodes have them.

@@ -2,7 +2,7 @@
 which gang is next.
 
 Follows release 0.17: ``job_order_by_queue.go`` of pkg/scheduler/actions/utils, and the plugins priority and proportion.
-From the top of the tree down the queue that ``share.order`` puts first; in a leaf the gang of the highest priority, of
+From the top of the tree down the queue that ``share.Ranked`` puts first; in a leaf the gang of the highest priority, of
 these the oldest. Fair shares are those at the start.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import TypeVar
 
 from kubectl_tas.place.held import Asked, Held
@@ -18,7 +19,7 @@ from kubectl_tas.place.nodes import Node, Vector
 from kubectl_tas.place.order import Bound, place
 from kubectl_tas.place.quotas import Refusal, refusal
 from kubectl_tas.place.room import Space, Wanted
-from kubectl_tas.place.share import QueueTree, Standing, fair_shares, order
+from kubectl_tas.place.share import QueueTree, Ranked, Standing, fair_shares
 from kubectl_tas.place.totals import counted
 from kubectl_tas.quantities import NOTHING, Amounts, total
 
@@ -40,9 +41,7 @@ class Job:
     @cached_property
     def asks(self) -> Amounts:
         """What all its pods ask for."""
-        wanted = self.asked.wanted
-        each = [counted(dict(shape.asks)) for shape in wanted.shapes]
-        return total(each[pod] for pod in wanted.unit.all_pods)
+        return asks_of(self.asked.wanted)
 
     @property
     def kind(self) -> object:
@@ -77,17 +76,6 @@ class Start:
 _Entry = TypeVar("_Entry", bound=Job | Held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ordered:
-    """A queue among those beside it."""
-
-    standing: Standing
-    total: Amounts
-
-    def __lt__(self, other: _Ordered) -> bool:
-        return order(self.standing, other.standing, self.total) < 0
-
-
 class Cycle:
     """One scheduler at work."""
 
@@ -96,6 +84,8 @@ class Cycle:
         held = [item for item in start.held if item.queue in self.tree.by_name]
         self._nodes, self._held_before = start.nodes, held
         self._at_all: dict[object, bool] = {}
+        self._places: dict[str, tuple[Job | Held, Ranked]] = {}
+        """Of each queue the gang that is next, and where that puts it, as long as nothing that it holds changes."""
         self.held = {item.name: item for item in held}
         """By the name of the PodGroup: those of its queues."""
         requests = by_queue([*held, *jobs])
@@ -132,8 +122,8 @@ class Cycle:
             own = waiting.get(above, []) if above else []
             if below:
                 found = [(queue.name, self._first(queue.name, waiting, known)) for queue in below]
-                standings = [(self.standing(name, item.asks), item) for name, item in found if item is not None]
-                known[above] = min(standings, key=self._by_order)[1] if standings else None
+                ranked = [(self._ranked(name, item), item) for name, item in found if item is not None]
+                known[above] = min(ranked, key=itemgetter(0))[1] if ranked else None
             else:
                 known[above] = own[-1] if own else None
         return known[above]
@@ -147,18 +137,22 @@ class Cycle:
             own.sort(key=lambda item: item.rank)
         gone: dict[str, Amounts] = {}
         known: dict[str | None, Held | None] = {}
+        places: dict[str, Ranked] = {}
 
         def last(above: str | None) -> Held | None:
             if above not in known:
                 below = self.tree.below(above)
                 found = [(queue.name, last(queue.name)) for queue in below]
-                standings = [(leaving(name, item), item) for name, item in found if item is not None]
+                ranked = [(leaving(name, item), item) for name, item in found if item is not None]
                 own = left[above][-1] if above and left.get(above) else None
-                known[above] = max(standings, key=self._by_order)[1] if standings else own
+                known[above] = max(ranked, key=itemgetter(0))[1] if ranked else own
             return known[above]
 
-        def leaving(name: str, item: Held) -> Standing:
-            return replace(self.standing(name), leaving=gone.get(str(item.queue), NOTHING) + item.asks)
+        def leaving(name: str, item: Held) -> Ranked:
+            if name not in places:
+                lost = gone.get(str(item.queue), NOTHING) + item.asks
+                places[name] = Ranked(replace(self.standing(name), leaving=lost), self.total)
+            return places[name]
 
         while (next_ := last(None)) is not None:
             queue = str(next_.queue)
@@ -168,9 +162,14 @@ class Cycle:
             known.pop(None, None)
             for above in self.tree.chain(queue):
                 known.pop(above.name, None)
+                places.pop(above.name, None)
 
-    def _by_order(self, one: tuple[Standing, object]) -> _Ordered:
-        return _Ordered(one[0], self.total)
+    def _ranked(self, queue: str, entry: Job | Held) -> Ranked:
+        """A queue as it is now, with the gang that is next in it."""
+        known = self._places.get(queue)
+        if known is None or known[0] is not entry:
+            known = self._places[queue] = entry, Ranked(self.standing(queue, entry.asks), self.total)
+        return known[1]
 
     def standing(self, queue: str, job: Amounts = NOTHING) -> Standing:
         """A queue as it is now, with what its next gang asks for."""
@@ -216,9 +215,16 @@ class Cycle:
 
     def _charge(self, held: Held, amounts: Amounts) -> None:
         for queue in self.tree.chain(str(held.queue)):
+            self._places.pop(queue.name, None)
             self.allocated[queue.name] += amounts
             if not held.is_preemptible:
                 self._fixed[queue.name] += amounts
+
+
+def asks_of(wanted: Wanted) -> Amounts:
+    """What all pods of a gang ask for."""
+    each = [counted(dict(shape.asks)) for shape in wanted.shapes]
+    return total(each[pod] for pod in wanted.unit.all_pods)
 
 
 def pods_of(wanted: Wanted, bound: Iterable[Bound]) -> tuple[tuple[str, Vector], ...]:

@@ -168,7 +168,8 @@ def called(fleet: Fleet, backend: str) -> dict[str, Called]:
         if root is not None:
             found[root] = Called("all pools", Kind.ROOT)
         found[pool.queue] = Called(pool.name, Kind.POOL, pool)
-        found[pool.shared_queue] = Called(f"{pool.name} itself", Kind.OWN, pool)
+        own = f"{pool.name} itself" if pool.is_split else pool.name
+        found[pool.shared_queue] = Called(own, Kind.OWN, pool)
         found |= {item.queue: Called(item.canonical, Kind.SUBPOOL, pool) for item in pool.subpools}
     return found
 

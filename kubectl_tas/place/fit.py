@@ -106,7 +106,8 @@ def nodes_of(item: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
 
 def running_of(item: Unplaced, nodes: Nodes) -> list[int]:
     """How many pods are on nodes of each of its gangs that runs."""
-    return [pods for (_, group), pods in nodes.running.items() if item.is_called(group)]
+    here = item.sent.namespace
+    return [pods for (where, group), pods in nodes.running.items() if where == here and item.is_called(group)]
 
 
 def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> Fit:

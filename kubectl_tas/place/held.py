@@ -55,6 +55,8 @@ class Held:
     """What it was made for; None where the repository does not know it."""
     is_new: bool = False
     """Whether it waited until now; then ``created`` is its place among those that wait."""
+    namespace: str = ""
+    """Of the first of its pods; empty of what waited until now."""
 
     @property
     def rank(self) -> tuple[int, bool, tuple[str, str]]:
@@ -117,6 +119,7 @@ def _held(name: str, pods: list[Mapping[str, Any]], group: Mapping[str, Any], cl
         told == "preemptible" if told in ("preemptible", "non-preemptible") else priority < NON_PREEMPTIBLE,
         str(group.get(CREATED) or min(str(pod["metadata"].get(CREATED) or "") for pod in pods)),
         tuple((str(pod["spec"]["nodeName"]), requests(pod["spec"])) for pod in pods),
+        namespace=str(first["metadata"].get("namespace") or "default"),
     )
 
 

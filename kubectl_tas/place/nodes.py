@@ -18,7 +18,7 @@ from kubectl_tas import gpus, quantities
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cluster import is_well
 from kubectl_tas.live.kubectl import shown, text_of
-from kubectl_tas.model.labels import POD_GROUP
+from kubectl_tas.model.labels import MIRROR, POD_GROUP
 
 PODS = "pods"
 """The resource of which every pod takes one."""
@@ -27,8 +27,6 @@ MAX_AMOUNT = 2**63 - 1
 """What Kubernetes takes a larger amount for."""
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that hold nothing any more."""
-MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of a pod that its node runs by itself."""
 
 Vector = Mapping[str, int]
 """Amounts by resource: cpu in thousandths of a core, all others in whole units or bytes."""

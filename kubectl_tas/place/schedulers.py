@@ -4,6 +4,7 @@ with, and what waits for it, out.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from kubectl_tas.place.held import Asked, Held, held_gangs
 from kubectl_tas.place.nodes import Nodes
 from kubectl_tas.place.queues import Shard
 from kubectl_tas.place.share import QueueTree
-from kubectl_tas.place.totals import capacity
+from kubectl_tas.place.totals import total_resources
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.clusters import FleetBackend
 
@@ -54,7 +55,7 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
     cannot be read.
     """
     nodes = seen.nodes
-    held, totals = held_gangs(seen.objects), capacity(nodes, seen.objects, backend.scheduler_name)
+    held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
     for shard in dict.fromkeys(item.sent.pool.shard_labels.get(NODE_POOL) for item in gangs):
         own = [item for item in gangs if item.sent.pool.shard_labels.get(NODE_POOL) == shard]
         there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
@@ -69,17 +70,22 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
 
 def _known(held: Iterable[Held], gangs: Sequence[Unplaced]) -> tuple[list[Held], dict[int, int]]:
     """What runs, with what the repository knows of it; and how many of each of its gangs run, by place."""
-    exact = {item.gang.name: at for at, item in enumerate(gangs)}
-    others = [(at, item) for at, item in enumerate(gangs) if not item.is_called(item.gang.name)]
+    exact: dict[tuple[str, str], int] = {}
+    others: dict[str, list[int]] = {}
+    for at, item in enumerate(gangs):
+        if item.is_called(item.gang.name):
+            exact[item.sent.namespace, item.gang.name] = at
+        else:
+            others.setdefault(item.sent.namespace, []).append(at)
     found, running = [], dict[int, int]()
     for one in held:
-        at = exact[one.name] if one.name in exact and gangs[exact[one.name]].is_called(one.name) else None
-        at = at if at is not None else next((at for at, item in others if item.is_called(one.name)), None)
-        if at is None:
+        here = others.get(one.namespace, ())
+        place = exact.get((one.namespace, one.name), next((at for at in here if gangs[at].is_called(one.name)), None))
+        if place is None:
             found.append(one)
             continue
-        item = gangs[at]
-        running[at] = running.get(at, 0) + 1
+        item = gangs[place]
+        running[place] = running.get(place, 0) + 1
         is_whole = len(one.pods) == len(item.wanted.unit.all_pods)
         asked = Asked(item.wanted, item.labels) if is_whole else None
         sent = item.sent
@@ -90,12 +96,15 @@ def _known(held: Iterable[Held], gangs: Sequence[Unplaced]) -> tuple[list[Held],
 
 
 def _jobs(gangs: Sequence[Unplaced], running: Mapping[int, int]) -> tuple[tuple[Job, ...], dict[str, Unplaced]]:
-    """What waits of the gangs, the oldest first."""
+    """What waits of the gangs, the oldest first; those of one name by kind and namespace too."""
     jobs: list[Job] = []
     waiting: dict[str, Unplaced] = {}
+    named = Counter(item.gang.name for item in gangs)
     for at, item in enumerate(gangs):
+        is_alone = named[item.gang.name] == 1
+        own = item.gang.name if is_alone else f"{item.sent.kind}/{item.sent.namespace}/{item.gang.name}"
         for copy in range(running.get(at, 0), item.copies):
-            name = item.gang.name if item.copies == 1 else f"{item.gang.name} ({copy + 1} of {item.copies})"
+            name = own if item.copies == 1 else f"{own} ({copy + 1} of {item.copies})"
             sent, asked = item.sent, Asked(item.wanted, item.labels)
             jobs.append(Job(name, sent.queue, PRIORITY_VALUES[sent.priority], sent.is_preemptible, asked, len(jobs)))
             waiting[name] = item

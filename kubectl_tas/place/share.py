@@ -242,7 +242,7 @@ def _by_weight(total: float, claims: Sequence[_Claim]) -> tuple[float, Iterable[
     return total, rests.values()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Standing:
     """A queue while the scheduler goes through what waits."""
 
@@ -258,7 +258,7 @@ class Standing:
     leaving: Amounts = NOTHING
     """What it would lose, where queues are put in order to find out whose work goes."""
 
-    @property
+    @cached_property
     def allocatable(self) -> Amounts:
         """What it may hold before it takes from others."""
         quota, limit, fair = self.queue.quota, self.queue.limit, self.fair
@@ -274,29 +274,44 @@ def _within(limit: Amounts, quota: Amounts, fair: Amounts, name: ResourceName) -
     return smaller(limit, larger(quota, fair)).of(name)
 
 
-def order(left: Standing, right: Standing, total: Amounts) -> int:
-    """Which of two queues beside each other goes first: less than 0 for ``left``, more for ``right``, 0 for the same.
+@dataclass(frozen=True)
+class Ranked:
+    """A queue among those beside it, of which the lesser goes first.
 
-    ``total`` is what the cluster has. In turn: who holds no more than its fair share of some resource; who stays
-    within its guarantee with its next gang; priority; who holds nothing that it may not have; the smaller part of
-    what it may have, with the next gang and without; who may have less; the older queue. Of queues of one time KAI
-    takes either: here that whose name comes first.
+    In turn: who holds no more than its fair share of some resource; who stays within its guarantee with its next
+    gang; priority; who holds nothing that it may not have; the smaller part of what it may have, with the next gang
+    and without; who may have less; the older queue. Of queues of one time KAI takes either: here that whose name comes
+    first.
     """
-    for key in (_is_over_share, _is_over_quota, _by_priority, _has_violation):
-        if key(left) != key(right):
-            return -1 if key(left) < key(right) else 1
-    for more in ((left.job - left.leaving, right.job - right.leaving), (NOTHING, NOTHING)):
-        shares = [_dominant(one, one.allocated + asked, total) for one, asked in zip((left, right), more, strict=True)]
-        if shares[0] != shares[1]:
-            return -1 if shares[0] < shares[1] else 1
-    first, second = left.allocatable, right.allocatable
-    if first != second:
-        if not any(first.of(name) > second.of(name) for name in RESOURCES):
-            return -1
-        if not any(second.of(name) > first.of(name) for name in RESOURCES):
-            return 1
-    ages = [(standing.queue.created, standing.queue.name) for standing in (left, right)]
-    return (ages[0] > ages[1]) - (ages[0] < ages[1])
+
+    standing: Standing
+    total: Amounts
+    """What the cluster has."""
+
+    def __lt__(self, other: Ranked) -> bool:
+        if self._rank != other._rank:
+            return self._rank < other._rank
+        first, second = self.standing, other.standing
+        if first.allocatable != second.allocatable:
+            may = [(first.allocatable.of(name), second.allocatable.of(name)) for name in RESOURCES]
+            if all(own <= others for own, others in may):
+                return True
+            if all(own >= others for own, others in may):
+                return False
+        return (first.queue.created, first.queue.name) < (second.queue.created, second.queue.name)
+
+    @cached_property
+    def _rank(self) -> tuple[float, ...]:
+        """All but who may have less, and which is older."""
+        one = self.standing
+        return (
+            _is_over_share(one),
+            _is_over_quota(one),
+            -one.queue.priority,
+            _has_violation(one),
+            _dominant(one, one.allocated + (one.job - one.leaving), self.total),
+            _dominant(one, one.allocated, self.total),
+        )
 
 
 def _is_over_share(standing: Standing) -> int:
@@ -306,10 +321,6 @@ def _is_over_share(standing: Standing) -> int:
 def _is_over_quota(standing: Standing) -> int:
     held = standing.with_job
     return any(held.of(name) > standing.queue.quota.of(name) for name in RESOURCES)
-
-
-def _by_priority(standing: Standing) -> int:
-    return -standing.queue.priority
 
 
 def _has_violation(standing: Standing) -> int:

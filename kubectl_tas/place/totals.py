@@ -23,7 +23,7 @@ _OF_KAI = ("kai-resource-reservation", "kai-scale-adjust")
 """Namespaces of pods that stand for others: KAI counts what they hold where it counts those."""
 
 
-def capacity(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
+def total_resources(nodes: Nodes, objects: Iterable[Mapping[str, Any]], scheduler: str) -> Mapping[Shard, Amounts]:
     """What each shard of the scheduler of that name has to divide, by the ``nodes`` that were read, and the pods among
     the objects; nothing for a shard without nodes. Raises TasError where a pod cannot be read.
     """

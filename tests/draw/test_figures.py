@@ -234,6 +234,14 @@ def test_graphviz_draws_it() -> None:
     assert drawn.stderr == ""
 
 
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_no_entities_in_it() -> None:
+    drawn = subprocess.run(
+        ["dot", "-Tplain"], input=dot.render([figure(text="R&amp;D")]), capture_output=True, text=True, check=True
+    )
+    assert "Queue: R&amp;D" in drawn.stdout
+
+
 def _luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)

@@ -70,7 +70,7 @@ def test_a_pod_has_the_gpus_that_most_nodes_have(team: FleetPool) -> None:
 
 def test_nothing_starts_where_no_node_can_be_used(team: FleetPool) -> None:
     found = capacity(team, Nodes((node("a", "a1", 8, is_cordoned=True), node("b", "a1", 0))))
-    assert (found.levels, found.usable, found.unusable) == ((), 0, {"cordoned": 1, "without GPUs": 1})
+    assert (found.levels, found.unusable) == ((), {"cordoned": 1, "without GPUs": 1})
 
 
 def test_a_node_takes_no_more_pods_than_its_limit(team: FleetPool) -> None:
@@ -82,5 +82,5 @@ def test_pods_of_a_default_platform_go_to_its_nodes(tmp_path: Path) -> None:
     spec = "  default_platform: big\n  platforms: {big: {nodes: {selector: {size: big}}}}\n"
     big = Node("b", {"size": "big"}, {GPU: 8}, {GPU: 8, PODS: 9})
     found = capacity(pool_with(tmp_path, spec), Nodes((node("a", "a1", 8), big)))
-    assert (found.usable, found.unusable) == (1, {"without the label size=big": 1})
+    assert found.unusable == {"without the label size=big": 1}
     assert found.outside == {"zone": 1}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kubectl_tas.errors import TasError
 from kubectl_tas.place.queues import trees
 from kubectl_tas.place.quotas import refusal
-from kubectl_tas.place.share import Queue, QueueTree, Standing, fair_shares, order
+from kubectl_tas.place.share import Queue, QueueTree, Ranked, Standing, fair_shares
 from kubectl_tas.quantities import NO_LIMIT, UNLIMITED, Amount, Amounts
 
 ANSWERS = json.loads((Path(__file__).parent / "shares_of_kai_0_17.json").read_text())
@@ -50,7 +50,8 @@ def test_kai_divides_the_same(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", ANSWERS["orders"], ids=range(len(ANSWERS["orders"])))
 def test_kai_takes_the_same_queue_first(case: dict[str, Any]) -> None:
     left, right, total = standing(case["left"]), standing(case["right"]), amounts(case["total"])
-    assert order(left, right, total) == case["order"] == -order(right, left, total)
+    first, second = Ranked(left, total), Ranked(right, total)
+    assert (first < second, second < first) == (case["order"] < 0, case["order"] > 0)
 
 
 @pytest.mark.parametrize("case", ANSWERS["quotas"], ids=range(len(ANSWERS["quotas"])))
@@ -139,12 +140,8 @@ def test_the_order_in_which_queues_are_told_changes_nothing(queues: list[Any]) -
 
 
 def test_of_two_queues_alike_the_first_by_name_goes_first() -> None:
-    first, second = (Standing(gpus(4, name=name), Amounts(4)) for name in "ab")
-    assert (order(first, second, Amounts(8)), order(second, first, Amounts(8)), order(first, first, Amounts(8))) == (
-        -1,
-        1,
-        0,
-    )
+    first, second = (Ranked(Standing(gpus(4, name=name), Amounts(4)), Amounts(8)) for name in "ab")
+    assert (first < second, second < first, first < first) == (True, False, False)
 
 
 def test_a_queue_that_leaves_out_a_resource_may_have_nothing_of_it() -> None:
