@@ -241,7 +241,16 @@ def test_a_file_without_nodes_is_refused() -> None:
 
 
 def test_what_is_not_predicted_is_left_out_aloud() -> None:
-    result = fit("--all", FILES[0], root=EXAMPLES / "company")
+    result = fit("--all", "--backend", "train-eu", FILES[0], root=EXAMPLES / "company")
     assert "No answer for TrainJob sft: its file does not say what its pods are" in result.err
     named = fit("sft", FILES[0], "-o", "json", root=EXAMPLES / "company")
     assert (named.code, [item["name"] for item in json.loads(named.out)["leftOut"]]) == (1, ["sft"])
+
+
+@pytest.mark.parametrize("arguments", [["--all"], ["--grow"], ["dense-3b", "chat"]], ids=" ".join)
+def test_nodes_in_files_are_those_of_one_cluster(arguments: list[str]) -> None:
+    company = EXAMPLES / "company"
+    refused = fit(*arguments, *FILES, root=company)
+    assert (refused.code, refused.out) == (2, "")
+    assert "that is what one cluster has; name it with --backend: " in refused.err
+    assert fit("dense-3b", *FILES, root=company).code == 1

@@ -55,6 +55,21 @@ def test_a_pool_that_is_not_there() -> None:
     assert 'did you mean "research"' in result.err
 
 
+def test_nodes_in_files_are_those_of_one_cluster(tmp_path: Path) -> None:
+    backends = "spec: {backends: [{name: eu}, {name: us, namespace: us}]}"
+    files = {
+        "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}\n",
+        "pools/a.yaml": pool("a", spec="  backend: eu\n"),
+        "pools/b.yaml": pool("b", spec="  backend: us\n"),
+    }
+    root = write(tmp_path, files)
+    refused = kubectl_tas("-C", root, "pool", "plan", *FILES)
+    assert (refused.code, refused.out) == (2, "")
+    assert "that is what one cluster has; name it with --backend: eu, us" in refused.err
+    assert "Pool:       a\n" in kubectl_tas("-C", root, "pool", "plan", "--backend", "eu", *FILES).out
+    assert "Pool:       b\n" in kubectl_tas("-C", root, "pool", "plan", "b", *FILES).out
+
+
 def test_pools_without_kai_are_left_out(tmp_path: Path) -> None:
     backends = "spec: {backends: [{name: prod}, {name: plain, scheduler: {type: default}}]}"
     files = {

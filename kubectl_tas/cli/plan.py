@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import chosen_backends
-from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -59,6 +59,8 @@ def plan(
     fleet = session.fleet
     pools = list(_chosen(fleet, wanted, cluster["backend"]))
     source = NodeSource(fleet, files, cluster, live=live)
+    if files:
+        refuse_several(pool.backend.name for pool in pools)
     found = [
         pages.Planned(pool, capacity(pool, source.nodes(pool.backend.name), gpus), *_declared(fleet, pool))
         for pool in pools
