@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, write
+from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/fit-all"
@@ -102,3 +102,19 @@ def test_the_code_is_0_where_all_starts(tmp_path: Path) -> None:
         write(tmp_path, {name: (CASE / "input" / name).read_text()})
     result = fit_all(*FILES, root=write(tmp_path, {"tas.yaml": ""}))
     assert (result.code, result.err) == (0, "")
+
+
+def test_one_gang_outside_of_the_topology(tmp_path: Path) -> None:
+    topology = "  topology_keys: [{key: rack, label: rack}]\n"
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    workflow = f"workflow: {{name: lone, pool: team, {task}}}\nresources: {{default: {{gpu: 1}}}}\n"
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8", "nvidia.com/gpu": "8", "pods": "9"}}}
+    files = {
+        "pools/team.yaml": pool(spec=topology),
+        "workflows/lone.yaml": workflow,
+        "nodes.json": json.dumps({"items": [{"kind": "Node", **node}]}),
+    }
+    root = write(tmp_path, files)
+    result = fit_all("--nodes", root / "nodes.json", root=root)
+    assert "; 1 gang that waits for 1\n" in result.out, result.err
+    assert "  starts outside of the topology\n" in result.out

@@ -53,7 +53,8 @@ def _head(scheduler: Scheduler, found: Pending) -> str:
     held = sum(item.asks.gpu for item in found.start.held)
     waiting = sum(turn.job.asks.gpu for turn in found.turns)
     has = f"{show('gpu', found.start.total.gpu)} GPUs, {held} held"
-    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that wait for {waiting}\n"
+    waits = "waits" if len(found.turns) == 1 else "wait"
+    return f"{scheduler.backend}{shard}: {has}; {plural(len(found.turns), 'gang')} that {waits} for {waiting}\n"
 
 
 def _names(scheduler: Scheduler) -> dict[str, str]:
@@ -102,8 +103,11 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
 
 
 def _where(turn: Turn) -> str:
-    domains = [place_name(domain) for domain in dict.fromkeys(pod.domain for pod in turn.pods) if domain != ()]
-    return f" in {_listed(domains)}" if domains else ""
+    found = list(dict.fromkeys(pod.domain for pod in turn.pods))
+    inside = [place_name(domain) for domain in found if domain]
+    places = [f"in {_listed(inside)}"] if inside else []
+    places += [place_name(None)] if None in found else []
+    return f" {' and '.join(places)}" if places else ""
 
 
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:
