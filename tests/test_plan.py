@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/pool-plan"
@@ -53,6 +53,13 @@ def test_a_pool_that_is_not_there() -> None:
     result = plan("reserch", *FILES)
     assert result.code == 2
     assert 'did you mean "research"' in result.err
+
+
+def test_a_subpool_has_no_plan_of_its_own(tmp_path: Path) -> None:
+    root = write(tmp_path, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 8)})
+    result = kubectl_tas("-C", root, "pool", "plan", "team--a", *FILES)
+    assert result.code == 2
+    assert "team--a is a subpool, which uses the nodes of its pool; name team" in result.err
 
 
 def test_nodes_in_files_are_those_of_one_cluster(tmp_path: Path) -> None:

@@ -84,6 +84,10 @@ def _chosen(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterato
     chosen_backends(fleet, backend)
     known = {pool.name: pool for pool in fleet.pools if backend in (None, pool.backend.name)}
     for word in wanted:
+        target = fleet.target(word)
+        if target is not None and target[1] is not None:
+            own = f"{target[1].canonical} is a subpool, which uses the nodes of its pool"
+            raise click.UsageError(f"{own}; name {target[0].name}")
         if names.fold(word) not in known:
             raise click.UsageError(nothing_called("pool", word, sorted(known)))
     meant = [known[name] for name in dict.fromkeys(map(names.fold, wanted))] or list(known.values())
