@@ -54,7 +54,7 @@ def about(answer: Fit) -> list[tuple[str, str]]:
             ("Waits", f"{plural(answer.copies, 'gang')} of {answer.item.copies}, for which this is the answer")
         )
     facts.append(("A placement exists", _EXISTS[answer.outcome]))
-    facts.append(("KAI finds it", _FOUND.get(answer.outcome, "yes")))
+    facts.append(("KAI finds it", "no" if answer.not_tried else _FOUND.get(answer.outcome, "yes")))
     facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
     facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
@@ -104,11 +104,18 @@ def _why(answer: Fit) -> str:
     short = answer.shortage
     if short is not None:
         return _short(short, answer.gang)
+    if answer.not_tried is not None:
+        return not_tried(answer.not_tried.key)
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
     if answer.outcome is Outcome.UNKNOWN:
         return "each kind of pod has room by itself, but KAI's order comes to no placement of all"
     return "each part has room by itself, but not all of them at once"
+
+
+def not_tried(key: str) -> str:
+    """Why KAI places nothing that requires a level."""
+    return f"KAI places no gang that requires {key}, since all nodes of the topology are in one domain of a finer level"
 
 
 def _room(answer: Fit) -> str:

@@ -93,7 +93,7 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
             name = scheduler.gangs[turn.job.name].sent.name
-            return f"no room on what is free, though it were alone; why: kubectl tas fit {name}"
+            return f"KAI finds no room on what is free, though it were alone; why: kubectl tas fit {name}"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
