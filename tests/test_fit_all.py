@@ -118,3 +118,10 @@ def test_one_gang_outside_of_the_topology(tmp_path: Path) -> None:
     result = fit_all("--nodes", root / "nodes.json", root=root)
     assert "; 1 gang that waits for 1\n" in result.out, result.err
     assert "  starts outside of the topology\n" in result.out
+
+
+@pytest.mark.parametrize("arguments", [["--all"], ["--grow"], ["--grow", "team"]], ids=" ".join)
+def test_that_there_is_no_work_is_said(arguments: list[str], tmp_path: Path) -> None:
+    root = write(tmp_path, {"pools/team.yaml": pool()})
+    result = kubectl_tas("-C", root, "fit", *arguments, FILES[0])
+    assert (result.code, result.out, result.err) == (0, "", "There is no work to place.\n")

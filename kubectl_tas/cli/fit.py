@@ -89,6 +89,8 @@ def fit_command(
     every = is_all or (grow is not None and not workflows)
     chosen = _chosen(session.fleet, workflows, is_all=every, backend=cluster["backend"])
     chosen = _of_pool(session.fleet, chosen, grow) if grow else chosen
+    if not chosen:
+        say("There is no work to place.", err=True)
     source = NodeSource(session.fleet, files, cluster, live=live)
     if files:
         refuse_several(item.pool.backend.name for item in chosen)
