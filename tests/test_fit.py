@@ -279,3 +279,10 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
     assert "KAI places no gang that requires zone, since all nodes of the topology are in one domain of a " in found
     assert "SubGroups go in the order" not in found
     assert "KAI finds it:        yes\n" in asked(node("a", "1"), node("b", "2"))
+
+
+def test_one_pod_without_room(tmp_path: Path) -> None:
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    workflow = f"workflow: {{name: wide, pool: team, {task}}}\nresources: {{default: {{cpu: 9999}}}}\n"
+    root = write(tmp_path, {"pools/team.yaml": pool(), "workflows/wide.yaml": workflow})
+    assert "Why:                 the nodes have room for 0 of its 1 pod\n" in fit("wide", FILES[0], root=root).out

@@ -128,7 +128,8 @@ def _room(answer: Fit) -> str:
 
 def _short(short: Shortage, gang: Gang) -> str:
     is_gang = without_copy(short.unit) == gang.name
-    who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
+    own = "its" if short.pods == 1 else "all"
+    who = f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     if short.level is None:
         return f"the nodes have room for {short.best[0].pods} of {who}"
     if not short.best:
