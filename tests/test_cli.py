@@ -243,3 +243,13 @@ def test_the_folder_above_is_not_in_the_repository(tmp_path: Path) -> None:
     result = kubectl_tas("validate", "-C", root, root / "..")
     assert result.code == 2
     assert "is not in the repository" in result.err
+
+
+@pytest.mark.parametrize("arguments", [["nodes", "generate", "--pool"], ["pool", "describe"]], ids=" ".join)
+def test_what_is_missing_may_stand_in_a_file_that_cannot_be_read(arguments: list[str], tmp_path: Path) -> None:
+    root = write(tmp_path, {"pools/team.yaml": "a: [\n", "pools/other.yaml": pool("other")})
+    refused = kubectl_tas("-C", root, *arguments, "team")
+    assert refused.code == 2
+    assert refused.err.endswith("\nThis repository has 1 error; run: kubectl tas validate\n")
+    (root / "pools/team.yaml").unlink()
+    assert "validate" not in kubectl_tas("-C", root, *arguments, "team").err

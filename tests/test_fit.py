@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, write
+from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES, GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl
 
 CASE = GOLDEN / "commands/fit"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
 ALL = ("mended", "missed", "placed", "preferred", "too-large", "too-many")
+GPU = "nvidia.com/gpu"
 USE_CASES = EXAMPLES / "use-cases"
 
 
@@ -262,7 +263,47 @@ def test_a_file_without_nodes_is_refused() -> None:
 
 
 def test_what_is_not_predicted_is_left_out_aloud() -> None:
-    result = fit("--all", FILES[0], root=EXAMPLES / "company")
+    result = fit("--all", "--backend", "train-eu", FILES[0], root=EXAMPLES / "company")
     assert "No answer for TrainJob sft: its file does not say what its pods are" in result.err
     named = fit("sft", FILES[0], "-o", "json", root=EXAMPLES / "company")
     assert (named.code, [item["name"] for item in json.loads(named.out)["leftOut"]]) == (1, ["sft"])
+
+
+@pytest.mark.parametrize("arguments", [["--all"], ["--grow"], ["dense-3b", "chat"]], ids=" ".join)
+def test_nodes_in_files_are_those_of_one_cluster(arguments: list[str]) -> None:
+    company = EXAMPLES / "company"
+    refused = fit(*arguments, *FILES, root=company)
+    assert (refused.code, refused.out) == (2, "")
+    assert "that is what one cluster has; name it with --backend: " in refused.err
+    assert fit("dense-3b", *FILES, root=company).code == 1
+
+
+def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) -> None:
+    """KAI looks for domains only below the smallest one that has all nodes."""
+    topology = "  topology_keys: [{key: zone, label: zone}, {key: rack, label: rack}]\n"
+    tasks = "tasks: [{name: a, image: i, command: [x]}, {name: b, image: i, command: [x]}]"
+    group = f"groups: [{{name: g, {tasks}}}]"
+    resources = "resources: {default: {gpu: 1, topology: [{key: zone}]}}"
+
+    def node(name: str, rack: str) -> dict[str, Any]:
+        metadata = {"name": name, "labels": {"zone": "z", "rack": rack}}
+        return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {"cpu": "8", GPU: "8", "pods": "9"}}}
+
+    def asked(*nodes: dict[str, Any]) -> str:
+        (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+        return fit("train", "--nodes", tmp_path / "nodes.json", root=root).out
+
+    workflow = f"workflow: {{name: train, pool: team, {group}}}\n{resources}\n"
+    root = write(tmp_path, {"pools/team.yaml": pool(spec=topology), "workflows/train.yaml": workflow})
+    found = asked(node("a", "1"), node("b", "1"))
+    assert "A placement exists:  yes\nKAI finds it:        no\n" in found
+    assert "KAI places no gang that requires zone, since all nodes of the topology are in one domain of a " in found
+    assert "SubGroups go in the order" not in found
+    assert "KAI finds it:        yes\n" in asked(node("a", "1"), node("b", "2"))
+
+
+def test_one_pod_without_room(tmp_path: Path) -> None:
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    workflow = f"workflow: {{name: wide, pool: team, {task}}}\nresources: {{default: {{cpu: 9999}}}}\n"
+    root = write(tmp_path, {"pools/team.yaml": pool(), "workflows/wide.yaml": workflow})
+    assert "Why:                 the nodes have room for 0 of its 1 pod\n" in fit("wide", FILES[0], root=root).out

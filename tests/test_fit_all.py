@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, write
+from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/fit-all"
@@ -141,3 +141,26 @@ def test_jobs_of_one_name_in_two_namespaces_are_two_gangs(tmp_path: Path) -> Non
     assert [len(found[part]) for part in ("running", "gangs")] == [1, 1]
     alone = json.loads(kubectl_tas("-C", root, "fit", "train", "-o", "json", *nodes).out)["gangs"]
     assert sorted(item["outcome"] for item in alone) == ["fits", "runs"]
+
+
+def test_one_gang_outside_of_the_topology(tmp_path: Path) -> None:
+    topology = "  topology_keys: [{key: rack, label: rack}]\n"
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    workflow = f"workflow: {{name: lone, pool: team, {task}}}\nresources: {{default: {{gpu: 1}}}}\n"
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8", "nvidia.com/gpu": "8", "pods": "9"}}}
+    files = {
+        "pools/team.yaml": pool(spec=topology),
+        "workflows/lone.yaml": workflow,
+        "nodes.json": json.dumps({"items": [{"kind": "Node", **node}]}),
+    }
+    root = write(tmp_path, files)
+    result = fit_all("--nodes", root / "nodes.json", root=root)
+    assert "; 1 gang that waits for 1\n" in result.out, result.err
+    assert "  starts outside of the topology\n" in result.out
+
+
+@pytest.mark.parametrize("arguments", [["--all"], ["--grow"], ["--grow", "team"]], ids=" ".join)
+def test_that_there_is_no_work_is_said(arguments: list[str], tmp_path: Path) -> None:
+    root = write(tmp_path, {"pools/team.yaml": pool()})
+    result = kubectl_tas("-C", root, "fit", *arguments, FILES[0])
+    assert (result.code, result.out, result.err) == (0, "", "There is no work to place.\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/pool-plan"
@@ -53,6 +53,28 @@ def test_a_pool_that_is_not_there() -> None:
     result = plan("reserch", *FILES)
     assert result.code == 2
     assert 'did you mean "research"' in result.err
+
+
+def test_a_subpool_has_no_plan_of_its_own(tmp_path: Path) -> None:
+    root = write(tmp_path, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 8)})
+    result = kubectl_tas("-C", root, "pool", "plan", "team--a", *FILES)
+    assert result.code == 2
+    assert "team--a is a subpool, which uses the nodes of its pool; name team" in result.err
+
+
+def test_nodes_in_files_are_those_of_one_cluster(tmp_path: Path) -> None:
+    backends = "spec: {backends: [{name: eu}, {name: us, namespace: us}]}"
+    files = {
+        "tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\n{backends}\n",
+        "pools/a.yaml": pool("a", spec="  backend: eu\n"),
+        "pools/b.yaml": pool("b", spec="  backend: us\n"),
+    }
+    root = write(tmp_path, files)
+    refused = kubectl_tas("-C", root, "pool", "plan", *FILES)
+    assert (refused.code, refused.out) == (2, "")
+    assert "that is what one cluster has; name it with --backend: eu, us" in refused.err
+    assert "Pool:       a\n" in kubectl_tas("-C", root, "pool", "plan", "--backend", "eu", *FILES).out
+    assert "Pool:       b\n" in kubectl_tas("-C", root, "pool", "plan", "b", *FILES).out
 
 
 def test_pools_without_kai_are_left_out(tmp_path: Path) -> None:

@@ -400,18 +400,23 @@ def test_without_pod_groups_there_is_no_answer(kubectl: FakeKubectl) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "message"),
     [
-        {"kind": "Pod"},
-        {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"schedulingConditions": ["x"]}},
-        {"kind": "Event", "metadata": {}, "count": "many"},
-        {"kind": "Pod", "metadata": {"name": "p"}, "status": "x"},
+        ({"kind": "Pod"}, "a Pod of the cluster cannot be read: without a name: it is not built"),
+        (
+            {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"schedulingConditions": ["x"]}},
+            "a PodGroup of the cluster cannot be read: g: it is not built as Kubernetes builds it",
+        ),
+        ({"kind": "Event", "metadata": {"name": "e"}, "count": "many"}, "an Event of the cluster cannot be read: e: "),
+        ({"kind": "Pod", "metadata": {"name": "p"}, "status": "x"}, "a Pod of the cluster cannot be read: p: "),
+        ({"kind": "Pod", "metadata": ["p"]}, "a Pod of the cluster cannot be read: without a name: "),
     ],
 )
-def test_what_is_no_object_of_a_cluster(broken: Item, tmp_path: Path) -> None:
-    result = why("one-rack", f"--cluster-state={saved(tmp_path, broken)}")
+def test_what_is_no_object_of_a_cluster(broken: Item, message: str, tmp_path: Path) -> None:
+    named = {"kind": "Pod", "metadata": {"name": "whole"}}
+    result = why("one-rack", f"--cluster-state={saved(tmp_path, named, broken)}")
     assert result.code == 3
-    assert "of the cluster cannot be read" in result.err
+    assert f"error: {message}" in result.err
 
 
 def test_what_is_said_commands_no_terminal(tmp_path: Path) -> None:
@@ -425,6 +430,25 @@ def test_what_is_said_commands_no_terminal(tmp_path: Path) -> None:
     assert not any(line.startswith("::") for line in result.out.splitlines())
 
 
+@pytest.mark.parametrize("items", [[], [queue("other")], json.loads((FIT / "nodes.json").read_text())["items"]])
+def test_a_file_of_something_else_is_no_empty_cluster(items: list[Item], tmp_path: Path) -> None:
+    file = saved(tmp_path, *items)
+    result = why("one-rack", f"--cluster-state={file}")
+    assert (result.code, result.out) == (3, "")
+    assert f"{file} has neither PodGroups nor Pods: whether work waits cannot be told" in result.err
+    assert "kubectl get nodes,pods,events,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json" in result.err
+
+
+def test_pods_in_a_file_without_pod_groups(tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items[:] = [item for item in items if item["kind"] not in ("PodGroup", "Event")]
+
+    cause = answer("over-quota", changed(tmp_path, change))["causes"][0]
+    assert cause["text"] == "it has pods, but of PodGroups nothing is known, and without one KAI places nothing"
+    assert cause["hint"].startswith("Read podgroups.scheduling.run.ai too.")
+
+
 def test_an_empty_cluster(tmp_path: Path) -> None:
-    found = answer("one-rack", saved(tmp_path, queue("other")))
+    of_kai = {"kind": "Pod", "metadata": {"name": "kai-scheduler-0", "namespace": "kai-scheduler"}}
+    found = answer("one-rack", saved(tmp_path, queue("other"), of_kai))
     assert (found["state"], abouts(found)) == ("absent", ["absent", "queue"])

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import chosen_backends
-from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
@@ -91,7 +91,11 @@ def fit_command(
     every = is_all or (grow is not None and not workflows)
     chosen = _chosen(session.fleet, workflows, is_all=every, backend=cluster["backend"])
     chosen = _of_pool(session.fleet, chosen, grow) if grow else chosen
+    if not chosen:
+        say("There is no work to place.", err=True)
     source = NodeSource(session.fleet, files, cluster, live=live)
+    if files:
+        refuse_several(item.pool.backend.name for item in chosen)
     found = list(unplaced(session.fleet, chosen))
     left_out = [item for item in found if isinstance(item, LeftOut)]
     gangs = [item for item in found if isinstance(item, Unplaced)]

@@ -15,7 +15,7 @@ import click
 
 from kubectl_tas import __version__
 from kubectl_tas.cli.group import Group, imported
-from kubectl_tas.cli.terminal import COLOURS, say, show
+from kubectl_tas.cli.terminal import COLOURS, UNREAD, say, show
 from kubectl_tas.cli.wordtypes import FOLDER
 from kubectl_tas.errors import TasError
 
@@ -143,6 +143,7 @@ def program_name(argument: str) -> str:
 
 def run(arguments: list[str], program: str) -> int:
     """Runs one command line and returns its exit code. Raises BrokenPipeError where nobody reads the output."""
+    context = None
     try:
         with cli.make_context(program, arguments) as context:
             result: Any = cli.invoke(context)
@@ -150,7 +151,10 @@ def run(arguments: list[str], program: str) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        return _refuse(error)
+        code = _refuse(error)
+        if context is not None and UNREAD in context.meta:
+            context.meta[UNREAD]()
+        return code
     except (click.Abort, KeyboardInterrupt):
         say("interrupted", err=True)
         return INTERRUPTED

@@ -73,8 +73,9 @@ def _counts(pool: FleetPool, written: Sequence[str]) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for text in written:
         key, _, number = text.partition("=")
-        if not number.isascii() or not number.isdigit() or not 0 < len(number) < 7 or int(number) < 1:
-            raise click.UsageError(f"--domains {text}: write KEY=N, with N from 1")
+        is_number = number.isascii() and number.isdigit() and len(number) <= len(str(MAX_NODES))
+        if not is_number or not 1 <= int(number) <= MAX_NODES:
+            raise click.UsageError(f"--domains {text}: write KEY=N, with N from 1 to {MAX_NODES}")
         if key not in keys:
             raise click.UsageError(f"--domains {text}: {nothing_called(f'level of pool {pool.name}', key, keys)}")
         if key in found:

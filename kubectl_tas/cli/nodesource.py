@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -33,6 +33,13 @@ def nodes_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def refuse_several(backends: Iterable[str]) -> None:
+    """A usage error where what is given of one cluster, such as its nodes, would be that of several backends."""
+    names = list(dict.fromkeys(backends))
+    if len(names) > 1:
+        raise click.UsageError(f"that is what one cluster has; name it with --backend: {', '.join(names)}")
 
 
 class NodeSource:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import chosen_backends
-from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -58,6 +58,8 @@ def plan(
     fleet = session.fleet
     pools = list(_chosen(fleet, wanted, cluster["backend"]))
     source = NodeSource(fleet, files, cluster, live=live)
+    if files:
+        refuse_several(pool.backend.name for pool in pools)
     found = [
         pages.Planned(pool, capacity(pool, source.nodes(pool.backend.name), gpus), *_declared(fleet, pool))
         for pool in pools
@@ -76,6 +78,10 @@ def _chosen(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterato
     chosen_backends(fleet, backend)
     known = {pool.name: pool for pool in fleet.pools if backend in (None, pool.backend.name)}
     for word in wanted:
+        target = fleet.target(word)
+        if target is not None and target[1] is not None:
+            own = f"{target[1].canonical} is a subpool, which uses the nodes of its pool"
+            raise click.UsageError(f"{own}; name {target[0].name}")
         if names.fold(word) not in known:
             raise click.UsageError(nothing_called("pool", word, sorted(known)))
     meant = [known[name] for name in dict.fromkeys(map(names.fold, wanted))] or list(known.values())

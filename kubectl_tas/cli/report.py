@@ -36,6 +36,8 @@ def report(output: str, title: str, live: bool, directory: str | None, **cluster
     or a site that this command wrote; what others put there is left alone. A repository with errors gets a site
     that shows them; the command exits 1 then.
     """
+    if not title.strip():
+        raise click.UsageError("--title is empty")
     session = open_session(directory)
     fleet = session.fleet
     asked = named_clusters(fleet, cluster, live=live)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -21,7 +21,7 @@ from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.judge import judge, settled
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, settings
-from kubectl_tas.cli.terminal import progress, say, show, wants_colour
+from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
@@ -114,7 +114,11 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
             hint="Name the repository with -C, or write a small one with `kubectl tas init`.",
         )
     more = tuple(unread(root, session.fleet.config.sources, session.fleet.config.output))
-    return session.with_findings(more, None) if more else session
+    session = session.with_findings(more, None) if more else session
+    context = click.get_current_context(silent=True)
+    if context is not None and not session.complete:
+        context.meta[UNREAD] = partial(tell_errors, session)
+    return session
 
 
 def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repository] | None = None) -> Session:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import chosen_backends, named_clusters
-from kubectl_tas.cli.nodesource import NodeSource, nodes_options
+from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
@@ -85,9 +85,8 @@ def share(
         raise click.UsageError("say what there is to divide: --gpus N, --nodes FILE or --live")
     if gpus is not None and files:
         raise click.UsageError("--gpus and --nodes both say what there is to divide; give one")
-    if (gpus is not None or files) and len(backends) > 1:
-        choice = ", ".join(backend.name for backend in backends)
-        raise click.UsageError(f"that is what one cluster has; name it with --backend: {choice}")
+    if gpus is not None or files:
+        refuse_several(backend.name for backend in backends)
     source = None if gpus is not None else NodeSource(fleet, files, cluster, live=live)
     divisions: list[Division] = []
     left = _demands(fleet, demands)

@@ -19,6 +19,8 @@ DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100
 """How often a bar is drawn at the most."""
+UNREAD = "kubectl_tas.unread"
+"""In what a run's contexts share: says that documents cannot be read, in which what is missing may stand."""
 
 
 def say(line: str, *, err: bool = False) -> None:

@@ -140,7 +140,8 @@ def _exceeded(
     spent: frozenset[str] = frozenset()
     for within in sorted({usable[pool.name] for pool in pools}, key=lambda names: (len(names), sorted(names))):
         confined = [pool for pool in pools if usable[pool.name] <= within and pool.name not in reported]
-        own = [node for node in nodes if node.name in within - spent]
+        left = within - spent
+        own = [node for node in nodes if node.name in left]
         guaranteed, there = sum(_guaranteed(pool) for pool in confined), sum(node.gpus for node in own if node.counts)
         if guaranteed > there:
             yield _exceeds(backend, confined, own, guaranteed)

@@ -56,7 +56,7 @@ def about(answer: Fit) -> list[tuple[str, str]]:
             ("Waits", f"{plural(answer.copies, 'gang')} of {answer.item.copies}, for which this is the answer")
         )
     facts.append(("A placement exists", _EXISTS[answer.outcome]))
-    facts.append(("KAI finds it", _FOUND.get(answer.outcome, "yes")))
+    facts.append(("KAI finds it", "no" if answer.not_tried else _FOUND.get(answer.outcome, "yes")))
     facts += [(f"  {name}", _places(found)) for name, found in answer.placed.items()]
     facts += [("Not kept", _spread(answer, item)) for item in answer.spreads]
     if answer.outcome is not Outcome.FITS:
@@ -108,6 +108,8 @@ def _why(answer: Fit) -> str:
     short = answer.shortage
     if short is not None:
         return _short(short, answer.gang)
+    if answer.not_tried is not None:
+        return not_tried(answer.not_tried.key)
     if answer.outcome is Outcome.MISSED:
         return "SubGroups go in the order of their names, the tightest domain first; what one takes, another needs"
     if answer.outcome is Outcome.UNKNOWN:
@@ -124,6 +126,11 @@ def _amount(resource: str, amount: int) -> str:
     return show("cpu" if resource == CPU else "memory", amount) if resource in (CPU, MEMORY) else str(amount)
 
 
+def not_tried(key: str) -> str:
+    """Why KAI places nothing that requires a level."""
+    return f"KAI places no gang that requires {key}, since all nodes of the topology are in one domain of a finer level"
+
+
 def _room(answer: Fit) -> str:
     """What the best domain of each level has."""
     pods = plural(answer.copies * answer.starts_with, "pod")
@@ -136,7 +143,8 @@ def _room(answer: Fit) -> str:
 
 def _short(short: Shortage, gang: Gang) -> str:
     is_gang = without_copy(short.unit) == gang.name
-    who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
+    own = "its" if short.pods == 1 else "all"
+    who = f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
     if short.level is None:
         return f"the nodes have room for {short.best[0].pods} of {who}"
     if not short.best:

@@ -96,7 +96,7 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
             name = scheduler.gangs[turn.job.name].sent.name
-            return f"no room on what is free, though it were alone; why: kubectl tas fit {name}"
+            return f"KAI finds no room on what is free, though it were alone; why: kubectl tas fit {name}"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
@@ -106,8 +106,11 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
 
 
 def _where(turn: Turn) -> str:
-    domains = [place_name(domain) for domain in dict.fromkeys(pod.domain for pod in turn.pods) if domain != ()]
-    return f" in {_listed(domains)}" if domains else ""
+    found = list(dict.fromkeys(pod.domain for pod in turn.pods))
+    inside = [place_name(domain) for domain in found if domain]
+    places = [f"in {_listed(inside)}"] if inside else []
+    places += [place_name(None)] if None in found else []
+    return f" {' and '.join(places)}" if places else ""
 
 
 def _gone(turn: Turn, names: Mapping[str, str], queues: Mapping[str, str]) -> str:

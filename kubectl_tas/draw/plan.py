@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.draw.fit import nodes_text, place_name
+from kubectl_tas.draw.fit import nodes_text, not_tried, place_name
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
@@ -100,8 +100,7 @@ def _row(room: LevelRoom, pod_gpus: int) -> tuple[str, ...]:
 
 
 def _never(key: str) -> str:
-    why = "all nodes of the topology are in one domain of a finer level"
-    return f"KAI places no gang that requires {key}, since {why}. Require that one."
+    return f"{not_tried(key)}. Require that one."
 
 
 def _called(item: DomainRoom) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kubectl_tas.emit.disk import Disk
@@ -22,8 +22,9 @@ _PAGES = Kind((".html", ".css", ".js"), lambda content: MARK in content[:_NEAR],
 def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[str]) -> tuple[Plan, Path]:
     """What writing ``files`` to ``folder`` would do, and the folder that its paths are relative to.
 
-    Raises TasError where ``folder`` has files but none of ours, or where it is, holds or lies in one of the folders
-    ``read`` of the repository at ``root``, or holds the repository itself, or is a link there that leads out of it.
+    Raises TasError where ``folder`` has files but none of ours, or another site below it, or where it is, holds or lies
+    in one of the folders ``read`` of the repository at ``root``, or holds the repository itself, or is a link there
+    that leads out of it.
     """
     real = folder.resolve()
     _refuse(real, folder, root, read)
@@ -33,6 +34,9 @@ def plan_pages(files: dict[str, str], folder: Path, root: Path, read: Sequence[s
         present = Present(disk, output, output)
         if not _is_ours(present):
             raise TasError(f"{folder} has files that kubectl-tas did not write", hint=_OTHER)
+        other = _another(present, output, files)
+        if other is not None:
+            raise TasError(f"{folder} holds another site: {folder / other}", hint=_OTHER)
         return compared({f"{output}/{path}": text for path, text in files.items()}, present, _PAGES), base
 
 
@@ -53,3 +57,13 @@ def _is_ours(present: Present) -> bool:
     there = sorted(path for path in present.files if not path.rpartition("/")[2].startswith("."))
     ours = (path for path in there if path.endswith(_PAGES.suffixes) and _PAGES.is_ours(present.read(path)))
     return not there or next(ours, None) is not None
+
+
+def _another(present: Present, output: str, files: Iterable[str]) -> str | None:
+    """A folder below ``output`` that has a site of its own, such as one that was written before this one."""
+    tops = {path for path in files if "/" not in path and not path.endswith(".html")}
+    for path in sorted(present.files):
+        above, _, name = path.rpartition("/")
+        if name in tops and above != output and _PAGES.is_ours(present.read(path)):
+            return above.removeprefix(f"{output}/")
+    return None

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
@@ -26,9 +26,11 @@ from kubectl_tas.live.kubectl import ForbiddenError, text_of
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
 
+T = TypeVar("T")
 EVENTS = "events"
 _RESOURCES = {"PodGroup": POD_GROUPS, "Pod": PODS, "Event": EVENTS, "Queue": QUEUES, "Node": NODES}
 """What is read, by kind; without the first nothing can be said."""
+_PRINTED = (NODES, PODS, EVENTS, QUEUES, POD_GROUPS)
 _SPACED = ("PodGroup", "Pod", "Event")
 POD_NAME = "POD"
 """Stands for the name of a pod in what is said of several."""
@@ -104,7 +106,8 @@ class Told:
 
 
 def told(cluster: Cluster, namespace: str) -> Told:
-    """What is said of the work of a namespace. Raises TasError where PodGroups cannot be read.
+    """What is said of the work of a namespace. Raises TasError where PodGroups cannot be read, and of a file that has
+    neither PodGroups nor Pods.
 
     All else that cannot be read is a gap. Without leave to read all namespaces it reads that one.
     """
@@ -113,14 +116,12 @@ def told(cluster: Cluster, namespace: str) -> Told:
         items = kubectl.read_file(cluster.file)
         known = {str(item.get("kind")) for item in items} | kubectl.complete_kinds(items)
         gaps = {kind: f"{cluster.file} has none" for kind in _RESOURCES if kind not in known}
+        if "PodGroup" in gaps and "Pod" in gaps:
+            message = f"{cluster.file} has neither PodGroups nor Pods: whether work waits cannot be told"
+            raise TasError(message, hint=f"Give what this prints: kubectl get {','.join(_PRINTED)} -A -o json")
     else:
         items = list(_asked(cluster, namespace, gaps))
-    try:
-        return _read(items, gaps)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        hint = "It must be what `kubectl get ... -o json` prints."
-        raise TasError(f"a PodGroup, Pod or Event of the cluster cannot be read: {reason}", hint=hint) from error
+    return _read(items, gaps)
 
 
 def _asked(cluster: Cluster, namespace: str, gaps: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -148,17 +149,30 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
     for item in items:
         by_kind.setdefault(str(item.get("kind")), []).append(item)
     events: dict[tuple[str, str], list[Saying]] = {}
-    for item in by_kind.get("Event", ()):
-        key, saying = _event(item)
+    for key, saying in _each(_event, by_kind.get("Event", ())):
         if saying.reason not in _TOLD_OF_NOTHING:
             events.setdefault(key, []).append(saying)
     return Told(
         items,
-        tuple(sorted(map(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
-        tuple(sorted(map(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
+        tuple(sorted(_each(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
+        tuple(sorted(_each(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
         {key: gathered(found) for key, found in events.items()},
         gaps,
     )
+
+
+def _each(read: Callable[[Mapping[str, Any]], T], items: Iterable[Mapping[str, Any]]) -> Iterator[T]:
+    """What is read of each. Raises TasError, which names the object, where one cannot be."""
+    for item in items:
+        try:
+            yield read(item)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            kind, metadata = str(item.get("kind")), item.get("metadata")
+            name = metadata.get("name") if isinstance(metadata, dict) else None
+            reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
+            what = f"{'an' if kind == 'Event' else 'a'} {kind} of the cluster cannot be read"
+            hint = "It must be what `kubectl get ... -o json` prints."
+            raise TasError(f"{what}: {name or 'without a name'}: {reason}", hint=hint) from error
 
 
 def gathered(said: Iterable[Saying]) -> tuple[Saying, ...]:

@@ -13,7 +13,7 @@ from kubectl_tas.place.changes import Question, changes, other_order, renaming
 from kubectl_tas.place.exists import Existence, exists
 from kubectl_tas.place.mending import Change
 from kubectl_tas.place.nodes import Node, Nodes
-from kubectl_tas.place.room import Unit, room_for, unusable, without_copy
+from kubectl_tas.place.room import Room, Unit, room_for, unusable, without_copy
 from kubectl_tas.place.shortage import Best, Lack, Shortage, best_by_level, lacking, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.pools import Submission
@@ -65,6 +65,8 @@ class Fit:
     """Where KAI places none: for how many pods the best domain of each level has room, and all nodes, under None."""
     lacks: tuple[Lack, ...] = ()
     """What a pod of it asks for, and no node has."""
+    not_tried: Level | None = None
+    """A level that it requires, and in which KAI looks for no domain, since all nodes are in one finer one."""
     changes: tuple[Change, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
@@ -134,8 +136,24 @@ def _answer(item: Unplaced, nodes: tuple[Node, ...], running: Sequence[int]) -> 
     question = Question(item, nodes, copies, shortage, is_short=existence is Existence.NO)
     helping = (*renaming(item, named), *changes(question))
     best = best_by_level(room, wanted.unit, item.levels)
-    lacks = lacking(room, wanted.unit)
-    return replace(found, outcome=outcome, shortage=shortage, best=best, lacks=lacks, changes=helping)
+    above = _above_all(room, wanted.unit)
+    not_tried = None if above is None or shortage else item.levels[above]
+    found = replace(found, best=best, lacks=lacking(room, wanted.unit), not_tried=not_tried)
+    return replace(found, outcome=outcome, shortage=shortage, changes=helping)
+
+
+def _above_all(room: Room, unit: Unit) -> int | None:
+    """The depth of a level that a gang, or a SubGroup of one without a level, requires alone, while all nodes of the
+    topology are in one domain of a finer level: KAI tries no domain above the smallest that has all of them
+    (``lowestCommonDomainID`` of common.go in the plugin topology, release 0.17).
+    """
+    if not unit.is_constrained:
+        return next((depth for item in unit.below if (depth := _above_all(room, item)) is not None), None)
+    if unit.required is None or unit.preferred is not None:
+        return None
+    finer = {leaf.domain[: unit.required + 2] for leaf in room.leaves if leaf.domain is not None}
+    is_one = len(finer) == 1 and unit.required + 1 < len(room.levels) and all(*finer)
+    return unit.required if is_one else None
 
 
 def _spreads(unit: Unit, placed: order.Placed, levels: Sequence[Level]) -> Iterator[Spread]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Verdict, answers
-from kubectl_tas.live.cluster import QueueUsage, state_of
+from kubectl_tas.live.cluster import POD_GROUPS, QueueUsage, state_of
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, gathered, unnamed
 from kubectl_tas.place.causes import HINTS, TEXTS, About, Cause, about_of
@@ -248,9 +248,12 @@ class _Question:
         if others:
             text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {ours}"
             yield Cause(About.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
+        elif self.lone and "PodGroup" in self.told.gaps:
+            text = "it has pods, but of PodGroups nothing is known, and without one KAI places nothing"
+            yield Cause(About.REFUSED, text, hint=_UNREAD)
         elif self.lone and not self.groups:
             text = "it has pods, but no PodGroup, and without one KAI places nothing"
-            yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
+            yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED] if About.REFUSED in said else _UNGROUPED)
         for gang in self.gangs if "Pod" not in self.told.gaps else ():
             there = sum(gang.pods.values())
             if gang.needed is not None and there < gang.needed:
@@ -313,6 +316,8 @@ class _Question:
 
 
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
+_UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kubectl get pods -n kai-scheduler."
+_UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
 
 
 def _state_of(phases: Mapping[str, int], needed: int | None) -> State:

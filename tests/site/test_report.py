@@ -252,3 +252,20 @@ def test_usage_may_come_from_a_cluster(small: Path, tmp_path: Path) -> None:
     assert "Subpool a 7 of 10 GPUs used" in words(tmp_path / "site", "pools/team.html")
     assert "team--a 10 7 3 70% ACTIVE" in words(tmp_path / "site", "pools/index.html")
     assert "Used: held in the cluster by work that cannot be preempted." in words(tmp_path / "site", "index.html")
+
+
+def test_another_site_below_the_folder_is_left_alone(small: Path) -> None:
+    assert kubectl_tas("report", "-o", "public/eu", cwd=small).code == 0
+    before = files_below(small / "public")
+    for _ in range(2):
+        result = kubectl_tas("report", "-o", "public", cwd=small)
+        assert (result.code, files_below(small / "public")) == (3, before)
+        assert "public holds another site: public/eu" in result.err
+    assert kubectl_tas("report", "-o", "public/us", cwd=small).code == 0
+
+
+def test_a_site_without_a_title(small: Path) -> None:
+    result = kubectl_tas("report", "--title", " ", cwd=small)
+    assert result.code == 2
+    assert "--title is empty" in result.err
+    assert not (small / "site").exists()
