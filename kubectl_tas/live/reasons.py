@@ -149,9 +149,18 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
     for item in items:
         by_kind.setdefault(str(item.get("kind")), []).append(item)
     events: dict[tuple[str, str], list[Saying]] = {}
-    for key, saying in _each(_event, by_kind.get("Event", ())):
+    broken: list[str] = []
+    for item in by_kind.get("Event", ()):
+        try:
+            ((key, saying),) = _each(_event, [item])
+        except TasError as error:
+            broken.append(error.message)
+            continue
         if saying.reason not in _TOLD_OF_NOTHING:
             events.setdefault(key, []).append(saying)
+    if broken:
+        more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
+        gaps = {"Event": f"{broken[0]}{more}", **gaps}
     return Told(
         items,
         tuple(sorted(_each(_group, by_kind.get("PodGroup", ())), key=lambda item: (item.namespace, item.name))),
