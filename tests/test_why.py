@@ -229,6 +229,57 @@ def test_what_kai_said_before_there_was_room(tmp_path: Path) -> None:
     assert cause["text"].endswith("; but now fit finds room for it")
 
 
+def test_what_kai_does_not_explain_gets_a_hint_where_there_is_room(tmp_path: Path) -> None:
+    """Of a level, of nodes, and of nothing in particular."""
+
+    def change(items: list[Item]) -> None:
+        (group,) = own(items, "PodGroup", RACK)
+        said = ("Unable to schedule podgroup", "topology x", "Resources were found for 1 pods while 3 are required")
+        reasons = [{"reason": "Unschedulable", "message": text} for text in said]
+        group["status"]["schedulingConditions"][0]["reasons"] = reasons
+        items[:] = [item for item in items if item["kind"] != "Event" and item not in own(items, "Pod", RUNS)]
+
+    found = answer("one-rack", changed(tmp_path, change))
+    assert abouts(found) == ["topology", "room", "other"]
+    assert all(cause["text"].endswith("; but now fit finds room for it") for cause in found["causes"])
+    assert all(cause["hint"].startswith("What KAI says may be from before.") for cause in found["causes"])
+
+
+def of_pods(phase: str, **status: str) -> Change:
+    """All pods of the work that runs are in this phase."""
+
+    def change(items: list[Item]) -> None:
+        for item in own(items, "Pod", RUNS):
+            item["status"] = {"phase": phase, **status}
+
+    return change
+
+
+def test_failed_work_waits_for_no_room(tmp_path: Path) -> None:
+    """Nor do quotas keep it from anything, nor is what was said before it started of use."""
+
+    def change(items: list[Item]) -> None:
+        of_pods("Failed")(items)
+        (group,) = own(items, "PodGroup", RUNS)
+        reasons = [{"reason": "Unschedulable", "message": "Unable to schedule podgroup"}]
+        group["status"] = {"schedulingConditions": [{"status": "True", "reasons": reasons}]}
+
+    found = answer("running", changed(tmp_path, change))
+    assert (found["state"], abouts(found), found["fit"]["gangs"]) == ("failed", ["failed"], [])
+    assert "scheduler" not in found["causes"][0]["hint"]
+
+
+def test_evicted_pods_are_no_failure_of_their_own(tmp_path: Path) -> None:
+    evicted = of_pods("Failed", reason="Evicted", message="The node was low on resource: memory.")
+    found = answer("running", changed(tmp_path, evicted))
+    assert (found["state"], abouts(found), found["fit"]["gangs"]) == ("failed", ["evicted"], [])
+    assert found["causes"][0]["hint"].startswith("What made its pods makes new ones")
+
+
+def test_pods_on_nodes_need_no_room(tmp_path: Path) -> None:
+    assert answer("running", changed(tmp_path, of_pods("Pending")))["fit"]["gangs"] == []
+
+
 def test_a_placement_that_kai_misses(tmp_path: Path) -> None:
     """Of the workflow that ``fit`` says it misses nothing but the nodes is known."""
     items = [item for name in ("nodes", "pods") for item in json.loads((FIT / f"{name}.json").read_text())["items"]]
@@ -407,7 +458,6 @@ def test_without_pod_groups_there_is_no_answer(kubectl: FakeKubectl) -> None:
             {"kind": "PodGroup", "metadata": {"name": "g"}, "status": {"schedulingConditions": ["x"]}},
             "a PodGroup of the cluster cannot be read: g: it is not built as Kubernetes builds it",
         ),
-        ({"kind": "Event", "metadata": {"name": "e"}, "count": "many"}, "an Event of the cluster cannot be read: e: "),
         ({"kind": "Pod", "metadata": {"name": "p"}, "status": "x"}, "a Pod of the cluster cannot be read: p: "),
         ({"kind": "Pod", "metadata": ["p"]}, "a Pod of the cluster cannot be read: without a name: "),
     ],
@@ -417,6 +467,18 @@ def test_what_is_no_object_of_a_cluster(broken: Item, message: str, tmp_path: Pa
     result = why("one-rack", f"--cluster-state={saved(tmp_path, named, broken)}")
     assert result.code == 3
     assert f"error: {message}" in result.err
+
+
+@pytest.mark.parametrize("count", ["many", 10**30, -1, 1.5])
+def test_an_event_that_cannot_be_read_is_a_gap(count: object, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        broken = {"kind": "Event", "metadata": {"name": "e"}, "count": count}
+        items.extend((broken, {"kind": "Event", "metadata": {"name": "f"}, "count": count}))
+
+    found = answer("one-rack", changed(tmp_path, change))
+    gap = "an Event of the cluster cannot be read: e: an event was not said so often; and 1 more"
+    assert found["notKnown"] == {"Event": gap}
+    assert found["causes"] == answer("one-rack", CASE / "cluster.json")["causes"]
 
 
 def test_what_is_said_commands_no_terminal(tmp_path: Path) -> None:

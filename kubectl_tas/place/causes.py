@@ -47,6 +47,9 @@ _BY_REASON = {
     "StaleJob": About.EVICTED,
     "Evict": About.EVICTED,
     "Preempted": About.EVICTED,
+    "Evicted": About.EVICTED,
+    "Preempting": About.EVICTED,
+    "Terminated": About.EVICTED,
 }
 _BY_TEXT = (
     (About.REFUSED, re.compile("references subgroup .* does not exist")),
@@ -99,7 +102,7 @@ HINTS = {
     About.ROOM: "Ask for less, or free nodes.",
     About.BINDING: "Look at the nodes and volumes that are named; KAI tries again by itself.",
     About.STARTING: "Mend its image, command or volumes; the scheduler has done its part.",
-    About.FAILED: "Look at its logs; the scheduler has done its part.",
+    About.FAILED: "Look at its logs; pods that have failed do not start again.",
     About.EVICTED: "It waits for room again.",
 }
 """What to do about it, likewise."""

@@ -161,7 +161,7 @@ class _Question:
     def answer(self) -> Why:
         queues = self.queues
         waits = not self.state.is_well or any(item.pods.get("Pending") for item in self.gangs)
-        fits, gaps = self._fits() if waits else ((), self.told.gaps)
+        fits, gaps = self._fits() if waits and self.state is not State.FAILED else ((), self.told.gaps)
         return Why(
             self.sent,
             self.state,
@@ -192,8 +192,16 @@ class _Question:
         if not any(item.get("kind") == "Node" for item in self.told.items):
             return (), {**gaps, "Node": "the cluster has none"}
         nodes = read_nodes(self.told.items, complete_kinds(self.told.items))
-        found = (item if isinstance(item, LeftOut) else fit(item, nodes) for item in self.expected)
+        waiting = (item for item in self.expected if not self._has_ended(item))
+        found = (item if isinstance(item, LeftOut) else fit(item, nodes) for item in waiting)
         return tuple(item for item in found if isinstance(item, LeftOut) or item.copies), gaps
+
+    def _has_ended(self, item: Unplaced | LeftOut) -> bool:
+        """Whether all gangs of this shape have, well or not: they need no room."""
+        if isinstance(item, LeftOut):
+            return False
+        ended = [gang.name for gang in self.gangs if gang.state in (State.FAILED, State.ENDED)]
+        return sum(map(item.is_called, ended)) >= item.copies
 
     def _causes(self, fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
         said: dict[About, list[Saying]] = {}
@@ -202,9 +210,18 @@ class _Question:
         for pod in self.pods:
             if pod.phase == "Failed":
                 words = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
-                said.setdefault(About.FAILED, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
-        found = (*self._of_presence(), *self._of_pods(said), *self._of_queue(), *self._of_room(fits, said))
+                is_evicted = any(about_of(item) is About.EVICTED for item in words)
+                about = About.EVICTED if is_evicted else About.FAILED
+                said.setdefault(about, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
+        found = [*self._of_presence(), *self._of_pods(said)]
+        if self.state is State.FAILED:
+            still = {about: [item for item in words if item.reason != _UNPLACED] for about, words in said.items()}
+            said = {about: words for about, words in still.items() if words and about in _OF_ENDS}
+        else:
+            found += [*self._of_queue(), *self._of_room(fits, said)]
         ours = {item.about: item for item in found}
+        if About.EVICTED in said and "Pending" not in {pod.phase for pod in self.pods}:
+            ours[About.EVICTED] = Cause(About.EVICTED, TEXTS[About.EVICTED], hint=_GONE)
         if not said and not ours:
             ours[About.OTHER] = Cause(About.OTHER, "the cluster says nothing about it yet", hint=_SILENT)
         for about in About:
@@ -282,9 +299,13 @@ class _Question:
             has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
             text = TEXTS[about] if has_none else "KAI's order of trying comes to no placement"
             yield Cause(about, text, hint="See below what nodes have room for.")
-        elif about in said and known and len(known) == len(fits):
+        elif known and len(known) == len(fits):
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
-            yield Cause(about, f"{TEXTS[about]}; but now fit finds room for it", hint=hint)
+            is_unexplained = any(item.reason == _UNPLACED for item in said.get(About.OTHER, ()))
+            texts = {item: TEXTS[item] for item in (About.TOPOLOGY, About.ROOM) if item in said}
+            texts |= {About.OTHER: "KAI does not place it"} if is_unexplained else {}
+            for named, text in texts.items():
+                yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
     def _verdict(self) -> Verdict | None:
         """What keeps it waiting by its quota and what queues hold; by its quota alone where that is not known."""
@@ -316,6 +337,10 @@ class _Question:
 
 
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
+_UNPLACED = "Unschedulable"
+_GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
+_OF_ENDS = (About.FAILED, About.EVICTED, About.OTHER)
+"""What tells why work has failed; all else is from before it started."""
 _UNREAD = f"Read {POD_GROUPS} too. If there are none, look whether KAI runs: kubectl get pods -n kai-scheduler."
 _UNGROUPED = "Apply its manifests, and look whether KAI runs: kubectl get pods -n kai-scheduler."
 
