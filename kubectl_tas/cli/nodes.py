@@ -9,8 +9,9 @@ import click
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import repository_option
 from kubectl_tas.cli.session import open_session, tell_errors
-from kubectl_tas.cli.terminal import hand_over
+from kubectl_tas.cli.terminal import hand_over, say
 from kubectl_tas.cli.wordtypes import POOL
+from kubectl_tas.kai import Feature
 from kubectl_tas.place.synthetic import HOSTNAME, Broken, Cluster, Domains, Size, generate
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.pools import FleetPool
@@ -34,7 +35,10 @@ def nodes() -> None:
     help="How many domains of a level are in each of the level above; 1 where it is not given. May be repeated.",
 )
 @click.option(
-    "--nodes", "count", type=click.IntRange(min=1), default=4, show_default=True, help="Nodes in each finest domain."
+    "--nodes",
+    "count",
+    type=click.IntRange(min=1),
+    help="Nodes in each finest domain; 4 where it is not given, 1 where that level is the host's name.",
 )
 @click.option("--gpus", type=_FEW, default=8, show_default=True, help="GPUs of a node.")
 @click.option("--cpu", type=_FEW, default=96, show_default=True, help="Cores of a node.")
@@ -43,11 +47,11 @@ def nodes() -> None:
 @click.option("--not-ready", type=_FEW, default=0, help="How many of them are not ready.")
 @click.option("--unlabelled", type=_FEW, default=0, help="How many of them lack the label of the finest level.")
 @repository_option
-def generate_nodes(pool: str, domains: Sequence[str], count: int, directory: str | None, **numbers: int) -> int:
+def generate_nodes(pool: str, domains: Sequence[str], count: int | None, directory: str | None, **numbers: int) -> int:
     """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    They have the labels of all levels of the pool's topology, and those that its pods ask for. The same options give
-    the same bytes.
+    They have the labels of all levels of the pool's topology, and those that its pods ask for. Domains are numbered
+    over the whole cluster. The same options give the same bytes.
     """
     session = open_session(directory)
     fleet = session.fleet
@@ -55,15 +59,23 @@ def generate_nodes(pool: str, domains: Sequence[str], count: int, directory: str
     if found is None:
         raise click.UsageError(nothing_called("pool", pool, sorted(fleet.pool_by_name)))
     counts = _counts(found, domains)
+    of_hosts = any(level.label == HOSTNAME for level in found.levels)
     cluster = Cluster(
         levels=tuple(Domains(level.key, level.label, counts.get(level.key, 1)) for level in found.levels),
-        nodes=count,
+        nodes=count or (1 if of_hosts else 4),
         size=Size(numbers["gpus"], numbers["cpu"], numbers["memory"]),
         broken=Broken(numbers["cordoned"], numbers["not_ready"], numbers["unlabelled"]),
         labels={**found.nodes.selector, **found.shard_labels},
     )
     _refuse(cluster)
     hand_over(generate(cluster))
+    if cluster.common > 1 and not found.backend.has(Feature.COARSE_REQUIRED):
+        *above, common = (level.key for level in cluster.levels[: cluster.common])
+        say(
+            f"All nodes are in one {common}, and KAI places no gang there that requires {' or '.join(above)}: "
+            f"--domains {above[0]}=2 makes more.",
+            err=True,
+        )
     return tell_errors(session)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import accumulate, takewhile
+from operator import mul
 from typing import Any
 
 from kubectl_tas.gpus import GPU
@@ -18,7 +19,7 @@ class Domains:
     """The domains of one level."""
 
     key: str
-    """What users call the level; domains are named for it."""
+    """What users call the level; domains are named for it, with a number over the whole cluster."""
     label: str
     """The node label."""
     count: int
@@ -73,6 +74,11 @@ class Cluster:
             found *= level.count
         return found
 
+    @property
+    def common(self) -> int:
+        """How many levels, from the coarsest, have one domain, which all nodes are in."""
+        return len(list(takewhile(lambda level: level.count == 1, self.levels)))
+
 
 def generate(cluster: Cluster) -> str:
     """The nodes as ``kubectl get nodes -o json`` prints them, a line each: the same bytes for the same ``cluster``."""
@@ -82,15 +88,14 @@ def generate(cluster: Cluster) -> str:
 
 def _nodes(cluster: Cluster) -> Iterator[dict[str, Any]]:
     faults = _spread(cluster)
-    widths = [len(str(level.count)) for level in cluster.levels]
-    numbers = product(*(range(1, level.count + 1) for level in cluster.levels), range(1, cluster.nodes + 1))
-    for index, place in enumerate(numbers):
-        steps = [
-            f"{level.key}-{number:0{width}}"
-            for level, number, width in zip(cluster.levels, place, widths, strict=False)
-        ]
-        domains = {level.label: "-".join(steps[: depth + 1]) for depth, level in enumerate(cluster.levels)}
-        name = "-".join((*steps, f"node-{place[-1]:0{len(str(cluster.nodes))}}"))
+    totals = list(accumulate((level.count for level in cluster.levels), mul))
+    for index in range(cluster.count):
+        domains = {
+            level.label: f"{level.key}-{index * total // cluster.count + 1:0{len(str(total))}}"
+            for level, total in zip(cluster.levels, totals, strict=True)
+        }
+        node = f"node-{index % cluster.nodes + 1:0{len(str(cluster.nodes))}}"
+        name = domains.get(HOSTNAME) or "-".join((*list(domains.values())[-1:], node))
         yield _node(cluster, name, domains, faults.get(index, ""))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from kubectl_tas.place.nodes import domain_of, read_nodes
-from tests.support.cli import kubectl_tas
+from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
 
 ZONES = (EXAMPLES / "use-cases").as_posix()
@@ -29,8 +30,47 @@ def test_every_domain_has_its_nodes() -> None:
     assert {node.free["nvidia.com/gpu"] for node in nodes} == {4}
 
 
+def test_names_are_short_unique_and_in_order() -> None:
+    """A domain has the same label in no other: a rack is numbered over the whole cluster, as real labels are."""
+    text = generate("--domains", "zone=2", "--domains", "gpu-clique=6", "--nodes", "1")
+    items = json.loads(text)["items"]
+    cliques = [item["metadata"]["labels"]["nvidia.com/gpu-clique"] for item in items]
+    assert cliques == [f"gpu-clique-{number:02}" for number in range(1, 13)]
+    assert [item["metadata"]["name"] for item in items] == [f"{clique}-node-1" for clique in cliques]
+    assert [item["metadata"]["labels"][LEVELS[0]] for item in items] == ["zone-1"] * 6 + ["zone-2"] * 6
+
+
+def test_one_domain_of_several_levels_is_told() -> None:
+    """In such a cluster KAI places nothing that requires the coarser ones, though a real one has many of them."""
+    result = kubectl_tas("-C", ZONES, "nodes", "generate", "--pool", "zones")
+    assert result.code == 0
+    assert result.err == (
+        "All nodes are in one gpu-clique, and KAI places no gang there that requires zone: "
+        "--domains zone=2 makes more.\n"
+    )
+
+
+HOSTS = """\
+  topology_keys:
+  - {key: rack, label: example.com/rack}
+  - {key: host, label: kubernetes.io/hostname}
+"""
+
+
+def test_a_level_of_hosts_has_one_node_in_each_domain(tmp_path: Path) -> None:
+    root = write(tmp_path, {"tas.yaml": "", "pools/hosts.yaml": pool("hosts", spec=HOSTS)})
+    arguments = ("-C", root, "nodes", "generate", "--pool", "hosts", "--domains", "rack=2", "--domains", "host=3")
+    result = kubectl_tas(*arguments)
+    assert (result.code, result.err) == (0, "")
+    found = [(item["metadata"]["name"], item["metadata"]["labels"]) for item in json.loads(result.out)["items"]]
+    assert [name for name, _ in found] == [f"host-{number}" for number in range(1, 7)]
+    assert all(labels["kubernetes.io/hostname"] == name for name, labels in found)
+    refused = kubectl_tas(*arguments, "--nodes", "4")
+    assert (refused.code, "--nodes 1" in refused.err) == (2, True)
+
+
 def test_some_are_broken() -> None:
-    text = generate("--nodes", "10", "--cordoned", "1", "--not-ready", "2", "--unlabelled", "3")
+    text = generate("--domains", "zone=2", "--nodes", "5", "--cordoned", "1", "--not-ready", "2", "--unlabelled", "3")
     nodes = read_nodes(json.loads(text)["items"]).nodes
     found = (
         sum(node.is_cordoned for node in nodes),
@@ -41,7 +81,8 @@ def test_some_are_broken() -> None:
 
 
 def test_the_same_options_give_the_same_bytes() -> None:
-    assert generate("--cordoned", "1") == generate("--cordoned", "1")
+    arguments = ("--domains", "zone=2", "--cordoned", "1")
+    assert generate(*arguments) == generate(*arguments)
 
 
 @pytest.mark.parametrize(
