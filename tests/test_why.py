@@ -419,6 +419,23 @@ def test_a_state_of_the_cluster_answers_too_but_for_events(kubectl: FakeKubectl,
     assert found["fit"] == answer("one-rack", CASE / "cluster.json")["fit"]
 
 
+def test_a_state_of_the_cluster_keeps_of_containers_why_they_do_not_run(kubectl: FakeKubectl, tmp_path: Path) -> None:
+    """But no message: that of a container which ended is what it wrote itself."""
+    items = json.loads((CASE / "cluster.json").read_text())["items"]
+    first, second = own(items, "Pod", RUNS)
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "s3cret"}}
+    ended = {"terminated": {"reason": "OOMKilled", "exitCode": 137, "message": "s3cret"}}
+    first["status"] = {"phase": "Pending", "containerStatuses": [{"name": "a", "image": "i", "state": waiting}]}
+    second["status"] = {"phase": "Failed", "initContainerStatuses": [{"name": "b", "image": "i", "state": ended}]}
+    kubectl.knows("default", *items)
+    (kubectl.folder / "default" / "pods").write_text(json.dumps({"items": own(items, "Pod", "")}))
+    state = tmp_path / "state.json"
+    assert kubectl_tas("cluster", "state", "-C", case_input(CASE), "-o", state).code == 0
+    assert "s3cret" not in state.read_text()
+    said = [(item["reason"], item["text"]) for cause in answer("running", state)["causes"] for item in cause["said"]]
+    assert said[-2:] == [("ImagePullBackOff", "container a"), ("OOMKilled", "container b: exit 137")]
+
+
 @pytest.mark.parametrize(("without", "is_placed"), [("events", True), ("pods", False), ("nodes", False)])
 def test_what_may_not_be_read_is_named(without: str, is_placed: bool, kubectl: FakeKubectl) -> None:
     live(kubectl, without=without)

@@ -39,6 +39,11 @@ _POD: dict[str, Shape] = {
     "initContainers": [{**_RESOURCES, "restartPolicy": True}],
     **_RESOURCES,
 }
+_ON_NODE: dict[str, Shape] = {
+    "metadata": {**_SPACED, **_OWNERS, "annotations": {POD_GROUP: True, MIRROR: True}},
+    "spec": _POD,
+    "status": {"phase": True},
+}
 SHAPES: dict[str, Shape] = {
     "Queue": {
         "metadata": {**_NAMED, "creationTimestamp": True},
@@ -59,11 +64,7 @@ SHAPES: dict[str, Shape] = {
         "spec": {"unschedulable": True, "taints": True},
         "status": {"allocatable": True, "conditions": [{"type": True, "status": True}]},
     },
-    "Pod": {
-        "metadata": {**_SPACED, **_OWNERS, "annotations": {POD_GROUP: True, MIRROR: True}},
-        "spec": _POD,
-        "status": {"phase": True},
-    },
+    "Pod": _ON_NODE,
     "Topology": {"metadata": _NAMED, "spec": True},
     "PriorityClass": {"metadata": _NAMED, "value": True, "globalDefault": True, "description": True},
     "Deployment": {
@@ -100,6 +101,15 @@ _WAITING: Shape = {
     "status": {"phase": True, "conditions": [_CONDITION]},
 }
 """What is kept of a pod that waits in a PodGroup."""
+_CONTAINERS: Shape = [
+    {"name": True, "state": {"waiting": {"reason": True}, "terminated": {"reason": True, "exitCode": True}}}
+]
+"""What is kept of containers: no message, since that of one which has ended is what it wrote itself."""
+_STUCK: Shape = {
+    **_ON_NODE,
+    "status": {"phase": True, **_SAID, "containerStatuses": _CONTAINERS, "initContainerStatuses": _CONTAINERS},
+}
+"""What is kept of a pod that has a node, and has not started or has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +208,25 @@ def _is_on_node(pod: Mapping[str, Any]) -> bool:
 
 
 def _waits(pod: Mapping[str, Any]) -> bool:
-    metadata, status = pod.get("metadata"), pod.get("status")
+    metadata = pod.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    phase = status.get("phase") if isinstance(status, dict) else None
-    return phase == "Pending" and isinstance(annotations, dict) and POD_GROUP in annotations
+    return _phase(pod) == "Pending" and isinstance(annotations, dict) and POD_GROUP in annotations
+
+
+def _shape_of_pod(pod: Mapping[str, Any]) -> Shape:
+    if not _is_on_node(pod):
+        return _WAITING
+    return _STUCK if _phase(pod) in ("Pending", "Failed") else _ON_NODE
+
+
+def _phase(pod: Mapping[str, Any]) -> object:
+    status = pod.get("status")
+    return status.get("phase") if isinstance(status, dict) else None
 
 
 def _kept_of(item: dict[str, Any]) -> dict[str, Any]:
     """An object without what nobody reads. Raises TasError where it is none."""
-    is_waiting = item.get("kind") == "Pod" and not _is_on_node(item)
-    shape = _WAITING if is_waiting else SHAPES.get(str(item.get("kind")))
+    shape = _shape_of_pod(item) if item.get("kind") == "Pod" else SHAPES.get(str(item.get("kind")))
     if shape is None:
         hint = "KUBECTL_PATH may name a program that is not kubectl."
         raise TasError(f"the cluster answers with a {shown(item.get('kind'))}, which was not asked for", hint=hint)
