@@ -289,9 +289,9 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
         metadata = {"name": name, "labels": {"zone": "z", "rack": rack}}
         return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {"cpu": "8", GPU: "8", "pods": "9"}}}
 
-    def asked(*nodes: dict[str, Any]) -> str:
+    def asked(*nodes: dict[str, Any], output: str = "text") -> str:
         (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
-        return fit("train", "--nodes", tmp_path / "nodes.json", root=root).out
+        return fit("train", "--nodes", tmp_path / "nodes.json", "-o", output, root=root).out
 
     workflow = f"workflow: {{name: train, pool: team, {group}}}\n{resources}\n"
     root = write(tmp_path, {"pools/team.yaml": pool(spec=topology), "workflows/train.yaml": workflow})
@@ -299,6 +299,9 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
     assert "A placement exists:  yes\nKAI finds it:        no\n" in found
     assert "KAI places no gang that requires zone, since all nodes of the topology are in one domain of a " in found
     assert "SubGroups go in the order" not in found
+    (gang,) = json.loads(asked(node("a", "1"), node("b", "1"), output="json"))["gangs"]
+    assert (gang["outcome"], gang["notTried"]) == ("missed", "zone")
+    assert gang["why"].startswith("KAI places no gang that requires zone")
     assert "KAI finds it:        yes\n" in asked(node("a", "1"), node("b", "2"))
 
 

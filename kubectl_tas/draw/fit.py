@@ -178,6 +178,8 @@ def _record(answer: Fit) -> dict[str, Any]:
         "pods": gang.pods,
         "gpus": gang.gpus,
         "outcome": answer.outcome.value,
+        "why": None if answer.outcome in (Outcome.FITS, Outcome.RUNS) else _why(answer),
+        "notTried": answer.not_tried.key if answer.not_tried else None,
         "levels": [level.key for level in answer.levels],
         "nodes": {"all": answer.nodes, "unusable": dict(answer.unusable)},
         "placed": [
