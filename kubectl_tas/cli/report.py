@@ -49,7 +49,7 @@ def report(output: str, title: str, live: bool, directory: str | None, **cluster
         texts = files(content, tick)
     plan, base = plan_pages(texts, Path(output), session.root, (*fleet.config.sources, fleet.config.output))
     with progress("Writing") as tick:
-        apply_plan(plan, base, tick)
+        apply_plan(plan, base, tick, above=base)
     written = sum(change.after is not None for change in plan.changes)
     counts = f"{written} written, {len(plan.changes) - written} removed, {plan.unchanged} unchanged"
     say(f"Wrote {Path(output) / 'index.html'}: {counts}.", err=True)

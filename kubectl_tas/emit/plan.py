@@ -253,8 +253,10 @@ def _unreadable(what: str, error: OSError) -> TasError:
     return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")
 
 
-def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
-    """Carries out a plan below ``root``. Raises TasError where a file cannot be written or removed."""
+def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path | None = None) -> None:
+    """Carries out a plan below ``root``. Raises TasError, which names a file below ``above`` where that is given, where
+    one cannot be written or removed.
+    """
     with Disk(root.resolve()) as disk:
         for index, change in enumerate(sorted(plan.changes, key=_step)):
             try:
@@ -263,7 +265,7 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None) -> None:
                 else:
                     disk.replace(plan.locate(change), change.after.encode())
             except OSError as error:
-                message = f"cannot write {change.path}: {error.strerror}"
+                message = f"cannot write {(above or Path()) / change.path}: {error.strerror}"
                 raise TasError(message, hint="Check permissions and free space; run again to finish.") from error
             if tick:
                 tick(index + 1, len(plan.changes))

@@ -30,6 +30,13 @@ spec:
 """
 
 
+def test_a_folder_that_cannot_be_written_to_is_named_as_it_is(tmp_path: Path) -> None:
+    root = write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool()})
+    result = kubectl_tas("-C", root, "report", "-o", "/proc/x")
+    assert result.code == 3
+    assert result.err.startswith("error: cannot write /proc/x/")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a company with two files that are wrong."""
