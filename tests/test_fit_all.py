@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, kubectl_tas, pool, write
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
 
 CASE = GOLDEN / "commands/fit-all"
@@ -141,6 +141,17 @@ def test_jobs_of_one_name_in_two_namespaces_are_two_gangs(tmp_path: Path) -> Non
     assert [len(found[part]) for part in ("running", "gangs")] == [1, 1]
     alone = json.loads(kubectl_tas("-C", root, "fit", "train", "-o", "json", *nodes).out)["gangs"]
     assert sorted(item["outcome"] for item in alone) == ["fits", "runs"]
+
+
+def test_what_drains_and_does_not_run_starts_no_more(tmp_path: Path) -> None:
+    """Its queue has no quota any more, with which only what runs may finish."""
+    spec = "  draining: [Workflow/late]\n"
+    task = "tasks: [{name: t, image: i, command: [x]}]"
+    workflow = f"workflow: {{name: late, pool: team--a, {task}}}\nresources: {{default: {{gpu: 1}}}}\n"
+    files = {"subpools/a.yaml": subpool("a", 8, state="DELETING") + spec, "workflows/late.yaml": workflow}
+    root = write(tmp_path, {"pools/team.yaml": pool(), **files})
+    result = fit_all(*FILES, root=root)
+    assert "starts no more: team--a is DELETING, where only what runs may finish" in result.out
 
 
 def test_one_gang_outside_of_the_topology(tmp_path: Path) -> None:

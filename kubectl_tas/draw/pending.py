@@ -101,6 +101,9 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
             assert turn.refusal is not None
+            sent = scheduler.gangs[turn.job.name].sent
+            if sent.is_draining and not sent.is_preemptible:  # its queue has no quota any more
+                return f"starts no more: {sent.target} is DELETING, where only what runs may finish"
             queue = scheduler.called.get(turn.refusal.queue, turn.refusal.queue)
             return _refused(turn.refusal, queue, _called(turn.ahead, names))
 
