@@ -36,6 +36,12 @@ def test_smaller_pods_use_what_is_left_of_a_node() -> None:
     }
 
 
+def test_domains_without_room_are_no_next_best() -> None:
+    result = plan("research", "--gpus", "1000000", *FILES)
+    assert "(0)" not in result.out
+    assert "rack         4        none" in result.out
+
+
 def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
     items = json.loads((CASE / "nodes.json").read_text())["items"]
     for item in items:

@@ -156,6 +156,7 @@ def test_a_subpool_that_drains_is_guaranteed_nothing(repository: Path) -> None:
         (["--gpus", "-1"], "-1"),
         (["--gpus", "8", "--demand", "team"], "write NAME=N"),
         (["--gpus", "8", "--demand", "team=many"], "write NAME=N"),
+        (["--gpus", "8", "--demand", "idle=-1"], "N GPUs from 0 to 9999999"),
         (["--gpus", "8", "--demand", "idle=1", "--demand", "Idle=2"], "twice for Idle"),
         (["--gpus", "8", "--demand", "idel=1"], 'did you mean "idle"'),
         (["--gpus", "8", "--demand", "osmo-pool-default-research=1"], "no pool or leaf queue"),
@@ -168,6 +169,13 @@ def test_what_cannot_be_answered_is_said(arguments: list[str], words: str) -> No
     result = share(*arguments)
     assert (result.code, result.out) == (2, "")
     assert words in result.err
+
+
+def test_without_pools_there_is_nothing_to_divide(repository: Path) -> None:
+    write(repository, {"tas.yaml": ""})
+    assert "there are no pools" in share("--gpus", "8", root=repository).err
+    listed = kubectl_tas("-C", repository, "pool", "list")
+    assert (listed.code, listed.out, listed.err) == (0, "", "There are no pools.\n")
 
 
 def test_of_several_clusters_one_is_named_where_it_is_about_one(repository: Path) -> None:

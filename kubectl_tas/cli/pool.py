@@ -92,6 +92,9 @@ def list_pools(
         hand_over(pages.comma_separated(found))
     elif output == "name":
         show_names(account.name for account in found)
+    elif not fleet.pools:
+        say("There are no pools.", err=True)
+        return tell_errors(session)
     else:
         show(pages.render(found, wide=output == "wide"))
     say(f"Used: {SOURCES[source]}.", err=True)

@@ -135,6 +135,8 @@ def _backends(fleet: Fleet, name: str | None, wanted: Sequence[str]) -> list[Fle
     meant = [one for one in chosen_backends(fleet, name) if any(pool.backend == one for pool in pools)]
     others = [one.name for one in meant if not one.is_kai]
     found = [one for one in meant if one.is_kai]
+    if not fleet.pools:
+        raise click.UsageError("there are no pools, whose queues the scheduler would divide among")
     if not found:
         raise click.UsageError("none of these pools is in a cluster with KAI, whose scheduler divides among queues")
     if others:
@@ -152,7 +154,7 @@ def _demands(fleet: Fleet, written: Sequence[str]) -> dict[str, int]:
     for text in written:
         name, _, number = text.rpartition("=")
         if not name or not number.isascii() or not number.isdigit() or len(number) > MAX_DIGITS:
-            raise click.UsageError(f"--demand {text}: write NAME=N, with N GPUs")
+            raise click.UsageError(f"--demand {text}: write NAME=N, with N GPUs from 0 to {10**MAX_DIGITS - 1}")
         target = fleet.target(name)
         pool, subpool = _with_queue(target) if target else (None, None)
         queue = subpool.queue if subpool else pool.shared_queue if pool else name

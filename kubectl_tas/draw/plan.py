@@ -88,7 +88,7 @@ def _row(room: LevelRoom, pod_gpus: int) -> tuple[str, ...]:
         return (what, "0", "none", "-", "-", "-")
     gang = f"{plural(best.pods, 'pod')}, {plural(best.pods * pod_gpus, 'GPU')}" if best.pods else "none"
     count = str(len(room.domains)) if room.level else "-"
-    following = [f"{_called(item)} ({item.pods})" for item in room.domains[1 : 1 + _NEXT]]
+    following = [f"{_called(item)} ({item.pods})" for item in room.domains[1 : 1 + _NEXT] if item.pods]
     return (
         what,
         count,
