@@ -305,6 +305,15 @@ def test_a_level_above_the_only_domain_of_a_finer_one_is_told(tmp_path: Path) ->
     assert "KAI finds it:        yes\n" in asked(node("a", "1"), node("b", "2"))
 
 
+@pytest.mark.parametrize("command", ["fit", "workflow why", "workflow explain", "snapshot"])
+def test_a_pool_is_no_workflow(command: str) -> None:
+    more = ("-o", "x.zip") if command == "snapshot" else ()
+    result = kubectl_tas("-C", case_input(CASE), *command.split(), "Team", *more)
+    assert (result.code, result.out) == (2, "")
+    assert "no workflow" in result.err
+    assert '"Team", which is a pool; of it there is ' in result.err
+
+
 def test_one_pod_without_room(tmp_path: Path) -> None:
     task = "tasks: [{name: t, image: i, command: [x]}]"
     workflow = f"workflow: {{name: wide, pool: team, {task}}}\nresources: {{default: {{cpu: 9999}}}}\n"

@@ -34,7 +34,7 @@ from kubectl_tas.place.schedulers import Seen, schedulers
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.fleet import Fleet, files_of
+from kubectl_tas.resolve.fleet import Fleet, files_of, no_work
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import nothing_called
 
@@ -212,5 +212,5 @@ def _called(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Subm
     meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
     found = [item for item in known if id(item) in meant]
     if not found:
-        raise click.UsageError(nothing_called("workflow", wanted, [item.name for item in known]))
+        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
     return found

@@ -25,10 +25,9 @@ from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
-from kubectl_tas.resolve.fleet import Fleet, files_of
+from kubectl_tas.resolve.fleet import Fleet, files_of, no_work
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
-from kubectl_tas.words import nothing_called
 
 MAX_LISTED = 3
 """Names that a message lists."""
@@ -112,8 +111,7 @@ def _chosen(fleet: Fleet, wanted: Sequence[str]) -> Fleet:
     for word in wanted:
         meant = fleet.submissions_in([*files_of(fleet.repository, word), word.removeprefix("./")], word)
         if not meant:
-            names = [item.name for item in fleet.submissions]
-            raise click.UsageError(nothing_called("workflow or workload", word, names))
+            raise click.UsageError(no_work(fleet, fleet.submissions, "workflow or workload", word))
         found += meant
     own = {id(item.declared) for item in found}
     shared = {id(item.shared_gang) for item in found if isinstance(item, FleetWorkload) and item.shared_gang}

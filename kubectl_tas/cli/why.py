@@ -16,9 +16,8 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.live.reasons import told
 from kubectl_tas.place.why import why
 from kubectl_tas.report import json
-from kubectl_tas.resolve.fleet import Fleet, files_of
+from kubectl_tas.resolve.fleet import Fleet, files_of, no_work
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.words import nothing_called
 
 
 @click.command("why", epilog="Example: kubectl tas workflow why train")
@@ -65,7 +64,7 @@ def _called(fleet: Fleet, wanted: str, backend: str | None) -> list[Submission]:
     meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
     found = [item for item in known if id(item) in meant]
     if not found:
-        raise click.UsageError(nothing_called("workflow", wanted, [item.name for item in known]))
+        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
     without = next((item for item in found if not item.pool.backend.is_kai), None)
     if without is not None:
         raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")

@@ -24,17 +24,12 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.workload import PodSegment, segments_of_pods
 from kubectl_tas.report.json import dump
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.fleet import Fleet, files_of, sent
+from kubectl_tas.resolve.fleet import files_of, no_work, sent
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
-from kubectl_tas.words import nothing_called
 
 _NAME = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 """A name in text that may be no YAML."""
-
-
-def _names(fleet: Fleet) -> list[str]:
-    return [item.name for item in fleet.submissions]
 
 
 @click.group(cls=Group, later={"why": "kubectl_tas.cli.why:why_command"}, epilog="Example: kubectl tas workflow list")
@@ -116,7 +111,7 @@ def _paths(session: Session, wanted: str) -> list[str]:
     read |= {d.location.path for d in session.diagnostics if d.location is not None}
     if full.is_relative_to(session.root) and full.relative_to(session.root).as_posix() in read:
         return [full.relative_to(session.root).as_posix()]
-    raise click.UsageError(nothing_called("workflow, workload or file", wanted, _names(session.fleet)))
+    raise click.UsageError(no_work(session.fleet, session.fleet.submissions, "workflow, workload or file", wanted))
 
 
 def _unread(session: Session, wanted: str) -> list[str]:

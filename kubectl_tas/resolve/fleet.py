@@ -29,6 +29,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
+from kubectl_tas.words import nothing_called, shortened
 
 T = TypeVar("T")
 
@@ -294,6 +295,17 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
 def files_of(repository: Repository, wanted: str) -> list[str]:
     """The files of all workflows, workloads and PodCliqueSets that are called ``wanted``, or KIND/NAME."""
     return [item.origin.path for kind, name, item in sent(repository) if _is_called(kind, name, wanted)]
+
+
+def no_work(fleet: Fleet, known: Sequence[Submission], what: str, wanted: str) -> str:
+    """A message for a name that none of the ``known`` has; where a pool or subpool is called so, with its work."""
+    target = fleet.target(wanted)
+    if target is None:
+        return nothing_called(what, wanted, [item.name for item in known])
+    pool, subpool = target
+    own = [item.name for item in known if item.pool == pool and subpool in (None, item.subpool)]
+    called = "subpool" if subpool else "pool"
+    return f'no {what} "{wanted}", which is a {called}; of it there is {shortened(own) or "no work"}'
 
 
 def replaced(path: str, repository: Repository, *, workflows: bool = False) -> Repository:
