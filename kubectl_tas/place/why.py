@@ -215,7 +215,7 @@ class _Question:
                 said.setdefault(about, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
         found = [*self._of_presence(), *self._of_pods(said)]
         if self.state is State.FAILED:
-            still = {about: [item for item in words if item.reason != _UNPLACED] for about, words in said.items()}
+            still = {about: [item for item in words if not _is_of_waiting(item)] for about, words in said.items()}
             said = {about: words for about, words in still.items() if words and about in _OF_ENDS}
         else:
             found += [*self._of_queue(), *self._of_room(fits, said)]
@@ -234,8 +234,10 @@ class _Question:
         """Conditions and events of its PodGroups, of its pods that have not started, and of itself."""
         namespace = self.sent.namespace
         for group in self.groups:
-            yield from group.said
-            yield from self.told.events.get((namespace, f"PodGroup {group.name}"), ())
+            said = (*group.said, *self.told.events.get((namespace, f"PodGroup {group.name}"), ()))
+            own = [pod for pod in self.pods if pod.group == group.name]
+            has_nodes = bool(own) and all(pod.is_on_node for pod in own)  # what kept it from them is over
+            yield from (item for item in said if not has_nodes or not _is_of_waiting(item))
         for pod in self.pods:
             if pod.phase not in (*_ON_NODES, "Failed"):
                 events = self.told.events.get((namespace, f"Pod {pod.name}"), ())
@@ -352,6 +354,12 @@ def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
     on_nodes = sum(phases.get(phase, 0) for phase in _ON_NODES)
     enough = on_nodes >= needed if needed is not None else on_nodes == all_pods
     return State.RUNS if on_nodes and enough else State.WAITS
+
+
+def _is_of_waiting(saying: Saying) -> bool:
+    """Whether it says why KAI has not given nodes."""
+    keeps = (About.QUEUE, About.QUOTA, About.DELAY, About.TOPOLOGY, About.ROOM)
+    return saying.reason == _UNPLACED or about_of(saying) in keeps
 
 
 def _own(sent: Submission) -> Location:
