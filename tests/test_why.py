@@ -270,6 +270,13 @@ def test_failed_work_waits_for_no_room(tmp_path: Path) -> None:
     assert "scheduler" not in found["causes"][0]["hint"]
 
 
+def test_the_reason_of_the_kubelet_is_kept(tmp_path: Path) -> None:
+    said = {"reason": "TopologyAffinityError", "message": "Resources cannot be allocated with topology locality"}
+    found = answer("running", changed(tmp_path, of_pods("Failed", **said)))
+    assert [item["reason"] for item in found["causes"][0]["said"]] == ["TopologyAffinityError"]
+    assert abouts(found) == ["failed"]
+
+
 def test_evicted_pods_are_no_failure_of_their_own(tmp_path: Path) -> None:
     evicted = of_pods("Failed", reason="Evicted", message="The node was low on resource: memory.")
     found = answer("running", changed(tmp_path, evicted))
@@ -291,9 +298,15 @@ def test_a_placement_that_kai_misses(tmp_path: Path) -> None:
     assert found["fit"]["gangs"][0]["outcome"] == "missed"
 
 
-def test_one_name_in_two_namespaces(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_unexplained", [False, True])
+def test_one_name_in_two_namespaces(is_unexplained: bool, tmp_path: Path) -> None:
+    """Also where KAI says no more than that it does not place it, and there is room."""
+
     def change(items: list[Item]) -> None:
         (group,) = own(items, "PodGroup", RACK)
+        if is_unexplained:
+            group["status"]["schedulingConditions"][0]["reasons"] = [{"reason": "Unschedulable", "message": "no"}]
+            items[:] = [item for item in items if item["kind"] != "Event" and item not in own(items, "Pod", RUNS)]
         items.append({**group, "metadata": {**group["metadata"], "namespace": "elsewhere"}})
 
     found = answer("one-rack", changed(tmp_path, change))

@@ -215,11 +215,10 @@ class _Question:
                 said.setdefault(about, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
         found = [*self._of_presence(), *self._of_pods(said)]
         if self.state is State.FAILED:
-            still = {about: [item for item in words if not _is_of_waiting(item)] for about, words in said.items()}
-            said = {about: words for about, words in still.items() if words and about in _OF_ENDS}
+            said = {about: words for about, words in said.items() if about in _OF_ENDS}
         else:
             found += [*self._of_queue(), *self._of_room(fits, said)]
-        ours = {item.about: item for item in found}
+        ours = {item.about: item for item in reversed(found)}
         if About.EVICTED in said and "Pending" not in {pod.phase for pod in self.pods}:
             ours[About.EVICTED] = Cause(About.EVICTED, TEXTS[About.EVICTED], hint=_GONE)
         if not said and not ours:
