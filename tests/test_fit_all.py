@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
+from tests.support.kubectl import FakeKubectl, pod_group, queue
 
 CASE = GOLDEN / "commands/fit-all"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
@@ -164,3 +165,45 @@ def test_that_there_is_no_work_is_said(arguments: list[str], tmp_path: Path) -> 
     root = write(tmp_path, {"pools/team.yaml": pool()})
     result = kubectl_tas("-C", root, "fit", *arguments, FILES[0])
     assert (result.code, result.out, result.err) == (0, "", "There is no work to place.\n")
+
+
+def node(gpus: int) -> dict[str, Any]:
+    allocatable = {"cpu": "8", "nvidia.com/gpu": str(gpus), "pods": "9"}
+    return {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": allocatable}}
+
+
+FOREIGN = [
+    {**queue("foreign"), "spec": {"parentQueue": "default"}},
+    {**queue("default"), "spec": {}},
+    {**pod_group("foreign"), "spec": {"queue": "foreign", "priorityClassName": "low"}},
+    {"kind": "PriorityClass", "metadata": {"name": "low"}, "value": 50},
+]
+"""What a cluster has beside what the repository declares: its PodGroup, group, is what holds the node."""
+TEAM = {"tas.yaml": "", "pools/team.yaml": pool(guarantee=8), "workflows/job.yaml": JOB.replace("2", "1") % "default"}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKubectl:
+    """One node, on which work of a queue runs that the repository does not declare."""
+    found = FakeKubectl(tmp_path, monkeypatch)
+    found.knows("default", node(8), *FOREIGN)
+    (tmp_path / "default/pods").write_text(json.dumps({"items": pods("group", "n1")}))
+    write(tmp_path / "repository", TEAM)
+    return found
+
+
+def test_a_cluster_tells_what_runs_in_queues_of_others(cluster: FakeKubectl) -> None:
+    root = cluster.folder / "repository"
+    found = gangs("--live", root=root)["train"]
+    assert [item["podGroup"] for item in found["evicted"]] == ["group"]
+    asked = [call.split(" get ")[1].split()[0] for call in cluster.calls]
+    queued = ["queues.scheduling.run.ai", "podgroups.scheduling.run.ai", "priorityclasses.scheduling.k8s.io"]
+    assert asked == ["nodes", "pods", *queued]
+
+
+def test_what_may_not_be_read_is_named(cluster: FakeKubectl) -> None:
+    (cluster.folder / "default/queues.scheduling.run.ai.forbidden").touch()
+    result = fit_all("--live", root=cluster.folder / "repository")
+    assert result.code == 1
+    assert "Without any queues.scheduling.run.ai: the cluster forbids reading " in result.err
+    assert "In no queue that is known: 1 gang on nodes, with 8 GPUs: group. Such count for no quota, " in result.err

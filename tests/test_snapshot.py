@@ -73,13 +73,14 @@ def test_what_shares_a_gang_comes_along(tmp_path: Path) -> None:
 
 
 def test_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a cluster KAI's own objects are read too; storage that may not be read is left out."""
+    """Of a cluster KAI's own objects are read too; storage that may not be read is left out aloud."""
     kubectl = FakeKubectl(tmp_path, monkeypatch)
     nodes = json.loads((CASE / "nodes.json").read_text())["items"]
     kubectl.knows("default", *nodes, queue("other"), pod_group("other"), forbidden="persistentvolumes")
     (tmp_path / "default/pods").write_text('{"items": []}')
     result = snapshot("mended", "--live", "-o", tmp_path / "x.zip")
     assert result.code == 0, result.err
+    assert "Without any persistentvolumes: the cluster forbids reading" in result.err
     raw = content(tmp_path / "x.zip")
     assert "group" in names(raw, "podGroups")
     assert "other" in names(raw, "queues")

@@ -30,13 +30,16 @@ from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
-from kubectl_tas.place.schedulers import Seen, schedulers
+from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet, files_of
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import nothing_called
+
+MAX_LISTED = 3
+"""Names that a message lists."""
 
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
@@ -127,12 +130,14 @@ def _all(
         if not own:
             continue
         artifacts = (item.manifest for item in compile_queues(session.fleet) if item.backend == backend.name)
-        nodes, objects = source.nodes(backend.name), source.objects(backend.name)
+        nodes, objects = source.nodes(backend.name), source.queued(backend.name)
         there = [item for item in objects if item.get("kind") == "Queue"]
         queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
         names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
         found = schedulers(backend, own, Seen(nodes, objects, queues, names))
-        answers += [(scheduler, pending(scheduler.start, scheduler.jobs)) for scheduler in found]
+        for scheduler in found:
+            _tell_unknown(scheduler)
+            answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
@@ -141,6 +146,21 @@ def _all(
         say(f"No answer for {item.text}.", err=True)
     tell_errors(session)
     return 0 if all(turn.pods for _, found in answers for turn in found.turns) else 1
+
+
+def _tell_unknown(scheduler: Scheduler) -> None:
+    """Says on stderr which gangs hold nodes in no queue that is known: the answers count them for none."""
+    known = scheduler.start.tree.by_name
+    found = [item for item in scheduler.start.held if item.queue not in known]
+    if found:
+        names = ", ".join(item.name for item in found[:MAX_LISTED])
+        more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+        held = plural(sum(item.asks.gpu for item in found), "GPU")
+        say(
+            f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}{more}. "
+            "Such count for no quota, and are never taken for others.",
+            err=True,
+        )
 
 
 def _grow(

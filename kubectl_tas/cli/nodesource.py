@@ -12,6 +12,7 @@ from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
 from kubectl_tas.cli.wordtypes import FILE
 from kubectl_tas.live import kubectl
+from kubectl_tas.live.cluster import Beside, Cluster
 from kubectl_tas.place.nodes import Nodes, read_nodes
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -71,10 +72,28 @@ class NodeSource:
             )
         return self._objects[key]
 
+    def queued(self, backend: str) -> list[dict[str, Any]]:
+        """Nodes and pods with what tells in which queue they are, and what goes for what; of files all that they have.
+
+        What may not be read is named on stderr. Raises TasError where the cluster does not answer.
+        """
+        return self._with(backend, Cluster.queued)
+
     def scheduled(self, backend: str) -> list[dict[str, Any]]:
-        """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have."""
-        more = [] if self._clusters is None else self._clusters.of(backend).scheduling()
-        return [*self.objects(backend), *more]
+        """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have.
+
+        Storage that may not be read is named on stderr. Raises TasError where the rest cannot be read.
+        """
+        return self._with(backend, Cluster.scheduling)
+
+    def _with(self, backend: str, more: Callable[[Cluster], Beside]) -> list[dict[str, Any]]:
+        found = self.objects(backend)
+        if self._clusters is None:
+            return found
+        beside = more(self._clusters.of(backend))
+        for resource, reason in beside.hidden.items():
+            say(f"Without any {resource}: {reason}", err=True)
+        return [*found, *beside.objects]
 
     def nodes(self, backend: str) -> Nodes:
         """Read, with what pods leave free. Raises TasError where they cannot be, or there are none."""
