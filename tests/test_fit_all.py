@@ -207,3 +207,11 @@ def test_what_may_not_be_read_is_named(cluster: FakeKubectl) -> None:
     assert result.code == 1
     assert "Without any queues.scheduling.run.ai: the cluster forbids reading " in result.err
     assert "In no queue that is known: 1 gang on nodes, with 8 GPUs: group. Such count for no quota, " in result.err
+
+
+def test_a_state_of_one_namespace_does_not_tell_whose_the_pods_are(cluster: FakeKubectl) -> None:
+    root = cluster.folder / "repository"
+    for flags, code in ((("-n", "default"), 3), ((), 0)):
+        kubectl_tas("-C", root, "cluster", "state", *flags, "-o", root / "state.json")
+        result = fit_all("--cluster-state", root / "state.json", root=root)
+        assert (result.code, "PodGroups of the namespace default alone" in result.err) == (code, bool(flags)), result

@@ -11,6 +11,7 @@ from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
 from kubectl_tas.cli.wordtypes import FILE
+from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cluster import Beside, Cluster
 from kubectl_tas.place.nodes import Nodes, read_nodes
@@ -75,9 +76,16 @@ class NodeSource:
     def queued(self, backend: str) -> list[dict[str, Any]]:
         """Nodes and pods with what tells in which queue they are, and what goes for what; of files all that they have.
 
-        What may not be read is named on stderr. Raises TasError where the cluster does not answer.
+        What may not be read is named on stderr. Raises TasError where the cluster does not answer, or a file has the
+        PodGroups of one namespace alone.
         """
-        return self._with(backend, Cluster.queued)
+        found = self._with(backend, Cluster.queued)
+        namespace = kubectl.only_namespace(found)
+        if namespace is not None:
+            message = f"the state of the cluster has PodGroups of the namespace {namespace} alone: of pods in others it"
+            hint = "Record it anew: kubectl tas cluster state without -n."
+            raise TasError(f"{message} does not tell in which queues they are", hint=hint)
+        return found
 
     def scheduled(self, backend: str) -> list[dict[str, Any]]:
         """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have.
