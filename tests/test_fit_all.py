@@ -182,6 +182,16 @@ FOREIGN = [
 TEAM = {"tas.yaml": "", "pools/team.yaml": pool(guarantee=8), "workflows/job.yaml": JOB.replace("2", "1") % "default"}
 
 
+TRAIN_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: sft, namespace: default, labels: {kubectl-tas/pool: team}}
+spec:
+  runtimeRef: {name: torch}
+  trainer: {numNodes: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}
+"""
+
+
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKubectl:
     """One node, on which work of a queue runs that the repository does not declare."""
@@ -215,3 +225,14 @@ def test_a_state_of_one_namespace_does_not_tell_whose_the_pods_are(cluster: Fake
         kubectl_tas("-C", root, "cluster", "state", *flags, "-o", root / "state.json")
         result = fit_all("--cluster-state", root / "state.json", root=root)
         assert (result.code, "PodGroups of the namespace default alone" in result.err) == (code, bool(flags)), result
+
+
+@pytest.mark.parametrize("how", ["--all", "--grow"])
+def test_what_has_no_answer_is_not_green(how: str, tmp_path: Path) -> None:
+    """The nodes have room for all but the TrainJob, whose pods nobody knows."""
+    root = write(tmp_path, {**TEAM, "workflows/train.yaml": TRAIN_JOB})
+    (root / "nodes.json").write_text(json.dumps({"items": [node(8)]}))
+    result = kubectl_tas("-C", root, "fit", how, "--nodes", root / "nodes.json")
+    assert (result.code, "No answer for TrainJob sft: " in result.err) == (1, True), result
+    (root / "workflows/train.yaml").unlink()
+    assert kubectl_tas("-C", root, "fit", how, "--nodes", root / "nodes.json").code == 0
