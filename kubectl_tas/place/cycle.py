@@ -45,13 +45,6 @@ class Job:
         return total(each[pod] for pod in wanted.unit.all_pods)
 
     @property
-    def kind(self) -> object:
-        """Equal for jobs that are the same but for their names."""
-        wanted = self.asked.wanted
-        unit = replace(wanted.unit, name="")
-        return self.queue, self.priority, self.is_preemptible, replace(wanted, unit=unit), self.asked.levels
-
-    @property
     def rank(self) -> tuple[int, bool, tuple[str, str]]:
         """Where it comes among those of its queue."""
         return -self.priority, True, (f"{self.age:09}", self.name)
@@ -139,13 +132,16 @@ class Cycle:
         return known[above]
 
     def last_first(self, held: Iterable[Held]) -> Iterator[Held]:
-        """Gangs in the opposite order, by what queues hold without those that went before."""
+        """Gangs in the opposite order, by what queues hold without those that went before. It is that of the time when
+        the first is asked for, whatever is released until the next.
+        """
         left: dict[str, list[Held]] = {}
         for item in held:
             left.setdefault(str(item.queue), []).append(item)
         for own in left.values():
             own.sort(key=lambda item: item.rank)
         gone: dict[str, Amounts] = {}
+        before = {name: self.standing(name) for name in self.tree.by_name}
         known: dict[str | None, Held | None] = {}
 
         def last(above: str | None) -> Held | None:
@@ -158,7 +154,7 @@ class Cycle:
             return known[above]
 
         def leaving(name: str, item: Held) -> Standing:
-            return replace(self.standing(name), leaving=gone.get(str(item.queue), NOTHING) + item.asks)
+            return replace(before[name], leaving=gone.get(str(item.queue), NOTHING) + item.asks)
 
         while (next_ := last(None)) is not None:
             queue = str(next_.queue)
