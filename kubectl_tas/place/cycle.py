@@ -132,16 +132,13 @@ class Cycle:
         return known[above]
 
     def last_first(self, held: Iterable[Held]) -> Iterator[Held]:
-        """Gangs in the opposite order, by what queues hold without those that went before. It is that of the time when
-        the first is asked for, whatever is released until the next.
-        """
+        """Gangs in the opposite order, by what queues hold without those that went before."""
         left: dict[str, list[Held]] = {}
         for item in held:
             left.setdefault(str(item.queue), []).append(item)
         for own in left.values():
             own.sort(key=lambda item: item.rank)
         gone: dict[str, Amounts] = {}
-        before = {name: self.standing(name) for name in self.tree.by_name}
         known: dict[str | None, Held | None] = {}
 
         def last(above: str | None) -> Held | None:
@@ -154,7 +151,7 @@ class Cycle:
             return known[above]
 
         def leaving(name: str, item: Held) -> Standing:
-            return replace(before[name], leaving=gone.get(str(item.queue), NOTHING) + item.asks)
+            return replace(self.standing(name), leaving=gone.get(str(item.queue), NOTHING) + item.asks)
 
         while (next_ := last(None)) is not None:
             queue = str(next_.queue)
@@ -208,7 +205,7 @@ class Cycle:
         del self.held[held.name]
         for node, asked in held.pods:
             self.space.give_back(node, asked)
-        self._charge(held, NOTHING - held.asks)
+        self._charge(held, held.asks * -1)
 
     def _charge(self, held: Held, amounts: Amounts) -> None:
         for queue in self.tree.chain(str(held.queue)):

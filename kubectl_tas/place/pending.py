@@ -119,31 +119,24 @@ def _evict(cycle: Cycle, turns: dict[str, Turn]) -> None:
     for action in (reclaim, preempt):
         failed = Failed()
         for job in cycle.in_order(_waiting(turns)):
-            before = failed.covering(job)
-            found = before or action(cycle, job)
-            way = found.way if found else None
-            if found is None or way is None:
-                turns[job.name] = replace(
-                    turns[job.name], is_cut=turns[job.name].is_cut or bool(found and found.is_cut)
-                )
-                if found is not None and before is None:
+            found = failed.covering(job)
+            if found is None:
+                found = action(cycle, job)
+                if found is not None and found.way is None:
                     failed.add(job, found)
+            if found is None:
                 continue
+            if found.way is None:
+                turns[job.name] = replace(turns[job.name], is_cut=found.is_cut or turns[job.name].is_cut)
+                continue
+            way = found.way
             go(cycle, job, way)
             for item in way.victims:
                 if item.held.is_new:
                     turns[item.held.name] = _ended(cycle, turns[item.held.name], item.to)
             moved = tuple(item.held for item in way.victims if item.to is not None)
-            is_reclaim = action is reclaim
-            turns[job.name] = Turn(
-                job,
-                Outcome.EVICTS,
-                way.bound,
-                evicted=way.gone,
-                moved=moved,
-                is_reclaim=is_reclaim,
-                is_cut=found.is_cut,
-            )
+            turn = Turn(job, Outcome.EVICTS, way.bound, evicted=way.gone, moved=moved, is_cut=found.is_cut)
+            turns[job.name] = replace(turn, is_reclaim=action is reclaim)
 
 
 def _ended(cycle: Cycle, turn: Turn, to: Held | None) -> Turn:
