@@ -21,7 +21,7 @@ from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import Bound
 from kubectl_tas.place.reclaim import Reclaim
 
-MAX_TRIES = 24
+MAX_TRIES = 12
 """Sets of gangs with which it is tried to place one that waits, once it is known how many are enough."""
 
 
@@ -92,23 +92,30 @@ def _preemptible(cycle: Cycle) -> list[Held]:
 
 def _search(cycle: Cycle, job: Job, others: Sequence[Held], rules: Reclaim | None) -> Search:
     """``rules``: what may go together; None: whatever is among the others."""
-    if not others or not cycle.fits_at_all(job.asked) or _place(cycle, job, others) is None:
+    if not others or not cycle.fits_at_all(job.asked):
         return Search(None)
     order, victims = cycle.last_first(others), list[Held]()
     least = 0
     while _place(cycle, job, victims) is None:
+        if len(victims) == len(others):
+            return Search(None)
         least = len(victims) + 1
         victims += islice(order, least)
     sets = range(len(victims) + 1)
     count = bisect_left(sets, 1, least, key=lambda count: _place(cycle, job, victims[:count]) is not None)
-    tries = _Tries()
+    tries, seen = _Tries(), set[tuple[str, ...]]()
     for more in range(count, len(others) + 1):
-        victims += islice(order, max(0, more - len(victims)))
-        found = _fewest(cycle, job, victims[:more], tries)
-        if found is not None and (rules is None or rules.allows(found.gone)):
-            return Search(found, is_cut=tries.is_out)
-        if tries.is_out:
+        if not tries.take():
             break
+        victims += islice(order, max(0, more - len(victims)))
+        found = _try(cycle, job, victims[:more])
+        names = tuple(item.held.name for item in found.victims) if found else ()
+        if found is None or names in seen:
+            continue
+        seen.add(names)
+        fewest = _fewest(cycle, job, found, tries)
+        if rules is None or rules.allows(fewest.gone):
+            return Search(fewest, is_cut=tries.is_out)
     return Search(None, is_cut=tries.is_out)
 
 
@@ -135,10 +142,9 @@ class _Tries:
         return not self.is_out
 
 
-def _fewest(cycle: Cycle, job: Job, victims: Sequence[Held], tries: _Tries) -> Way | None:
-    """Without those that are not needed."""
-    found = _try(cycle, job, victims) if tries.take() else None
-    needed = [item.held for item in found.victims] if found else []
+def _fewest(cycle: Cycle, job: Job, found: Way, tries: _Tries) -> Way:
+    """A way without those that are not needed."""
+    needed = [item.held for item in found.victims]
     for item in reversed(needed):
         if item in needed and tries.take():
             fewer = _try(cycle, job, [other for other in needed if other is not item])
