@@ -73,6 +73,7 @@ def reclaim(cycle: Cycle, job: Job) -> Search | None:
         return None
     queues = {item.queue for item in _preemptible(cycle)} - {job.queue}
     gives = {queue: rules.may_end(str(queue)) for queue in queues if rules.may_lose(str(queue))}
+    # What may not be ended goes only where it finds other nodes, which is not known of what the repository has not.
     others = [item for item in _preemptible(cycle) if item.queue in gives and (item.asked or gives[item.queue])]
     return _search(cycle, job, others, rules)
 
