@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.place import victims
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl, pod_group, queue
@@ -236,3 +237,25 @@ def test_what_has_no_answer_is_not_green(how: str, tmp_path: Path) -> None:
     assert (result.code, "No answer for TrainJob sft: " in result.err) == (1, True), result
     (root / "workflows/train.yaml").unlink()
     assert kubectl_tas("-C", root, "fit", how, "--nodes", root / "nodes.json").code == 0
+
+
+def test_where_not_all_was_tried_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 pods of one GPU, each alone, are in the way of sweep."""
+    for name in ("pools/lab.yaml", "subpools/all.yaml", "workflows/sweep.yaml"):
+        write(tmp_path, {name: (CASE / "input" / name).read_text()})
+    running = [
+        {**pod, "spec": {**pod["spec"], "containers": [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}]}}
+        for number in range(64)
+        for pod in pods(f"one-{number}", f"n{number // 8 + 1}", priority=10, priorityClassName="spare")
+    ]
+    for pod in running:
+        pod["metadata"]["labels"] = {"kai.scheduler/queue": "osmo-pool-default-lab--research"}
+    write(tmp_path, {"tas.yaml": "", "pods.json": json.dumps({"items": running})})
+    files = (FILES[0], "--nodes", tmp_path / "pods.json")
+    assert "29 more are preempted; fewer may do\n" in fit_all(*files, root=tmp_path).out
+    assert gangs(*files, root=tmp_path)["sweep"]["limited"] is True
+    monkeypatch.setattr(victims, "MAX_TRIES", 0)
+    assert (
+        "kubectl tas fit sweep; not every way to end other work for it was tried\n"
+        in fit_all(*files, root=tmp_path).out
+    )

@@ -19,6 +19,8 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 VERSION = 1
+_FEWER = "; fewer may do"
+_NOT_ALL = "; not every way to end other work for it was tried"
 _SHOWN = 3
 """Names or domains that are shown of one gang."""
 Answer = tuple[Scheduler, Pending]
@@ -83,6 +85,11 @@ def _runs(item: Unplaced, copies: int) -> str:
 
 
 def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
+    limited = _FEWER if turn.pods else _NOT_ALL
+    return _becomes(turn, names, scheduler) + (limited if turn.is_cut else "")
+
+
+def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
     match turn.outcome:
         case Outcome.STARTS:
             return f"starts{_where(turn)}"
@@ -215,6 +222,7 @@ def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
         "action": None if turn.outcome is not Outcome.EVICTS else "reclaim" if turn.is_reclaim else "preempt",
         "evicted": [_held(held) for held in turn.evicted],
         "moved": [_held(held) for held in turn.moved],
+        "limited": turn.is_cut,
     }
 
 
