@@ -159,9 +159,8 @@ def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path) -> None
     pool = (case_input(CASE) / "pools/team.yaml").read_text()
     write(tmp_path, {"pools/team.yaml": pool, "workflows/pair.yaml": single})
     result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
-    assert (
-        "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
-    )
+    command = f"kubectl tas fit pair {' '.join(FILES).replace('=', ' ')} --grow"
+    assert f"Helps:               no smaller change that was tried; more nodes: {command}\n" in result.out
     assert "which nodes to free: pip install 'kubectl-tas[fit]'\n" in result.out
 
 

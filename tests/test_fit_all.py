@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def pods(name: str, *nodes: str, **spec: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_golden(output: str, snapshot: Any) -> None:
-    result = fit_all("-o", output, *FILES)
+    files = ("--nodes", "nodes.json", "--nodes", "pods.json")
+    result = kubectl_tas("-C", case_input(CASE), "fit", "--all", "-o", output, *files, cwd=CASE)
     assert (result.code, result.err) == (1, "This repository has 1 error; run: kubectl tas validate\n")
     assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
 
@@ -255,7 +257,22 @@ def test_where_not_all_was_tried_it_is_told(tmp_path: Path, monkeypatch: pytest.
     assert "29 more are preempted; fewer may do\n" in fit_all(*files, root=tmp_path).out
     assert gangs(*files, root=tmp_path)["sweep"]["limited"] is True
     monkeypatch.setattr(victims, "MAX_TRIES", 0)
-    assert (
-        "kubectl tas fit sweep; not every way to end other work for it was tried\n"
-        in fit_all(*files, root=tmp_path).out
-    )
+    hint = f"kubectl tas fit sweep {FILES[0].replace('=', ' ')} --nodes {tmp_path / 'pods.json'}"
+    assert f"{hint}; not every way to end other work for it was tried\n" in fit_all(*files, root=tmp_path).out
+
+
+def test_hints_repeat_where_nodes_come_from(cluster: FakeKubectl) -> None:
+    root = cluster.folder / "repository"
+    write(root, {"big.json": json.dumps({"items": [node(4), *FOREIGN, *pods("group", "n1")]})})
+    shutil.copy(root / "big.json", root / "my nodes.json")
+    files = ("--nodes", "big.json", "--nodes", "my nodes.json")
+    hint = "kubectl tas fit train --nodes big.json --nodes 'my nodes.json'"
+    assert f"why: {hint}\n" in kubectl_tas("fit", "--all", *files, cwd=root).out
+    assert f"more nodes: {hint} --grow\n" in kubectl_tas("fit", "train", *files, cwd=root).out
+    state = ("--cluster-state", "default=big.json", "--backend", "default")
+    told = kubectl_tas("fit", "train", *state, cwd=root).out
+    assert "kubectl tas fit train --cluster-state default=big.json --backend default --grow\n" in told
+    why = kubectl_tas("workflow", "why", "train", "--cluster-state", "big.json", cwd=root)
+    assert "kubectl tas fit train --cluster-state big.json --grow\n" in why.out, why
+    (cluster.folder / "default/queues.scheduling.run.ai.forbidden").touch()
+    assert "why: kubectl tas fit train --live\n" in fit_all("--live", root=root).out

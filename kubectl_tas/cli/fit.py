@@ -111,9 +111,9 @@ def fit_command(
     if output == "json":
         hand_over(json.dump(pages.data(answers, left_out)))
     elif output in PICTURES and answers:
-        show_figures([figure(one, source.nodes(one.sent.pool.backend.name)) for one in answers], output)
+        show_figures([figure(one, source.nodes(one.sent.pool.backend.name), source.given) for one in answers], output)
     elif answers:
-        show(pages.render(answers))
+        show(pages.render(answers, source.given))
     is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
     return _finish(session, left_out, is_placed=is_placed)
 
@@ -139,7 +139,7 @@ def _all(
     if output == "json":
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
-        show(queue_pages.render(answers))
+        show(queue_pages.render(answers, source.given))
     return _finish(session, left_out, is_placed=all(turn.pods for _, found in answers for turn in found.turns))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,15 @@ def nodes_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def as_given(cluster: Mapping[str, Any], *, files: Sequence[str] = (), live: bool) -> str:
+    """The options that say where nodes come from, for a command that is to read the same: each behind a space."""
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in cluster.items() if name != "namespace"]
+    words = [word for file in files for word in ("--nodes", file)]
+    for option, value in named:
+        words += [word for one in ([value] if isinstance(value, str) else value or ()) for word in (option, one)]
+    return "".join(f" {shlex.quote(word)}" for word in (*words, *(["--live"] if live else [])))
+
+
 def refuse_several(backends: Iterable[str]) -> None:
     """A usage error where what is given of one cluster, such as its nodes, would be that of several backends."""
     names = list(dict.fromkeys(backends))
@@ -57,6 +67,8 @@ class NodeSource:
         asks = [name for name, value in cluster.items() if value and name != "backend"]
         if files and (live or asks):
             raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
+        self.given = as_given(cluster, files=files, live=live)
+        """The options, for commands that are to read the same."""
         self._files = files
         self._clusters = None if files else given_clusters(fleet, cluster, live=live)
         self._objects: dict[str, list[dict[str, Any]]] = {}

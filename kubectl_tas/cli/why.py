@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.nodesource import as_given
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.sent import named
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
@@ -53,7 +54,7 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
     if output == "json":
         hand_over(json.dump(pages.data(answers)))
     else:
-        show(pages.render(answers))
+        show(pages.render(answers, as_given(cluster, live=live)))
     tell_errors(session)
     return 0 if all(answer.state.is_well for answer in answers) else 1
 

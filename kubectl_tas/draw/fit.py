@@ -33,12 +33,12 @@ _FOUND = {
 }
 
 
-def render(answers: Sequence[Fit]) -> str:
-    """The facts about each, a blank line between two."""
-    return "\n".join(table.pairs(about(answer)) for answer in answers)
+def render(answers: Sequence[Fit], given: str) -> str:
+    """The facts about each, a blank line between two; ``given``: options that say where the nodes come from."""
+    return "\n".join(table.pairs(about(answer, given)) for answer in answers)
 
 
-def about(answer: Fit) -> list[tuple[str, str]]:
+def about(answer: Fit, given: str) -> list[tuple[str, str]]:
     """What there is to say of an answer, what it is about first."""
     gang, pods = answer.gang, answer.item.copies * answer.gang.pods
     facts = [
@@ -67,9 +67,8 @@ def about(answer: Fit) -> list[tuple[str, str]]:
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
     if answer.outcome is not Outcome.FITS and not answer.changes:
-        facts.append(
-            ("Helps", f"no smaller change that was tried; more nodes: kubectl tas fit {answer.sent.name} --grow")
-        )
+        command = f"kubectl tas fit {answer.sent.name}{given} --grow"
+        facts.append(("Helps", f"no smaller change that was tried; more nodes: {command}"))
         if answer.outcome is Outcome.NO_ROOM and not solver.is_installed():
             facts.append(("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'"))
     return facts
