@@ -49,6 +49,13 @@ def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
     assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
 
 
+def test_kai_counts_gpus_of_amd_the_same(tmp_path: Path) -> None:
+    for name in ("nodes.json", "pods.json"):
+        (tmp_path / name).write_text((CASE / name).read_text().replace("nvidia.com/gpu", "amd.com/gpu"))
+    result = plan(*(f"--nodes={tmp_path / name}" for name in ("nodes.json", "pods.json")))
+    assert result.out == plan(*FILES).out
+
+
 def test_a_pool_that_is_not_there() -> None:
     result = plan("reserch", *FILES)
     assert result.code == 2

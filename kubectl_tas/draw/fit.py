@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.fit import Fit, Outcome, Spread
 from kubectl_tas.place.nodes import CPU, Domain
@@ -118,6 +119,8 @@ def _why(answer: Fit) -> str:
 
 
 def _lack(lack: Lack) -> str:
+    if lack.resource == GPU:
+        return f"{plural(lack.asked, 'GPU')}, and the most that is free on one is {lack.most}"
     asked, most = (_amount(lack.resource, amount) for amount in (lack.asked, lack.most))
     return f"{asked} of {lack.resource}, and the most that is free on one is {most}"
 
