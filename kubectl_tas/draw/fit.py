@@ -145,15 +145,23 @@ def _room(answer: Fit) -> str:
 
 
 def _short(short: Shortage, gang: Gang) -> str:
+    if short.level is None:
+        return f"the nodes have room for {short.best[0].pods} of {_pods_of(short, gang)}"
+    if not short.best:
+        return f"{must_share(short, gang)}, and no node is in any"
+    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
+    return f"{must_share(short, gang)}: {rooms}"
+
+
+def must_share(short: Shortage, gang: Gang) -> str:
+    """Which pods must share a domain; of a shortage with a level."""
+    return f"{_pods_of(short, gang)} must share one {short.level.key if short.level else 'domain'}"
+
+
+def _pods_of(short: Shortage, gang: Gang) -> str:
     is_gang = without_copy(short.unit) == gang.name
     own = "its" if short.pods == 1 else "all"
-    who = f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
-    if short.level is None:
-        return f"the nodes have room for {short.best[0].pods} of {who}"
-    if not short.best:
-        return f"{who} must share one {short.level.key}, and no node is in any"
-    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
-    return f"{who} must share one {short.level.key}: {rooms}"
+    return f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
 
 
 def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:

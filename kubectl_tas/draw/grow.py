@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_tas.draw.fit import left_out_data, place_name
+from kubectl_tas.draw.fit import left_out_data, must_share, place_name
 from kubectl_tas.place.grow import Growth, Waiting
-from kubectl_tas.place.room import without_copy
 from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
@@ -63,9 +62,7 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
         return helps
     if not short.best[0].pods:
         return f"{helps}: it has room for none of its pods"
-    is_gang = without_copy(short.unit) == item.item.gang.name
-    who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
-    return f"{helps}: {who} must share one {short.level.key}, and one has room for {short.best[0].pods}"
+    return f"{helps}: {must_share(short, item.item.gang)}, and one has room for {short.best[0].pods}"
 
 
 def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> dict[str, Any]:
