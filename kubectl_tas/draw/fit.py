@@ -63,7 +63,7 @@ def about(answer: Fit) -> list[tuple[str, str]]:
     if answer.outcome is not Outcome.FITS:
         facts += [("Why", _why(answer)), ("Room", _room(answer))]
     if answer.lacks:
-        facts.append(("Lacks", f"no node has what a pod asks for: {', '.join(map(_lack, answer.lacks))}"))
+        facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
@@ -116,6 +116,11 @@ def _why(answer: Fit) -> str:
     if answer.outcome is Outcome.UNKNOWN:
         return "each kind of pod has room by itself, but KAI's order comes to no placement of all"
     return "each part has room by itself, but not all of them at once"
+
+
+def lacks_text(lacks: Sequence[Lack]) -> str:
+    """Of what a pod asks for more than any node has."""
+    return f"no node has what a pod asks for: {', '.join(map(_lack, lacks))}"
 
 
 def _lack(lack: Lack) -> str:
@@ -173,6 +178,11 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, 
     }
 
 
+def lacks_data(lacks: Sequence[Lack]) -> list[dict[str, Any]]:
+    """What no node has, for programs."""
+    return [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in lacks]
+
+
 def left_out_data(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
     """What has no answer, for programs."""
     return [{"kind": item.sent.kind, "name": item.sent.name, "reason": item.reason} for item in left_out]
@@ -205,7 +215,7 @@ def _record(answer: Fit) -> dict[str, Any]:
             "pods": short.pods,
             "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
         },
-        "lacks": [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in answer.lacks],
+        "lacks": lacks_data(answer.lacks),
         "best": [
             {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
             for level, best in answer.best
