@@ -17,6 +17,7 @@ from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.quantities import show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.topologies import Level
 
 VERSION = 1
 _SHOWN = 4
@@ -152,15 +153,16 @@ def _room(answer: Fit) -> str:
 def _short(short: Shortage, gang: Gang) -> str:
     if short.level is None:
         return f"the nodes have room for {short.best[0].pods} of {_pods_of(short, gang)}"
+    shared = must_share(short, short.level, gang)
     if not short.best:
-        return f"{must_share(short, gang)}, and no node is in any"
+        return f"{shared}, and no node is in any"
     rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
-    return f"{must_share(short, gang)}: {rooms}"
+    return f"{shared}: {rooms}"
 
 
-def must_share(short: Shortage, gang: Gang) -> str:
-    """Which pods must share a domain; of a shortage with a level."""
-    return f"{_pods_of(short, gang)} must share one {short.level.key if short.level else 'domain'}"
+def must_share(short: Shortage, level: Level, gang: Gang) -> str:
+    """Which pods must share a domain of the level of a shortage."""
+    return f"{_pods_of(short, gang)} must share one {level.key}"
 
 
 def _pods_of(short: Shortage, gang: Gang) -> str:

@@ -69,7 +69,7 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
         return helps
     if not short.best[0].pods:
         return f"{helps}: it has room for none of its pods"
-    return f"{helps}: {must_share(short, item.item.gang)}, and one has room for {short.best[0].pods}"
+    return f"{helps}: {must_share(short, short.level, item.item.gang)}, and one has room for {short.best[0].pods}"
 
 
 def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> dict[str, Any]:
