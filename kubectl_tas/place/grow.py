@@ -225,7 +225,9 @@ class _There:
         key = levels, shape
         if key not in self._takers:
             racks = self.racks(levels).items()
-            self._takers[key] = frozenset(domain for domain, own in racks if _takes(own, shape))
+            self._takers[key] = frozenset(
+                domain for domain, own in racks if any(_takes((node,), shape) for node in own)
+            )
         return self._takers[key]
 
     def like(self, item: Unplaced) -> Domain:

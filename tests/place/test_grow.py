@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
-from kubectl_tas.place.grow import Growth, grow
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.grow import Growth, Waiting, grow
 from kubectl_tas.place.nodes import Node
 from kubectl_tas.place.order import place
 from kubectl_tas.place.room import Space, Unit
 from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.shortage import Lack
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
 RACK, ZONE = 1, 0
+LACKS = (Lack(GPU, 4, 1),)
 LEVEL = tuple(Level(label, label) for label in LEVELS)
 
 
@@ -111,6 +114,13 @@ def test_pods_that_use_other_nodes_have_their_own_racks() -> None:
     small, other = grow([(items[0], 3), (items[1], 2)], (*racks(2, 2), *large))
     assert (small.items, small.like, small.more) == ((items[0],), ("a", "1"), 0)
     assert (other.items, other.like, other.more) == ((items[1],), ("b", "l"), 2)
+
+
+def test_of_what_no_node_has_a_rack_has_nothing_either() -> None:
+    """A pod of the gang goes to these racks, the other one to no node."""
+    item = asked(Unit("g", RACK, None, (0, 1)), (shape(1, 1), shape(4, 1)))
+    (found,) = grow([(item, 1)], racks(2))
+    assert (found.like, found.waiting) == (("a", "1"), (Waiting(item, None, found.waiting[0].shortage, LACKS),))
 
 
 def test_racks_of_one_kind_are_not_for_those_that_use_another() -> None:
