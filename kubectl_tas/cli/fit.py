@@ -28,6 +28,7 @@ from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.place.division import called
 from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
+from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
@@ -166,11 +167,11 @@ def _grow(
     for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
         pool = item.sent.pool
         shards.setdefault((pool.backend.name, pool.shard_labels.get(NODE_POOL)), []).append(item)
-    found = []
+    found: list[tuple[str, Growth]] = []
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
         copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]
-        found.append((backend, growth_of(copies, nodes_of(own[0], nodes))))
+        found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
     if output == "json":
         hand_over(json.dump(growth_pages.data(found, left_out)))
     elif found:
