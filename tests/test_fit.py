@@ -12,6 +12,7 @@ import pytest
 from tests.support.cli import Result, kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES, GOLDEN, at, case_input
 from tests.support.kubectl import FakeKubectl
+from tests.support.kubectl import node as gpu_node
 
 CASE = GOLDEN / "commands/fit"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
@@ -60,11 +61,52 @@ def test_golden_of_racks_that_are_missing(output: str, snapshot: Any) -> None:
 
 
 def test_racks_that_nothing_can_use_are_not_added(tmp_path: Path) -> None:
-    bare = [{"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": 8, "pods": 10}}}]
+    labels = {f"topology.kubernetes.io/{level}": "a" for level in ("zone", "rack")}
+    resources = {"allocatable": {"cpu": 8, "pods": 10}}
+    bare = [{"kind": "Node", "metadata": {"name": "n1", "labels": labels}, "status": resources}]
     write(tmp_path, {"nodes.json": json.dumps({"items": bare})})
     result = fit("placed", "--grow", f"--nodes={tmp_path}/nodes.json")
     assert result.code == 1
-    assert result.out.endswith("Needs:     not known: what waits can use no rack that is there\n  placed:  waits\n")
+    lacks = "no node has what a pod asks for: 8 GPUs, and the most that is free on one is 0"
+    assert result.out.endswith(
+        f"Needs:     not known: what waits can use no rack that is there\n  placed:  waits: {lacks}\n"
+    )
+
+
+def growth(*arguments: str | Path, root: Path) -> list[dict[str, Any]]:
+    result = fit(*arguments, "--grow", "-o", "json", root=root)
+    assert result.code == 1, result.err
+    return list(json.loads(result.out)["clusters"])
+
+
+def test_each_topology_has_its_own_kind_of_rack() -> None:
+    """The nodes have none of the labels of the spines."""
+    nodes = f"--nodes={USE_CASES / 'nodes/zones.json'}"
+    named = ("single-nvl72-rack", "multiple-nvl72-racks", "multiple-nvl72-same-zone")
+    (waiting,) = (one for one in growth(*named, nodes, root=USE_CASES) if one["waiting"])
+    assert (waiting["pools"], waiting["more"], waiting["missingLabel"]) == (["zones"], 3, None)
+    found = growth(nodes, root=USE_CASES)
+    assert waiting in found
+    assert [(one["pools"], one["missingLabel"]) for one in found if one["waiting"] and not one["like"]] == [
+        (["spines"], "topology.kubernetes.io/spine")
+    ]
+    text = fit("--grow", nodes, root=USE_CASES).out
+    assert (
+        "Needs:                   not known: no node has the label topology.kubernetes.io/spine of level spine" in text
+    )
+
+
+def test_what_no_node_has_is_said_instead_of_racks(tmp_path: Path) -> None:
+    root = write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool(), "workflows/w.yaml": MUCH})
+    nodes = [gpu_node("n", 8), gpu_node("m", 4)]
+    for item in nodes:
+        item["status"]["allocatable"]["pods"] = "10"
+    write(root, {"nodes.json": json.dumps({"items": nodes})})
+    result = fit("--grow", f"--nodes={root}/nodes.json", root=root)
+    lacks = "no node has what a pod asks for: 16 GPUs, and the most that is free on one is 8"
+    assert result.out.endswith(
+        f"Needs:    not known: what waits can use no node that is there\n  much:   waits: {lacks}\n"
+    )
 
 
 DRAWN = [
@@ -128,6 +170,10 @@ def test_what_is_said_to_help_does(old: str, new: str, tmp_path: Path) -> None:
     assert mended(old, new, tmp_path)["outcome"] == "fits"
 
 
+MUCH = """\
+workflow: {name: much, pool: team, tasks: [{name: a, image: i, resource: a}]}
+resources: {a: {gpu: 16}}
+"""
 PAIR = """\
 workflow:
   name: pair
@@ -159,9 +205,8 @@ def test_without_a_solver_it_is_told_what_one_would_find(tmp_path: Path) -> None
     pool = (case_input(CASE) / "pools/team.yaml").read_text()
     write(tmp_path, {"pools/team.yaml": pool, "workflows/pair.yaml": single})
     result = fit("pair", *FILES, root=write(tmp_path, {"tas.yaml": ""}))
-    assert (
-        "Helps:               no smaller change that was tried; more nodes: kubectl tas fit pair --grow\n" in result.out
-    )
+    command = f"kubectl tas fit pair {' '.join(FILES).replace('=', ' ')} --grow"
+    assert f"Helps:               no smaller change that was tried; more nodes: {command}\n" in result.out
     assert "which nodes to free: pip install 'kubectl-tas[fit]'\n" in result.out
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kubectl_tas.place import victims
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
+from tests.support.kubectl import FakeKubectl, pod_group, queue
 
 CASE = GOLDEN / "commands/fit-all"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
@@ -40,7 +43,8 @@ def pods(name: str, *nodes: str, **spec: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_golden(output: str, snapshot: Any) -> None:
-    result = fit_all("-o", output, *FILES)
+    files = ("--nodes", "nodes.json", "--nodes", "pods.json")
+    result = kubectl_tas("-C", case_input(CASE), "fit", "--all", "-o", output, *files, cwd=CASE)
     assert (result.code, result.err) == (1, "This repository has 1 error; run: kubectl tas validate\n")
     assert result.out == snapshot(extension_class=at(CASE / f"output.{'txt' if output == 'text' else 'json'}"))
 
@@ -175,3 +179,111 @@ def test_that_there_is_no_work_is_said(arguments: list[str], tmp_path: Path) -> 
     root = write(tmp_path, {"pools/team.yaml": pool()})
     result = kubectl_tas("-C", root, "fit", *arguments, FILES[0])
     assert (result.code, result.out, result.err) == (0, "", "There is no work to place.\n")
+
+
+def node(gpus: int) -> dict[str, Any]:
+    allocatable = {"cpu": "8", "nvidia.com/gpu": str(gpus), "pods": "9"}
+    return {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": allocatable}}
+
+
+FOREIGN = [
+    {**queue("foreign"), "spec": {"parentQueue": "default"}},
+    {**queue("default"), "spec": {}},
+    {**pod_group("foreign"), "spec": {"queue": "foreign", "priorityClassName": "low"}},
+    {"kind": "PriorityClass", "metadata": {"name": "low"}, "value": 50},
+]
+"""What a cluster has beside what the repository declares: its PodGroup, group, is what holds the node."""
+TEAM = {"tas.yaml": "", "pools/team.yaml": pool(guarantee=8), "workflows/job.yaml": JOB.replace("2", "1") % "default"}
+
+
+TRAIN_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: sft, namespace: default, labels: {kubectl-tas/pool: team}}
+spec:
+  runtimeRef: {name: torch}
+  trainer: {numNodes: 1, resourcesPerNode: {limits: {nvidia.com/gpu: 1}}}
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKubectl:
+    """One node, on which work of a queue runs that the repository does not declare."""
+    found = FakeKubectl(tmp_path, monkeypatch)
+    found.knows("default", node(8), *FOREIGN)
+    (tmp_path / "default/pods").write_text(json.dumps({"items": pods("group", "n1")}))
+    write(tmp_path / "repository", TEAM)
+    return found
+
+
+def test_a_cluster_tells_what_runs_in_queues_of_others(cluster: FakeKubectl) -> None:
+    root = cluster.folder / "repository"
+    found = gangs("--live", root=root)["train"]
+    assert [item["podGroup"] for item in found["evicted"]] == ["group"]
+    asked = [call.split(" get ")[1].split()[0] for call in cluster.calls]
+    queued = ["queues.scheduling.run.ai", "podgroups.scheduling.run.ai", "priorityclasses.scheduling.k8s.io"]
+    assert asked == ["nodes", "pods", *queued]
+
+
+def test_what_may_not_be_read_is_named(cluster: FakeKubectl) -> None:
+    (cluster.folder / "default/queues.scheduling.run.ai.forbidden").touch()
+    result = fit_all("--live", root=cluster.folder / "repository")
+    assert result.code == 1
+    assert "Without any queues.scheduling.run.ai: the cluster forbids reading " in result.err
+    assert "In no queue that is known: 1 gang on nodes, with 8 GPUs: group. Such count for no quota, " in result.err
+
+
+def test_a_state_of_one_namespace_does_not_tell_whose_the_pods_are(cluster: FakeKubectl) -> None:
+    root = cluster.folder / "repository"
+    for flags, code in ((("-n", "default"), 3), ((), 0)):
+        kubectl_tas("-C", root, "cluster", "state", *flags, "-o", root / "state.json")
+        result = fit_all("--cluster-state", root / "state.json", root=root)
+        assert (result.code, "PodGroups of the namespace default alone" in result.err) == (code, bool(flags)), result
+
+
+@pytest.mark.parametrize("how", ["--all", "--grow"])
+def test_what_has_no_answer_is_not_green(how: str, tmp_path: Path) -> None:
+    """The nodes have room for all but the TrainJob, whose pods nobody knows."""
+    root = write(tmp_path, {**TEAM, "workflows/train.yaml": TRAIN_JOB})
+    (root / "nodes.json").write_text(json.dumps({"items": [node(8)]}))
+    result = kubectl_tas("-C", root, "fit", how, "--nodes", root / "nodes.json")
+    assert (result.code, "No answer for TrainJob sft: " in result.err) == (1, True), result
+    (root / "workflows/train.yaml").unlink()
+    assert kubectl_tas("-C", root, "fit", how, "--nodes", root / "nodes.json").code == 0
+
+
+def test_where_not_all_was_tried_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 pods of one GPU, each alone, are in the way of sweep."""
+    for name in ("pools/lab.yaml", "subpools/all.yaml", "workflows/sweep.yaml"):
+        write(tmp_path, {name: (CASE / "input" / name).read_text()})
+    running = [
+        {**pod, "spec": {**pod["spec"], "containers": [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}]}}
+        for number in range(64)
+        for pod in pods(f"one-{number}", f"n{number // 8 + 1}", priority=10, priorityClassName="spare")
+    ]
+    for pod in running:
+        pod["metadata"]["labels"] = {"kai.scheduler/queue": "osmo-pool-default-lab--research"}
+    write(tmp_path, {"tas.yaml": "", "pods.json": json.dumps({"items": running})})
+    files = (FILES[0], "--nodes", tmp_path / "pods.json")
+    assert "29 more are preempted; fewer may do\n" in fit_all(*files, root=tmp_path).out
+    assert gangs(*files, root=tmp_path)["sweep"]["limited"] is True
+    monkeypatch.setattr(victims, "MAX_TRIES", 0)
+    hint = f"kubectl tas fit sweep {FILES[0].replace('=', ' ')} --nodes {tmp_path / 'pods.json'}"
+    assert f"{hint}; not every way to end other work for it was tried\n" in fit_all(*files, root=tmp_path).out
+
+
+def test_hints_repeat_where_nodes_come_from(cluster: FakeKubectl) -> None:
+    root = cluster.folder / "repository"
+    write(root, {"big.json": json.dumps({"items": [node(4), *FOREIGN, *pods("group", "n1")]})})
+    shutil.copy(root / "big.json", root / "my nodes.json")
+    files = ("--nodes", "big.json", "--nodes", "my nodes.json")
+    hint = "kubectl tas fit train --nodes big.json --nodes 'my nodes.json'"
+    assert f"why: {hint}\n" in kubectl_tas("fit", "--all", *files, cwd=root).out
+    assert f"more nodes: {hint} --grow\n" in kubectl_tas("fit", "train", *files, cwd=root).out
+    state = ("--cluster-state", "default=big.json", "--backend", "default")
+    told = kubectl_tas("fit", "train", *state, cwd=root).out
+    assert "kubectl tas fit train --cluster-state default=big.json --backend default --grow\n" in told
+    why = kubectl_tas("workflow", "why", "train", "--cluster-state", "big.json", cwd=root)
+    assert "kubectl tas fit train --cluster-state big.json --grow\n" in why.out, why
+    (cluster.folder / "default/queues.scheduling.run.ai.forbidden").touch()
+    assert "why: kubectl tas fit train --live\n" in fit_all("--live", root=root).out

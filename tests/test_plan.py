@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at, case_input
+from tests.support.kubectl import node
 
 CASE = GOLDEN / "commands/pool-plan"
 FILES = [f"--nodes={CASE / name}" for name in ("nodes.json", "pods.json")]
@@ -53,6 +54,31 @@ def test_guarantees_that_the_nodes_can_keep(tmp_path: Path) -> None:
         "Guarantees:  nodes that are ready and not cordoned have what all pools are guaranteed\n"
     )
     assert result.err == "There are no pods among these: all that nodes have is taken as free.\n"
+
+
+def test_kai_counts_gpus_of_amd_the_same(tmp_path: Path) -> None:
+    for name in ("nodes.json", "pods.json"):
+        (tmp_path / name).write_text((CASE / name).read_text().replace("nvidia.com/gpu", "amd.com/gpu"))
+    result = plan(*(f"--nodes={tmp_path / name}" for name in ("nodes.json", "pods.json")))
+    assert result.out == plan(*FILES).out
+
+
+def test_the_nodes_of_child_pools_keep_the_guarantee_of_their_parent(tmp_path: Path) -> None:
+    files = {
+        "tas.yaml": "",
+        "pools/all.yaml": pool("all", 32, "  nodes: {selector: {size: small}}\n"),
+        "pools/big.yaml": pool("big", 24, "  parent: all\n  nodes: {selector: {size: big}}\n"),
+    }
+    root = write(tmp_path, files)
+
+    def guarantee(big: dict[str, Any]) -> str:
+        write(root, {"nodes.json": json.dumps({"items": [node("s", 8, size="small"), big]})})
+        page = kubectl_tas("-C", root, "pool", "plan", "all", f"--nodes={root}/nodes.json").out
+        return next(line.split(maxsplit=1)[1] for line in page.splitlines() if line.startswith("Guarantee:"))
+
+    assert guarantee(node("b", 24, size="big")) == "32 GPUs"
+    assert guarantee(node("b", 16, size="big")) == "32 GPUs, of which nodes that can be used have 24"
+    assert guarantee(node("b", 24, cordoned=True, size="big")) == "32 GPUs, of which nodes that can be used have 8"
 
 
 def test_a_pool_that_is_not_there() -> None:

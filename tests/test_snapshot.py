@@ -73,13 +73,14 @@ def test_what_shares_a_gang_comes_along(tmp_path: Path) -> None:
 
 
 def test_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a cluster KAI's own objects are read too; storage that may not be read is left out."""
+    """Of a cluster KAI's own objects are read too; storage that may not be read is left out aloud."""
     kubectl = FakeKubectl(tmp_path, monkeypatch)
     nodes = json.loads((CASE / "nodes.json").read_text())["items"]
     kubectl.knows("default", *nodes, queue("other"), pod_group("other"), forbidden="persistentvolumes")
     (tmp_path / "default/pods").write_text('{"items": []}')
     result = snapshot("mended", "--live", "-o", tmp_path / "x.zip")
     assert result.code == 0, result.err
+    assert "Without any persistentvolumes: the cluster forbids reading" in result.err
     raw = content(tmp_path / "x.zip")
     assert "group" in names(raw, "podGroups")
     assert "other" in names(raw, "queues")
@@ -104,7 +105,7 @@ def test_what_is_not_known_is_said(case: str, line: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("case", "arguments", "message"),
     [
-        ("commands/fit", ("mende",), 'no workflow or workload "mende"; did you mean "mended"?'),
+        ("commands/fit", ("mende",), 'no workflow "mende"; did you mean "mended"?'),
         ("commands/fit", (*FILES, "--live"), "--nodes is given instead of a cluster"),
         ("commands/fit", ("--live", "-n", "x"), "-n is of no use here"),
         ("manifests/node-pools", (), "a snapshot is of one shard of the scheduler; name work of one: "),

@@ -29,7 +29,12 @@ def cluster() -> None:
     "--context", metavar="NAME", type=CONTEXT, help="The context that kubectl is to use, instead of the backend's."
 )
 @click.option("--kubeconfig", metavar="FILE", type=FILE, help="The kubeconfig that kubectl is to use.")
-@click.option("-n", "--namespace", metavar="NAME", help="Read what this namespace has, not all of them.")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    help="Read what this namespace has, not all of them; `fit --all` does not take such a state.",
+)
 @repository_option
 def state(
     output: str,

@@ -13,6 +13,7 @@ from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.pictures import show_figures
+from kubectl_tas.cli.sent import named
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import POOL, SUBMISSION
@@ -27,16 +28,20 @@ from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.place.division import called
 from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
+from kubectl_tas.place.grow import Growth
 from kubectl_tas.place.grow import grow as growth_of
 from kubectl_tas.place.pending import pending
 from kubectl_tas.place.queues import trees
-from kubectl_tas.place.schedulers import Seen, schedulers
+from kubectl_tas.place.schedulers import Scheduler, Seen, schedulers
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.fleet import Fleet, files_of, no_work
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.words import nothing_called
+
+MAX_LISTED = 3
+"""Names that a message lists."""
 
 
 @click.command("fit", epilog="Example: kubectl tas fit --all --nodes nodes.json --nodes pods.json")
@@ -71,7 +76,7 @@ def fit_command(
     A WORKFLOW is also a workload, a PodCliqueSet, or a hand-written PodGroup with its Pods. Each is taken alone, on
     what the pods of the cluster leave free; quotas are what `admit` answers. Without --nodes, nodes and pods are
     asked of the backends' clusters. Where nothing fits, the first constraint that fails is shown, and changes with
-    which KAI places the workflow. Exits 1 where KAI finds no placement of one.
+    which KAI places the workflow. Exits 1 where KAI finds no placement of one, and always where one has no answer.
 
     With --all, all that does not run yet is taken in KAI's order, by queue and priority, against the same nodes and
     quotas: what starts, what waits for what, and which work that can be preempted goes for it. Exits 1 where one waits.
@@ -107,14 +112,11 @@ def fit_command(
     if output == "json":
         hand_over(json.dump(pages.data(answers, left_out)))
     elif output in PICTURES and answers:
-        show_figures([figure(one, source.nodes(one.sent.pool.backend.name)) for one in answers], output)
+        show_figures([figure(one, source.nodes(one.sent.pool.backend.name), source.given) for one in answers], output)
     elif answers:
-        show(pages.render(answers))
-    for item in left_out:
-        say(f"No answer for {item.text}.", err=True)
-    tell_errors(session)
+        show(pages.render(answers, source.given))
     is_placed = all(answer.outcome in (Outcome.FITS, Outcome.RUNS) for answer in answers)
-    return 0 if is_placed and not left_out else 1
+    return _finish(session, left_out, is_placed=is_placed)
 
 
 def _all(
@@ -127,20 +129,34 @@ def _all(
         if not own:
             continue
         artifacts = (item.manifest for item in compile_queues(session.fleet) if item.backend == backend.name)
-        nodes, objects = source.nodes(backend.name), source.objects(backend.name)
+        nodes, objects = source.nodes(backend.name), source.queued(backend.name)
         there = [item for item in objects if item.get("kind") == "Queue"]
         queues = trees((item for item in artifacts if isinstance(item, manifest.Queue)), there)
         names = {queue: item.name for queue, item in called(session.fleet, backend.name).items()}
         found = schedulers(backend, own, Seen(nodes, objects, queues, names))
-        answers += [(scheduler, pending(scheduler.start, scheduler.jobs)) for scheduler in found]
+        for scheduler in found:
+            _tell_unknown(scheduler)
+            answers.append((scheduler, pending(scheduler.start, scheduler.jobs)))
     if output == "json":
         hand_over(json.dump(queue_pages.data(answers, left_out)))
     elif answers:
-        show(queue_pages.render(answers))
-    for item in left_out:
-        say(f"No answer for {item.text}.", err=True)
-    tell_errors(session)
-    return 0 if all(turn.pods for _, found in answers for turn in found.turns) else 1
+        show(queue_pages.render(answers, source.given))
+    return _finish(session, left_out, is_placed=all(turn.pods for _, found in answers for turn in found.turns))
+
+
+def _tell_unknown(scheduler: Scheduler) -> None:
+    """Says on stderr which gangs hold nodes in no queue that is known: the answers count them for none."""
+    known = scheduler.start.tree.by_name
+    found = [item for item in scheduler.start.held if item.queue not in known]
+    if found:
+        names = ", ".join(item.name for item in found[:MAX_LISTED])
+        more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+        held = plural(sum(item.asks.gpu for item in found), "GPU")
+        say(
+            f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}{more}. "
+            "Such count for no quota, and are never taken for others.",
+            err=True,
+        )
 
 
 def _grow(
@@ -151,19 +167,26 @@ def _grow(
     for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
         pool = item.sent.pool
         shards.setdefault((pool.backend.name, pool.shard_labels.get(NODE_POOL)), []).append(item)
-    found = []
+    found: list[tuple[str, Growth]] = []
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
         copies = [(item, max(0, item.copies - len(running_of(item, nodes)))) for item in own]
-        found.append((backend, growth_of(copies, nodes_of(own[0], nodes))))
+        found += [(backend, growth) for growth in growth_of(copies, nodes_of(own[0], nodes))]
     if output == "json":
         hand_over(json.dump(growth_pages.data(found, left_out)))
     elif found:
         show(growth_pages.render(found))
-    for unknown in left_out:
-        say(f"No answer for {unknown.text}.", err=True)
+    return _finish(session, left_out, is_placed=not any(growth.waiting for _, growth in found))
+
+
+def _finish(session: Session, left_out: Sequence[LeftOut], *, is_placed: bool) -> int:
+    """Says on stderr what has no answer, and that the repository has errors; the exit code, which is 0 only where all
+    has an answer and ``is_placed``.
+    """
+    for item in left_out:
+        say(f"No answer for {item.text}.", err=True)
     tell_errors(session)
-    return 1 if any(growth.waiting for _, growth in found) else 0
+    return 0 if is_placed and not left_out else 1
 
 
 def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Submission]:
@@ -186,7 +209,7 @@ def _chosen(fleet: Fleet, wanted: Sequence[str], *, is_all: bool, backend: str |
         raise click.UsageError("name workflows, or pass --all")
     chosen_backends(fleet, backend)
     known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]
-    found = known if is_all else [item for word in wanted for item in _called(fleet, known, word)]
+    found = known if is_all else [item for word in wanted for item in named(fleet, known, word)]
     elsewhere = [item for item in found if not item.pool.backend.is_kai]
     if elsewhere and not is_all:
         item = elsewhere[0]
@@ -204,13 +227,3 @@ def _word(item: Submission) -> str:
 def _count(items: Sequence[Submission]) -> list[str]:
     """How many there are of each kind."""
     return [plural(count, word) for word, count in Counter(map(_word, items)).items()]
-
-
-def _called(fleet: Fleet, known: Sequence[Submission], wanted: str) -> list[Submission]:
-    """What is called so, or is in that file."""
-    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
-    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
-    found = [item for item in known if id(item) in meant]
-    if not found:
-        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
-    return found

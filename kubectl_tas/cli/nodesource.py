@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,9 @@ from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.session import read_stdin
 from kubectl_tas.cli.terminal import say
 from kubectl_tas.cli.wordtypes import FILE
+from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
+from kubectl_tas.live.cluster import Beside, Cluster
 from kubectl_tas.place.nodes import Nodes, read_nodes
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -35,6 +38,15 @@ def nodes_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def as_given(cluster: Mapping[str, Any], *, files: Sequence[str] = (), live: bool) -> str:
+    """The options that say where nodes come from, for a command that is to read the same: each behind a space."""
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in cluster.items() if name != "namespace"]
+    words = [word for file in files for word in ("--nodes", file)]
+    for option, value in named:
+        words += [word for one in ([value] if isinstance(value, str) else value or ()) for word in (option, one)]
+    return "".join(f" {shlex.quote(word)}" for word in (*words, *(["--live"] if live else [])))
+
+
 def refuse_several(backends: Iterable[str]) -> None:
     """A usage error where what is given of one cluster, such as its nodes, would be that of several backends."""
     names = list(dict.fromkeys(backends))
@@ -55,6 +67,8 @@ class NodeSource:
         asks = [name for name, value in cluster.items() if value and name != "backend"]
         if files and (live or asks):
             raise click.UsageError("--nodes is given instead of a cluster: leave --live and the other options out")
+        self.given = as_given(cluster, files=files, live=live)
+        """The options, for commands that are to read the same."""
         self._files = files
         self._clusters = None if files else given_clusters(fleet, cluster, live=live)
         self._objects: dict[str, list[dict[str, Any]]] = {}
@@ -71,10 +85,35 @@ class NodeSource:
             )
         return self._objects[key]
 
+    def queued(self, backend: str) -> list[dict[str, Any]]:
+        """Nodes and pods with what tells in which queue they are, and what goes for what; of files all that they have.
+
+        What may not be read is named on stderr. Raises TasError where the cluster does not answer, or a file has the
+        PodGroups of one namespace alone.
+        """
+        found = self._with(backend, Cluster.queued)
+        namespace = kubectl.only_namespace(found)
+        if namespace is not None:
+            message = f"the state of the cluster has PodGroups of the namespace {namespace} alone: of pods in others it"
+            hint = "Record it anew: kubectl tas cluster state without -n."
+            raise TasError(f"{message} does not tell in which queues they are", hint=hint)
+        return found
+
     def scheduled(self, backend: str) -> list[dict[str, Any]]:
-        """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have."""
-        more = [] if self._clusters is None else self._clusters.of(backend).scheduling()
-        return [*self.objects(backend), *more]
+        """The objects that KAI's scheduler looks at, as kubectl prints them; of files all that they have.
+
+        Storage that may not be read is named on stderr. Raises TasError where the rest cannot be read.
+        """
+        return self._with(backend, Cluster.scheduling)
+
+    def _with(self, backend: str, more: Callable[[Cluster], Beside]) -> list[dict[str, Any]]:
+        found = self.objects(backend)
+        if self._clusters is None:
+            return found
+        beside = more(self._clusters.of(backend))
+        for resource, reason in beside.hidden.items():
+            say(f"Without any {resource}: {reason}", err=True)
+        return [*found, *beside.objects]
 
     def nodes(self, backend: str) -> Nodes:
         """Read, with what pods leave free. Raises TasError where they cannot be, or there are none."""

@@ -17,9 +17,9 @@ from kubectl_tas.compare.nodes import GUARANTEE_EXCEEDS_NODES, check_nodes
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.draw import plan as pages
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.gpus import Gpus
 from kubectl_tas.live.cluster import nodes_among
-from kubectl_tas.place.capacity import capacity
+from kubectl_tas.place.capacity import capacity, gpus_of
+from kubectl_tas.place.nodes import Nodes
 from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
@@ -60,10 +60,7 @@ def plan(
     source = NodeSource(fleet, files, cluster, live=live)
     if files:
         refuse_several(pool.backend.name for pool in pools)
-    found = [
-        pages.Planned(pool, capacity(pool, source.nodes(pool.backend.name), gpus), *_declared(fleet, pool))
-        for pool in pools
-    ]
+    found = [_planned(fleet, pool, source.nodes(pool.backend.name), gpus) for pool in pools]
     broken = [item for name in sorted({pool.backend.name for pool in pools}) for item in _not_kept(fleet, source, name)]
     if output == "json":
         hand_over(json.dump(pages.data(found, broken)))
@@ -95,11 +92,11 @@ def _chosen(fleet: Fleet, wanted: Sequence[str], backend: str | None) -> Iterato
     return (pool for pool in meant if pool.backend.is_kai)
 
 
-def _declared(fleet: Fleet, pool: FleetPool) -> tuple[Gpus, Gpus]:
-    """GPUs of HIGH and NORMAL work, and of LOW work."""
+def _planned(fleet: Fleet, pool: FleetPool, nodes: Nodes, pod_gpus: int | None) -> pages.Planned:
     own = [item for item in fleet.submissions if item.pool.name == pool.name]
-    fixed, preemptible = ([item.gpus for item in own if item.is_preemptible == low] for low in (False, True))
-    return sum(fixed), sum(preemptible)
+    fixed, preemptible = (sum(item.gpus for item in own if item.is_preemptible == low) for low in (False, True))
+    within = [item for item in fleet.pools if any(above.name == pool.name for above in item.chain)]
+    return pages.Planned(pool, capacity(pool, nodes, pod_gpus), gpus_of(within, nodes), fixed, preemptible)
 
 
 def _not_kept(fleet: Fleet, source: NodeSource, backend: str) -> Iterator[Diagnostic]:

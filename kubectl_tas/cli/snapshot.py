@@ -14,6 +14,7 @@ import click
 from kubectl_tas.cli.backends import chosen_backends
 from kubectl_tas.cli.nodesource import NodeSource, nodes_options
 from kubectl_tas.cli.options import repository_option, template_options
+from kubectl_tas.cli.sent import named
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over_bytes, say
 from kubectl_tas.cli.wordtypes import FILE, SUBMISSION
@@ -25,7 +26,7 @@ from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
-from kubectl_tas.resolve.fleet import Fleet, files_of, no_work
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -109,10 +110,7 @@ def _chosen(fleet: Fleet, wanted: Sequence[str]) -> Fleet:
         return fleet
     found: list[Submission] = []
     for word in wanted:
-        meant = fleet.submissions_in([*files_of(fleet.repository, word), word.removeprefix("./")], word)
-        if not meant:
-            raise click.UsageError(no_work(fleet, fleet.submissions, "workflow or workload", word))
-        found += meant
+        found += named(fleet, fleet.submissions, word)
     own = {id(item.declared) for item in found}
     shared = {id(item.shared_gang) for item in found if isinstance(item, FleetWorkload) and item.shared_gang}
     return replace(

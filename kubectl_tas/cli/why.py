@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import cluster_options, given_clusters
+from kubectl_tas.cli.nodesource import as_given
 from kubectl_tas.cli.options import output_option, repository_option, template_options
+from kubectl_tas.cli.sent import named
 from kubectl_tas.cli.session import open_session, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.cli.wordtypes import SUBMISSION
@@ -16,7 +18,7 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.live.reasons import told
 from kubectl_tas.place.why import why
 from kubectl_tas.report import json
-from kubectl_tas.resolve.fleet import Fleet, files_of, no_work
+from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 
 
@@ -52,7 +54,7 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
     if output == "json":
         hand_over(json.dump(pages.data(answers)))
     else:
-        show(pages.render(answers))
+        show(pages.render(answers, as_given(cluster, live=live)))
     tell_errors(session)
     return 0 if all(answer.state.is_well for answer in answers) else 1
 
@@ -60,11 +62,7 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
 def _called(fleet: Fleet, wanted: str, backend: str | None) -> list[Submission]:
     """What is called so, or is in that file; a usage error where there is none, or where KAI does not place it."""
     known = [item for item in fleet.submissions if backend in (None, item.pool.backend.name)]
-    paths = [*files_of(fleet.repository, wanted), wanted.removeprefix("./")]
-    meant = {id(item) for item in fleet.submissions_in(paths, wanted)}
-    found = [item for item in known if id(item) in meant]
-    if not found:
-        raise click.UsageError(no_work(fleet, known, "workflow", wanted))
+    found = named(fleet, known, wanted)
     without = next((item for item in found if not item.pool.backend.is_kai), None)
     if without is not None:
         raise click.UsageError(f"{without.name} is for backend {without.pool.backend.name}, which has no KAI")

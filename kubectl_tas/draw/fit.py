@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.gangs.gang import Gang
+from kubectl_tas.gpus import GPU
 from kubectl_tas.place import solver
 from kubectl_tas.place.fit import Fit, Outcome, Spread
 from kubectl_tas.place.nodes import CPU, Domain
@@ -16,6 +17,7 @@ from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.quantities import show
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.topologies import Level
 
 VERSION = 1
 _SHOWN = 4
@@ -33,12 +35,12 @@ _FOUND = {
 }
 
 
-def render(answers: Sequence[Fit]) -> str:
-    """The facts about each, a blank line between two."""
-    return "\n".join(table.pairs(about(answer)) for answer in answers)
+def render(answers: Sequence[Fit], given: str) -> str:
+    """The facts about each, a blank line between two; ``given``: options that say where the nodes come from."""
+    return "\n".join(table.pairs(about(answer, given)) for answer in answers)
 
 
-def about(answer: Fit) -> list[tuple[str, str]]:
+def about(answer: Fit, given: str) -> list[tuple[str, str]]:
     """What there is to say of an answer, what it is about first."""
     gang, pods = answer.gang, answer.item.copies * answer.gang.pods
     facts = [
@@ -62,14 +64,13 @@ def about(answer: Fit) -> list[tuple[str, str]]:
     if answer.outcome is not Outcome.FITS:
         facts += [("Why", _why(answer)), ("Room", _room(answer))]
     if answer.lacks:
-        facts.append(("Lacks", f"no node has what a pod asks for: {', '.join(map(_lack, answer.lacks))}"))
+        facts.append(("Lacks", lacks_text(answer.lacks)))
     facts += [("Helps" if not index else "or", change.text) for index, change in enumerate(answer.changes)]
     if answer.outcome is Outcome.UNKNOWN and not solver.is_installed():
         facts.append(("Solver", "none; kubectl-tas[fit] has one, which tells of pods that differ too"))
     if answer.outcome is not Outcome.FITS and not answer.changes:
-        facts.append(
-            ("Helps", f"no smaller change that was tried; more nodes: kubectl tas fit {answer.sent.name} --grow")
-        )
+        command = f"kubectl tas fit {answer.sent.name}{given} --grow"
+        facts.append(("Helps", f"no smaller change that was tried; more nodes: {command}"))
         if answer.outcome is Outcome.NO_ROOM and not solver.is_installed():
             facts.append(("or", "ask with a solver which nodes to free: pip install 'kubectl-tas[fit]'"))
     return facts
@@ -117,7 +118,14 @@ def _why(answer: Fit) -> str:
     return "each part has room by itself, but not all of them at once"
 
 
+def lacks_text(lacks: Sequence[Lack]) -> str:
+    """Of what a pod asks for more than any node has."""
+    return f"no node has what a pod asks for: {', '.join(map(_lack, lacks))}"
+
+
 def _lack(lack: Lack) -> str:
+    if lack.resource == GPU:
+        return f"{plural(lack.asked, 'GPU')}, and the most that is free on one is {lack.most}"
     asked, most = (_amount(lack.resource, amount) for amount in (lack.asked, lack.most))
     return f"{asked} of {lack.resource}, and the most that is free on one is {most}"
 
@@ -142,15 +150,24 @@ def _room(answer: Fit) -> str:
 
 
 def _short(short: Shortage, gang: Gang) -> str:
+    if short.level is None:
+        return f"the nodes have room for {short.best[0].pods} of {_pods_of(short, gang)}"
+    shared = must_share(short, short.level, gang)
+    if not short.best:
+        return f"{shared}, and no node is in any"
+    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
+    return f"{shared}: {rooms}"
+
+
+def must_share(short: Shortage, level: Level, gang: Gang) -> str:
+    """Which pods must share a domain of the level of a shortage."""
+    return f"{_pods_of(short, gang)} must share one {level.key}"
+
+
+def _pods_of(short: Shortage, gang: Gang) -> str:
     is_gang = without_copy(short.unit) == gang.name
     own = "its" if short.pods == 1 else "all"
-    who = f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
-    if short.level is None:
-        return f"the nodes have room for {short.best[0].pods} of {who}"
-    if not short.best:
-        return f"{who} must share one {short.level.key}, and no node is in any"
-    rooms = ", ".join(f"{place_name(best.domain)} has room for {best.pods} of {short.pods}" for best in short.best)
-    return f"{who} must share one {short.level.key}: {rooms}"
+    return f"{own if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
 
 
 def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
@@ -160,6 +177,11 @@ def data(answers: Sequence[Fit], left_out: Sequence[LeftOut] = ()) -> dict[str, 
         "gangs": [_record(answer) for answer in answers],
         "leftOut": left_out_data(left_out),
     }
+
+
+def lacks_data(lacks: Sequence[Lack]) -> list[dict[str, Any]]:
+    """What no node has, for programs."""
+    return [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in lacks]
 
 
 def left_out_data(left_out: Sequence[LeftOut]) -> list[dict[str, str]]:
@@ -196,7 +218,7 @@ def _record(answer: Fit) -> dict[str, Any]:
             "pods": short.pods,
             "best": [{"domain": list(best.domain), "pods": best.pods} for best in short.best],
         },
-        "lacks": [{"resource": item.resource, "asked": item.asked, "most": item.most} for item in answer.lacks],
+        "lacks": lacks_data(answer.lacks),
         "best": [
             {"level": level.key if level else None, "domain": list(best.domain), "pods": best.pods}
             for level, best in answer.best

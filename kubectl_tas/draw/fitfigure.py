@@ -18,10 +18,10 @@ from kubectl_tas.quantities import ResourceName, said, show
 from kubectl_tas.report.text import plural
 
 
-def figure(answer: Fit, nodes: Nodes) -> Figure:
-    """The answer, and the nodes that it was given for."""
+def figure(answer: Fit, nodes: Nodes, given: str) -> Figure:
+    """The answer, and the nodes that it was given for; ``given``: options that say where those come from."""
     sent = answer.sent
-    facts = tuple((name.strip(), text) for name, text in pages.about(answer)[1:])
+    facts = tuple((name.strip(), text) for name, text in pages.about(answer, given)[1:])
     return Figure(sent.kind, sent.name, sent.declared.origin.path, facts, _boxes(answer, nodes))
 
 

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_tas.draw.fit import left_out_data, place_name
+from kubectl_tas.draw.fit import lacks_data, lacks_text, left_out_data, must_share, place_name
 from kubectl_tas.place.grow import Growth, Waiting
-from kubectl_tas.place.room import without_copy
 from kubectl_tas.place.unplaced import LeftOut
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
@@ -22,9 +21,10 @@ def render(found: Sequence[tuple[str, Growth]]) -> str:
 
 
 def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
-    waiting = growth.waiting
+    waiting, pools = growth.waiting, _pools(growth)
     facts = [
         ("Backend", backend),
+        *([("Pools" if pools[1:] else "Pool", ", ".join(pools))] if pools else []),
         (
             "Gangs",
             f"{growth.gangs}, of which {len(waiting) or 'none'} {'waits' if len(waiting) == 1 else 'wait'} for room",
@@ -37,7 +37,13 @@ def _facts(backend: str, growth: Growth) -> list[tuple[str, str]]:
     return [*facts, *((f"  {item.item.sent.name}", _when(item, copies, growth)) for item, copies in _by_item(waiting))]
 
 
+def _pools(growth: Growth) -> list[str]:
+    return sorted({item.sent.pool.name for item in growth.items})
+
+
 def _needs(growth: Growth) -> str:
+    if growth.missing is not None:
+        return f"not known: no node has the label {growth.missing.label} of level {growth.missing.key}"
     if growth.waiting and not growth.rack:
         return f"not known: what waits can use no {growth.word} that is there"
     never = ", but for what never goes" if any(item.racks is None for item in growth.waiting) else ""
@@ -56,16 +62,14 @@ def _when(item: Waiting, copies: int, growth: Growth) -> str:
     of = f", {copies} of its {item.item.copies} gangs" if item.item.copies > 1 else ""
     if item.racks is not None:
         return f"goes with {plural(item.racks, growth.word)} more{of}"
-    short, helps = item.shortage, f"no {growth.word} like this helps"
-    if not growth.rack:
-        return "waits"
+    short, helps = item.shortage, f"no {growth.word} like this helps" if growth.rack else "waits"
+    if item.lacks:
+        return f"{helps}: {lacks_text(item.lacks)}"
     if short is None or short.level is None or not short.best:
         return helps
     if not short.best[0].pods:
         return f"{helps}: it has room for none of its pods"
-    is_gang = without_copy(short.unit) == item.item.gang.name
-    who = f"{'all' if is_gang else without_copy(short.unit)} {plural(short.pods, 'pod')}"
-    return f"{helps}: {who} must share one {short.level.key}, and one has room for {short.best[0].pods}"
+    return f"{helps}: {must_share(short, short.level, item.item.gang)}, and one has room for {short.best[0].pods}"
 
 
 def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> dict[str, Any]:
@@ -80,10 +84,12 @@ def data(found: Sequence[tuple[str, Growth]], left_out: Sequence[LeftOut]) -> di
 def _record(backend: str, growth: Growth) -> dict[str, Any]:
     return {
         "backend": backend,
+        "pools": _pools(growth),
         "level": growth.levels[-1].key if growth.levels else None,
         "like": list(growth.like),
         "nodes": len(growth.rack),
         "gpus": growth.gpus,
+        "missingLabel": growth.missing.label if growth.missing else None,
         "gangs": growth.gangs,
         "more": growth.more,
         "atOnce": growth.at_once,
@@ -94,6 +100,7 @@ def _record(backend: str, growth: Growth) -> dict[str, Any]:
                 "podGroup": one.item.gang.name,
                 "copies": copies,
                 "more": one.racks,
+                "lacks": lacks_data(one.lacks),
             }
             for one, copies in _by_item(growth.waiting)
         ],

@@ -19,21 +19,27 @@ from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.workflows import FleetWorkflow
 
 VERSION = 1
+_FEWER = "; fewer may do"
+_NOT_ALL = "; not every way to end other work for it was tried"
 _SHOWN = 3
 """Names or domains that are shown of one gang."""
 Answer = tuple[Scheduler, Pending]
 
 
-def render(answers: Sequence[Answer]) -> str:
-    """Each scheduler's gangs and queues, a blank line between two."""
-    return "\n".join(_one(scheduler, found) for scheduler, found in answers)
+def render(answers: Sequence[Answer], given: str) -> str:
+    """Each scheduler's gangs and queues, a blank line between two; ``given``: options for where nodes come from."""
+    return "\n".join(_one(scheduler, found, given) for scheduler, found in answers)
 
 
-def _one(scheduler: Scheduler, found: Pending) -> str:
+def _one(scheduler: Scheduler, found: Pending, given: str) -> str:
     names = _names(scheduler)
     header = ("#", "Name", "Pool", "Priority", "Pods", "GPUs", "What becomes of it")
     rows = [
-        (str(number), *_cells(names[turn.job.name], scheduler.gangs[turn.job.name]), _said(turn, names, scheduler))
+        (
+            str(number),
+            *_cells(names[turn.job.name], scheduler.gangs[turn.job.name]),
+            _said(turn, names, scheduler, given),
+        )
         for number, turn in enumerate(found.turns, start=1)
     ]
     rows += [("-", *_cells(_name(item), item), _runs(item, copies)) for item, copies in scheduler.running]
@@ -82,7 +88,12 @@ def _runs(item: Unplaced, copies: int) -> str:
     return "runs" if item.copies == 1 else f"{copies} of {item.copies} run"
 
 
-def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
+def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
+    limited = _FEWER if turn.pods else _NOT_ALL
+    return _becomes(turn, names, scheduler, given) + (limited if turn.is_cut else "")
+
+
+def _becomes(turn: Turn, names: Mapping[str, str], scheduler: Scheduler, given: str) -> str:
     match turn.outcome:
         case Outcome.STARTS:
             return f"starts{_where(turn)}"
@@ -96,7 +107,7 @@ def _said(turn: Turn, names: Mapping[str, str], scheduler: Scheduler) -> str:
             return "waits: what starts before it leaves too little room"
         case Outcome.NO_ROOM:
             name = scheduler.gangs[turn.job.name].sent.name
-            return f"KAI finds no room on what is free, though it were alone; why: kubectl tas fit {name}"
+            return f"KAI finds no room on what is free, though it were alone; why: kubectl tas fit {name}{given}"
         case Outcome.NO_QUEUE:
             return "never starts: its queue is not there"
         case Outcome.REFUSED:
@@ -218,6 +229,7 @@ def _turn(turn: Turn, item: Unplaced) -> dict[str, Any]:
         "action": None if turn.outcome is not Outcome.EVICTS else "reclaim" if turn.is_reclaim else "preempt",
         "evicted": [_held(held) for held in turn.evicted],
         "moved": [_held(held) for held in turn.moved],
+        "limited": turn.is_cut,
     }
 
 

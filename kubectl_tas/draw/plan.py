@@ -28,6 +28,8 @@ class Planned:
 
     pool: FleetPool
     capacity: Capacity
+    gpus: int
+    """GPUs of the nodes that it can use, or a pool below it."""
     fixed: Gpus
     """GPUs that HIGH and NORMAL work asks for."""
     preemptible: Gpus
@@ -46,7 +48,7 @@ def _page(item: Planned) -> str:
     there, pool = item.capacity, item.pool
     facts = [
         ("Pool", pool.name),
-        ("Guarantee", _guarantee(pool, there)),
+        ("Guarantee", _guarantee(item)),
         ("Declared", f"{plural(item.fixed, 'GPU')} by HIGH and NORMAL work, {item.preemptible} by LOW work"),
         ("By quota", _by_quota(pool)),
         ("Nodes", nodes_text(there.nodes, there.unusable)),
@@ -62,10 +64,10 @@ def _page(item: Planned) -> str:
     return "".join((table.pairs(facts), *(f"  {line}\n" for line in rows.splitlines()), *notes))
 
 
-def _guarantee(pool: FleetPool, there: Capacity) -> str:
-    most = pool.guarantee.gpu
-    own = there.levels[0].domains[0].gpus if there.levels else 0
-    short = f", of which nodes that can be used have {own}" if most != NO_LIMIT and own < most else ""
+def _guarantee(item: Planned) -> str:
+    most = item.pool.guarantee.gpu
+    is_short = most != NO_LIMIT and item.gpus < most
+    short = f", of which nodes that can be used have {item.gpus}" if is_short else ""
     return f"{_gpus(most)}{short}"
 
 

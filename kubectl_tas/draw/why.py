@@ -32,12 +32,12 @@ _GANGS = 5
 """PodGroups that are shown."""
 
 
-def render(found: Sequence[Why]) -> str:
-    """A page about each, a blank line between two."""
-    return "\n".join(map(_page, found))
+def render(found: Sequence[Why], given: str) -> str:
+    """A page about each, a blank line between two; ``given``: options that say which cluster is asked."""
+    return "\n".join(_page(answer, given) for answer in found)
 
 
-def _page(answer: Why) -> str:
+def _page(answer: Why, given: str) -> str:
     sent = answer.sent
     facts = [
         (sent.kind, f"{sent.name} ({sent.declared.origin.path})"),
@@ -52,7 +52,7 @@ def _page(answer: Why) -> str:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
     facts += [("Not known", f"{kind}s: {reason}") for kind, reason in answer.gaps.items()]
     causes = (f"\n{number}. {_title(cause)}\n{_cause(cause)}" for number, cause in enumerate(answer.causes, 1))
-    return "".join((table.pairs(facts), *causes, *_fits(answer)))
+    return "".join((table.pairs(facts), *causes, *_fits(answer, given)))
 
 
 def _title(cause: Cause) -> str:
@@ -131,12 +131,12 @@ def _times(saying: Saying) -> str:
     return f"{plural(saying.times, 'time')}{last}"
 
 
-def _fits(answer: Why) -> Iterator[str]:
+def _fits(answer: Why, given: str) -> Iterator[str]:
     """What nodes have room for."""
     known = [item for item in answer.fits if isinstance(item, Fit)]
     if known:
         yield "\nWhat nodes have room for:\n"
-        yield "".join(f"   {line}".rstrip() + "\n" for line in fits.render(known).splitlines())
+        yield "".join(f"   {line}".rstrip() + "\n" for line in fits.render(known, given).splitlines())
     for item in answer.fits:
         if isinstance(item, LeftOut):
             yield f"\nWhat nodes have room for is not known: {printable(item.reason)}\n"

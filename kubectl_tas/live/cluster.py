@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
@@ -21,15 +20,15 @@ QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"
 NODES = "nodes"
 PODS = "pods"
+QUEUED = ((QUEUES, False), (POD_GROUPS, True), ("priorityclasses.scheduling.k8s.io", False))
+"""What tells in which queue pods are, and what goes for what; and whether it is in namespaces."""
 SCHEDULED = (
-    (QUEUES, False),
-    (POD_GROUPS, True),
+    *QUEUED,
     ("bindrequests.scheduling.run.ai", True),
     ("topologies.kai.scheduler", False),
     ("topologies.kueue.x-k8s.io", False),
-    ("priorityclasses.scheduling.k8s.io", False),
 )
-"""What KAI's scheduler looks at beside nodes and pods, and whether it is in namespaces."""
+"""The same of all that KAI's scheduler looks at beside nodes and pods."""
 STORAGE = (
     ("persistentvolumes", False),
     ("persistentvolumeclaims", True),
@@ -39,6 +38,7 @@ STORAGE = (
 )
 """The same of storage, which many may not read."""
 
+Resources = tuple[tuple[str, bool], ...]
 T = TypeVar("T")
 _WELL = {
     "Ready": "True",
@@ -115,6 +115,16 @@ class ClusterState:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What there is of a cluster beside nodes and pods."""
+
+    objects: list[dict[str, Any]]
+    """As kubectl prints them."""
+    hidden: dict[str, str]
+    """Why others may not be read, by the resource."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """A cluster, or a file with its objects. Nothing is read before it is asked for."""
 
@@ -148,19 +158,29 @@ class Cluster:
         everywhere = replace(self.access, namespace=None)
         return [*kubectl.get(everywhere, NODES), *kubectl.get(everywhere, PODS, namespaced=True)]
 
-    def scheduling(self) -> list[dict[str, Any]]:
-        """What KAI's scheduler looks at beside ``nodes_and_pods``, in all namespaces; storage only where that may be
-        read. A file has all of it there. Raises TasError where the rest cannot be read.
+    def queued(self) -> Beside:
+        """What tells of ``nodes_and_pods`` in which queue they are, and what goes for what, where it may be read."""
+        return self._beside((), QUEUED)
+
+    def scheduling(self) -> Beside:
+        """What KAI's scheduler looks at beside ``nodes_and_pods``; storage only where that may be read."""
+        return self._beside(SCHEDULED, STORAGE)
+
+    def _beside(self, needed: Resources, more: Resources) -> Beside:
+        """What there is in all namespaces beside ``nodes_and_pods``; a file has all of it there.
+
+        Raises TasError where the cluster does not answer, or something needed may not be read.
         """
-        everywhere, found = replace(self.access, namespace=None), list[dict[str, Any]]()
-        if self.file is not None:
-            return found
-        for resource, namespaced in SCHEDULED:
-            with suppress(NoSuchResourceError):
-                found += kubectl.get(everywhere, resource, namespaced=namespaced)
-        for resource, namespaced in STORAGE:
-            with suppress(NoSuchResourceError, ForbiddenError):
-                found += kubectl.get(everywhere, resource, namespaced=namespaced)
+        everywhere, found = replace(self.access, namespace=None), Beside([], {})
+        for resource, namespaced in (*needed, *more) if self.file is None else ():
+            try:
+                found.objects.extend(kubectl.get(everywhere, resource, namespaced=namespaced))
+            except NoSuchResourceError:
+                continue
+            except ForbiddenError as error:
+                if (resource, namespaced) in needed:
+                    raise
+                found.hidden[resource] = error.message
         return found
 
 

@@ -24,7 +24,7 @@ MAX_REASON = 1000
 """Characters of kubectl's own words that are passed on."""
 _GIVE = "Pass --cluster-state FILE with what `kubectl tas cluster state` wrote, or --context and --kubeconfig."
 STATE = "ClusterState"
-"""The kind of the object that says which kinds a file has all objects of."""
+"""The kind of the object that says which kinds a file has all objects of, and of which namespace."""
 
 
 class NoSuchResourceError(TasError):
@@ -76,6 +76,12 @@ def complete_kinds(items: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The kinds of which a file says that it has all objects, though there may be none."""
     found = (item.get("kinds") for item in items if item.get("kind") == STATE)
     return frozenset(str(kind) for kinds in found if isinstance(kinds, list) for kind in kinds)
+
+
+def only_namespace(items: Iterable[Mapping[str, Any]]) -> str | None:
+    """The namespace of which alone a file says that it has all but nodes and pods; None where it says no such thing."""
+    found = (item.get("namespace") for item in items if item.get("kind") == STATE)
+    return next((str(namespace) for namespace in found if namespace), None)
 
 
 def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:

@@ -151,6 +151,8 @@ class Record:
     """The kinds of which all objects were read, sorted; there may be none."""
     hidden: Mapping[str, str]
     """Why others were not, by kind."""
+    namespace: str | None = None
+    """The only one whose objects were read, but for pods; None: all."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -162,6 +164,7 @@ class Record:
     def text(self) -> str:
         """The file: the same bytes for the same cluster."""
         about = {"apiVersion": "tas/v1alpha1", "kind": kubectl.STATE, "kinds": list(self.kinds)}
+        about |= {"namespace": self.namespace} if self.namespace else {}
         data = {"apiVersion": "v1", "kind": "List", "items": [about, *self.objects]}
         return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
@@ -192,7 +195,8 @@ def record(access: Access) -> Record:
         found += kubectl.get(replace(access, namespace=KAI_NAMESPACE), DEPLOYMENTS, namespaced=True)
     except ForbiddenError as error:
         hidden["Deployment"] = error.message
-    return Record(tuple(sorted(map(_kept_of, found), key=_place)), tuple(sorted(kinds)), hidden)
+    objects = tuple(sorted(map(_kept_of, found), key=_place))
+    return Record(objects, tuple(sorted(kinds)), hidden, access.namespace)
 
 
 def read(path: str) -> Record:

@@ -95,6 +95,16 @@ def _capacity(
     )
 
 
+def gpus_of(pools: Iterable[FleetPool], nodes: Nodes) -> int:
+    """GPUs of the nodes that pods of any of these pools can use."""
+    kinds = {(pool.shard_labels.get(NODE_POOL), _rules(pool)) for pool in pools}
+    return sum(
+        node.allocatable.get(GPU, 0)
+        for node in nodes.nodes
+        if any(node.labels.get(NODE_POOL) == shard and not rules.refusal(node) for shard, rules in kinds)
+    )
+
+
 def _rules(pool: FleetPool) -> Rules:
     platform = pool.platforms.of(None)
     nodes = platform.nodes

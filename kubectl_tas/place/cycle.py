@@ -44,13 +44,6 @@ class Job:
         return asks_of(self.asked.wanted)
 
     @property
-    def kind(self) -> object:
-        """Equal for jobs that are the same but for their names."""
-        wanted = self.asked.wanted
-        unit = replace(wanted.unit, name="")
-        return self.queue, self.priority, self.is_preemptible, replace(wanted, unit=unit), self.asked.levels
-
-    @property
     def rank(self) -> tuple[int, bool, tuple[str, str]]:
         """Where it comes among those of its queue."""
         return -self.priority, True, (f"{self.age:09}", self.name)
@@ -211,7 +204,7 @@ class Cycle:
         del self.held[held.name]
         for node, asked in held.pods:
             self.space.give_back(node, asked)
-        self._charge(held, NOTHING - held.asks)
+        self._charge(held, held.asks * -1)
 
     def _charge(self, held: Held, amounts: Amounts) -> None:
         for queue in self.tree.chain(str(held.queue)):

@@ -1,14 +1,14 @@
 """Gangs and the nodes that there are in; how many racks more KAI needs to place all of them out.
 
 A rack is a domain of the finest level, a new one like those that there are most of; where there are no levels, a node.
-New ones are added as the cluster is built: below domains that have fewer than others of their level, then below new
-ones.
+Gangs of several topologies, or whose pods use different racks, have each their own kind of rack. New ones are added as
+the cluster is built: below domains that have fewer than others of their level, then below new ones.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, prod
@@ -19,7 +19,7 @@ from kubectl_tas.place.mending import OF_KUBERNETES, freed
 from kubectl_tas.place.nodes import Domain, Node, domain_of
 from kubectl_tas.place.room import Space, Wanted, ranked
 from kubectl_tas.place.shapes import Shape
-from kubectl_tas.place.shortage import Shortage, shortage_of
+from kubectl_tas.place.shortage import Lack, Shortage, lacking, shortage_of
 from kubectl_tas.place.synthetic import HOSTNAME
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.topologies import Level
@@ -39,11 +39,13 @@ class Waiting:
     """How many racks more there must be until KAI places it, behind those before it; None: no number of them helps."""
     shortage: Shortage | None = None
     """What is short for it whatever is added, where that is known."""
+    lacks: tuple[Lack, ...] = ()
+    """Of what a pod of it asks for more than any node has, with nothing on it."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How a cluster must grow."""
+    """How a cluster must grow for gangs that use one kind of rack."""
 
     levels: tuple[Level, ...]
     """Of the topology whose finest domains are added."""
@@ -51,15 +53,19 @@ class Growth:
     """The domain that the new ones are like."""
     rack: tuple[Node, ...]
     """Its nodes, as they would be new."""
+    items: tuple[Unplaced, ...]
+    """The gangs, one of those that are equal."""
     gangs: int
     """Gangs that were placed, those that run not counted."""
-    more: int
+    more: int = 0
     """Racks with which all are placed that wait and can be."""
     at_once: bool = True
     """Whether they may be there from the start; else KAI places all only while they come one after the other."""
     waiting: tuple[Waiting, ...] = ()
     added: tuple[Node, ...] = ()
     """The nodes of those racks, as they are added."""
+    missing: Level | None = None
+    """The coarsest level of which no node has the label; there is no rack then."""
 
     @property
     def word(self) -> str:
@@ -72,31 +78,51 @@ class Growth:
         return sum(node.allocatable.get(GPU, 0) for node in self.rack)
 
 
-def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> Growth:
-    """The growth that gangs of one shard need, each as often as copies of it wait, in the order in which they come.
+def grow(gangs: Sequence[tuple[Unplaced, int]], nodes: tuple[Node, ...]) -> tuple[Growth, ...]:
+    """The growth that gangs of one shard need, each as often as copies of it wait, in the order in which they come; one
+    for each kind of rack that they use.
 
-    Those that there is room for take it first.
+    Those that there is room for take it first. The racks of one kind are not for those that use another.
     """
     wanted = [(item, item.wanted) for item, copies in gangs for _ in range(copies)]
-    space = Space(nodes)
-    waiting = [(item, one) for item, one in wanted if not _place(space, item, one)]
-    left = space.now()
-    asked = [item for item, _ in waiting or wanted]
-    levels = Counter(item.levels for item in asked).most_common(1)[0][0] if asked else ()
-    racks = _Racks(nodes, levels, asked)
-    found = Growth(levels, racks.like, racks.rack, len(wanted), 0)
+    if not wanted:
+        return (Growth((), (), (), (), 0),)
+    space, there = Space(nodes), _There(nodes, [item for item, _ in wanted])
+    groups: dict[tuple[tuple[Level, ...], object], list[_Pair]] = {}
+    waiting: dict[tuple[tuple[Level, ...], object], list[_Pair]] = {}
+    for pair in wanted:
+        key = pair[0].levels, there.kind_for(pair[0])
+        groups.setdefault(key, []).append(pair)
+        waits = waiting.setdefault(key, [])
+        if not _place(space, *pair):
+            waits.append(pair)
+    found = []
+    for key, own in groups.items():
+        growth, space = _grown(own, waiting[key], space, there)
+        found.append(growth)
+    return tuple(found)
+
+
+def _grown(gangs: Sequence[_Pair], waiting: Sequence[_Pair], space: Space, there: _There) -> tuple[Growth, Space]:
+    """The growth for gangs that use one kind of rack, and what is left then of the nodes that there are."""
+    items = tuple({id(item): item for item, _ in gangs}.values())
+    racks = _Racks(there, items)
+    found = Growth(racks.levels, racks.like, racks.rack, items, len(gangs))
     if not waiting:
-        return found
+        return found, space
     if not racks.rack:
-        return replace(found, waiting=tuple(Waiting(item, None) for item, _ in waiting))
-    answers = list(_one_by_one(waiting, space, racks))
+        never = tuple(Waiting(item, None, lacks=there.lacks(item)) for item, _ in waiting)
+        return replace(found, waiting=never, missing=there.missing(racks.levels)), space
+    left = space.now()
+    grown = Space(left)
+    answers = list(_one_by_one(waiting, grown, racks))
     can_be = [pair for pair, answer in zip(waiting, answers, strict=True) if answer.racks is not None]
     last = max((answer.racks or 0 for answer in answers), default=0)
     fewest = _at_once(can_be, left, racks, last)
-    more = last if fewest is None else fewest
+    more, grown = fewest or (last, grown)
     answers = [replace(item, racks=None if item.racks is None else min(item.racks, more)) for item in answers]
-    added = racks.nodes(0, more)
-    return replace(found, more=more, at_once=fewest is not None, waiting=tuple(answers), added=added)
+    found = replace(found, more=more, at_once=fewest is not None, waiting=tuple(answers), added=racks.nodes(0, more))
+    return found, Space([node for node in grown.now() if node.name in space.nodes])
 
 
 _Pair = tuple[Unplaced, Wanted]
@@ -129,7 +155,8 @@ def _one_by_one(waiting: Sequence[_Pair], space: Space, racks: _Racks) -> Iterat
                 yield Waiting(item, count)
             else:
                 room = Space(racks.nodes(count, most)).room_for(wanted, item.labels)
-                never[alike] = Waiting(item, None, shortage_of(room, wanted.unit, item.levels))
+                short = shortage_of(room, wanted.unit, item.levels)
+                never[alike] = Waiting(item, None, short, racks.there.lacks(item))
                 yield never[alike]
 
 
@@ -153,55 +180,116 @@ def _added(item: Unplaced, wanted: Wanted, space: Space, racks: Iterable[tuple[N
     return None
 
 
-def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> int | None:
-    """The least number of racks that is enough where all are there from the start; None where none is that was tried,
-    though KAI has placed all while ``most`` were added.
+def _at_once(waiting: Sequence[_Pair], nodes: Sequence[Node], racks: _Racks, most: int) -> tuple[int, Space] | None:
+    """The least number of racks that is enough where all are there from the start, and what is left then; None where
+    none is that was tried, though KAI has placed all while ``most`` were added.
     """
     tries = MAX_PLACED // max(1, len(waiting))
     for count in range(max(racks.at_least(waiting, nodes), most - tries), most + max(tries, MAX_MORE) + 1):
         space = Space((*nodes, *racks.nodes(0, count)))
         if all(_place(space, item, wanted) for item, wanted in waiting):
-            return count
+            return count, space
     return None
+
+
+class _There:
+    """The racks that there are, by topology, as they would be new."""
+
+    def __init__(self, nodes: tuple[Node, ...], gangs: Sequence[Unplaced]) -> None:
+        self.labels = tuple(dict.fromkeys(label for item in gangs for label in item.labels))
+        """Of the levels of all topologies."""
+        self._nodes = tuple((old, _new(node)) for old, node in zip(nodes, freed(nodes), strict=True))
+        self._racks: dict[tuple[Level, ...], dict[Domain, list[Node]]] = {}
+        self._kinds: dict[tuple[tuple[Level, ...], Domain], object] = {}
+        self._takers: dict[tuple[tuple[Level, ...], Shape], frozenset[Domain]] = {}
+        self._likes: dict[tuple[tuple[Level, ...], frozenset[Shape]], Domain] = {}
+
+    def racks(self, levels: tuple[Level, ...]) -> Mapping[Domain, Sequence[Node]]:
+        """The nodes of each rack of a topology."""
+        if levels not in self._racks:
+            found = self._racks[levels] = {}
+            labels = tuple(level.label for level in levels)
+            for old, node in self._nodes:
+                domain = domain_of(old, labels) if levels else (old.name,)
+                if domain is not None:
+                    found.setdefault(domain, []).append(node)
+        return self._racks[levels]
+
+    def usable(self, item: Unplaced) -> list[Domain]:
+        """The racks that a gang can use: those for all of its pods where there are any, else those for some."""
+        found = [self._taking(item.levels, shape) for shape in dict.fromkeys(item.wanted.shapes)]
+        usable = frozenset.intersection(*found) or frozenset.union(*found) if found else frozenset()
+        return [domain for domain in self.racks(item.levels) if domain in usable]
+
+    def _taking(self, levels: tuple[Level, ...], shape: Shape) -> frozenset[Domain]:
+        key = levels, shape
+        if key not in self._takers:
+            racks = self.racks(levels).items()
+            self._takers[key] = frozenset(
+                domain for domain, own in racks if any(_takes((node,), shape) for node in own)
+            )
+        return self._takers[key]
+
+    def like(self, item: Unplaced) -> Domain:
+        """The first of the racks that a gang can use of which there are most alike; () where it can use none."""
+        key = item.levels, frozenset(item.wanted.shapes)
+        if key not in self._likes:
+            usable = self.usable(item)
+            kinds = Counter(self._kind(item.levels, domain) for domain in usable)
+            best = max(kinds.values(), default=0)
+            most = (domain for domain in usable if kinds[self._kind(item.levels, domain)] == best)
+            self._likes[key] = min(most, default=())
+        return self._likes[key]
+
+    def kind_for(self, item: Unplaced) -> object:
+        """What the racks have in common that a gang would get; None where it can use none."""
+        like = self.like(item)
+        return self._kind(item.levels, like) if like else None
+
+    def _kind(self, levels: tuple[Level, ...], domain: Domain) -> object:
+        """What racks that are alike have in common."""
+        key = levels, domain
+        if key not in self._kinds:
+            own = {HOSTNAME, *self.labels}
+            nodes_of = (
+                (
+                    sorted(node.allocatable.items()),
+                    sorted(map(str, node.taints)),
+                    sorted((name, value) for name, value in node.labels.items() if name not in own),
+                )
+                for node in self.racks(levels)[domain]
+            )
+            self._kinds[key] = repr(sorted(nodes_of))
+        return self._kinds[key]
+
+    @cached_property
+    def _space(self) -> Space:
+        return Space([node for _, node in self._nodes])
+
+    def lacks(self, item: Unplaced) -> tuple[Lack, ...]:
+        """Of what a pod of a gang asks for more than any node has."""
+        return lacking(self._space.room_for(item.wanted, item.labels), item.wanted.unit)
+
+    def missing(self, levels: Sequence[Level]) -> Level | None:
+        """The coarsest level of which no node has the label."""
+        return next((one for one in levels if not any(one.label in node.labels for node, _ in self._nodes)), None)
 
 
 class _Racks:
     """The racks that are added, one after the other."""
 
-    def __init__(self, nodes: tuple[Node, ...], levels: tuple[Level, ...], gangs: Sequence[Unplaced]) -> None:
-        self._levels = levels
-        self._labels = tuple(level.label for level in levels)
-        others = (label for item in gangs for label in item.labels if label not in self._labels)
-        self._others = tuple(dict.fromkeys(others))
+    def __init__(self, there: _There, gangs: Sequence[Unplaced]) -> None:
+        """``gangs`` are those that use one kind of rack."""
+        self.there, self.levels = there, gangs[0].levels
+        self._labels = gangs[0].labels
+        self._others = tuple(label for label in there.labels if label not in self._labels)
         """Labels of other topologies, of which each new rack is a domain of its own."""
-        found: dict[Domain, list[Node]] = {}
-        for old, node in zip(nodes, freed(nodes), strict=True):
-            domain = domain_of(old, self._labels) if levels else (old.name,)
-            if domain is not None:
-                found.setdefault(domain, []).append(_new(node))
-        shapes = dict.fromkeys(shape for item in gangs for shape in item.wanted.shapes)
-        self._usable = {domain: own for domain, own in found.items() if any(_takes(own, shape) for shape in shapes)}
-        kinds = Counter(self._kind(own) for own in self._usable.values())
-        best = max(kinds.values(), default=0)
-        self.like: Domain = min(
-            (domain for domain, own in self._usable.items() if kinds[self._kind(own)] == best), default=()
-        )
-        self.rack = tuple(self._usable.get(self.like, ()))
-        self._places = self._new_places(list(found)) if levels else iter(())
+        found = there.racks(self.levels)
+        self._usable = dict.fromkeys(domain for item in gangs for domain in there.usable(item))
+        self.like: Domain = min((like for like in map(there.like, gangs) if like), default=())
+        self.rack = tuple(found.get(self.like, ()))
+        self._places = self._new_places(list(found)) if self.levels else iter(())
         self._made: list[tuple[Node, ...]] = []
-
-    def _kind(self, nodes: Sequence[Node]) -> object:
-        """What racks that are alike have in common."""
-        own = {HOSTNAME, *self._labels, *self._others}
-        nodes_of = (
-            (
-                sorted(node.allocatable.items()),
-                sorted(map(str, node.taints)),
-                sorted((name, value) for name, value in node.labels.items() if name not in own),
-            )
-            for node in nodes
-        )
-        return repr(sorted(nodes_of))
 
     def nodes(self, first: int, count: int) -> tuple[Node, ...]:
         """The nodes of some of the racks."""
@@ -241,7 +329,7 @@ class _Racks:
             while len(place) < len(self._labels):
                 below[place] += 1
                 made[len(place)] += 1
-                place = (*place, f"new-{self._levels[len(place)].key}-{made[len(place)]}")
+                place = (*place, f"new-{self.levels[len(place)].key}-{made[len(place)]}")
                 below[place] = 0
             yield place
 

@@ -1,7 +1,8 @@
 """Nodes and pods of a cluster in, what each node has free out: the picture on which ``fit`` answers.
 
 Free is what KAI's scheduler takes for free: allocatable less what the pods on the node ask for, of whichever scheduler,
-until they have ended (0.17: pkg/scheduler/api/node_info/node_info.go).
+until they have ended (0.17: pkg/scheduler/api/node_info/node_info.go). Whole GPUs of all vendors are one number, as
+there: ``nvidia.com/gpu`` (0.17: ``ResourceFromResourceList`` of pkg/scheduler/api/resource_info/resource_info.go).
 """
 
 from __future__ import annotations
@@ -185,10 +186,12 @@ def _requested(holder: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _amounts(written: Mapping[str, object], rounded: Callable[[Decimal], int]) -> dict[str, int]:
-    return {
-        str(name): min(rounded(_parsed(value) * (1000 if name == CPU else 1)), MAX_AMOUNT)
-        for name, value in written.items()
-    }
+    found: dict[str, int] = {}
+    for name, value in written.items():
+        resource = gpus.GPU if name in gpus.WHOLE else str(name)
+        amount = rounded(_parsed(value) * (1000 if name == CPU else 1))
+        found[resource] = min(found.get(resource, 0) + amount, MAX_AMOUNT)
+    return found
 
 
 def _parsed(value: object) -> Decimal:

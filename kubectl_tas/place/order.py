@@ -21,7 +21,7 @@ import math
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
@@ -174,20 +174,21 @@ class _Search:
         counts = _Counts(self, unit, top)
         if not levels or not counts.fits(top):
             return
-        depths = {*levels, *(() if unit.preferred is None else (unit.preferred + 1,))}
-        ranked = {depth: counts.ranked(depth) for depth in depths}
-        scores = self._scores(counts, unit, ranked) if unit.preferred is not None else ()
+        scores = () if unit.preferred is None else self._scores(counts, unit.preferred + 1)
         for depth in levels:
             # Above the common domain nothing was counted, which is enough for what asks for nothing.
             if depth < len(top) and counts.asks_nothing:
                 yield tuple(valid), scores
-            for domain in ranked.get(depth, ()):
-                if counts.fits(domain):
-                    yield tuple(leaf for leaf in counts.leaves[domain] if leaf in valid), scores
+            for domain in counts.ranked(filter(counts.fits, counts.domains(depth))):
+                yield tuple(leaf for leaf in self.below(domain) if leaf in valid), scores
 
     def below(self, top: Domain) -> Sequence[int]:
         """The leaves of a domain."""
-        return _by_domain(self._room.leaves).get(top, ())
+        return self._by_domain.get(top, ())
+
+    @cached_property
+    def _by_domain(self) -> Mapping[Domain, Sequence[int]]:
+        return _places(tuple(leaf.domain for leaf in self._room.leaves))
 
     def _levels(self, unit: Unit) -> list[int]:
         """How many labels the domains have that are tried, in this order; none where a preferred level is coarser
@@ -208,12 +209,11 @@ class _Search:
             depth += 1
         return domains[0][:depth] if domains else ()
 
-    def _scores(self, counts: _Counts, unit: Unit, ranked: dict[int, list[Domain]]) -> Scores:
-        assert unit.preferred is not None
-        domains = ranked.get(unit.preferred + 1, [])
+    def _scores(self, counts: _Counts, depth: int) -> Scores:
+        domains = counts.ranked(counts.domains(depth))
         scores = [0] * len(self._room.leaves)
         for place, domain in enumerate(domains, start=1):
-            for leaf in counts.leaves[domain]:
+            for leaf in self.below(domain):
                 scores[leaf] = math.floor(place / len(domains) * 10)
         return tuple(scores)
 
@@ -233,29 +233,31 @@ class _Counts:
         self._by_pod = _are_alike(asks, search._gpu, search._plain)
         self.asks_nothing = not self._asked
         at_least = self._count if self.asks_nothing else 0
-        self.leaves: dict[Domain, list[int]] = {}
-        self._takes: dict[Domain, int] = {}
-        self._free: dict[Domain, tuple[int, ...]] = {}
+        level: dict[Domain, Content] = {}
         for leaf in search.below(top):
             item = room.leaves[leaf]
-            takes, free = _content_of(item, search.state.free[leaf], self._most, at_least)
-            for domain in item.chain[len(top) :]:
-                self.leaves.setdefault(domain, []).append(leaf)
-                self._takes[domain] = self._takes.get(domain, 0) + takes
-                before = self._free.get(domain)
-                self._free[domain] = free if before is None else tuple(map(int.__add__, before, free))
+            if item.domain is not None:
+                level[item.domain] = _content_of(item, search.state.free[leaf], self._most, at_least)
+        self._levels = {len(room.levels): level}
+        for depth in range(len(room.levels) - 1, len(top) - 1, -1):
+            level = self._levels[depth] = _above(level)
+
+    def domains(self, depth: int) -> Iterable[Domain]:
+        """The domains of a level."""
+        return self._levels.get(depth, ())
 
     def fits(self, domain: Domain) -> bool:
         """Whether a domain has room by count."""
-        if domain not in self.leaves:
+        content = self._levels[len(domain)].get(domain)
+        if content is None:
             return False
-        return self._takes[domain] >= self._count if self._by_pod else self._ratio(domain) <= 1
+        return content[0] >= self._count if self._by_pod else self._ratio(domain) <= 1
 
     def _ratio(self, domain: Domain) -> float:
         """What the pods ask of what is free, of the scarcest resource."""
         found = self._ratios.get(domain)
         if found is None:
-            free = self._free[domain]
+            free = self._levels[len(domain)][domain][1]
             parts = (self._part(place, amount, free[place]) for place, amount in self._asked)
             found = self._ratios[domain] = max(parts, default=0)
         return found
@@ -265,13 +267,12 @@ class _Counts:
         there = -(-free // unit)
         return -(-amount // unit) / there if there > 0 else _NOTHING_FREE
 
-    def ranked(self, depth: int) -> list[Domain]:
-        """The domains of a level, the tightest first, those of the tightest domain above before all others."""
-        domains = [domain for domain in self.leaves if len(domain) == depth]
+    def ranked(self, domains: Iterable[Domain]) -> list[Domain]:
+        """Domains of a level, the tightest first, those of the tightest domain above before all others."""
         steps: dict[Domain, tuple[float, str]] = {}
 
         def rank(domain: Domain) -> list[tuple[float, str]]:
-            chain = [domain[:length] for length in range(len(self._top) + 1, depth + 1)]
+            chain = [domain[:length] for length in range(len(self._top) + 1, len(domain) + 1)]
             for step in chain:
                 if step not in steps:
                     steps[step] = (-self._ratio(step), ".".join(step))
@@ -281,11 +282,23 @@ class _Counts:
 
 
 @lru_cache(maxsize=64)
-def _by_domain(leaves: tuple[Leaf, ...]) -> Mapping[Domain, Sequence[int]]:
+def _places(finest: tuple[Domain | None, ...]) -> Mapping[Domain, Sequence[int]]:
+    """Which of the finest domains each domain has, by their places."""
     found: dict[Domain, list[int]] = {}
-    for index, leaf in enumerate(leaves):
-        for domain in leaf.chain:
-            found.setdefault(domain, []).append(index)
+    for index, domain in enumerate(finest):
+        if domain is not None:
+            for depth in range(len(domain) + 1):
+                found.setdefault(domain[:depth], []).append(index)
+    return found
+
+
+def _above(level: Mapping[Domain, Content]) -> dict[Domain, Content]:
+    """What the domains above those of a level have."""
+    found: dict[Domain, Content] = {}
+    for domain, (takes, free) in level.items():
+        before = found.get(domain[:-1])
+        sums = (takes, free) if before is None else (before[0] + takes, tuple(map(int.__add__, before[1], free)))
+        found[domain[:-1]] = sums
     return found
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kubectl_tas.place.cycle import Cycle, Job, Start
+from kubectl_tas.place.failed import Failed
 from kubectl_tas.place.held import Held
 from kubectl_tas.place.nodes import domain_of
 from kubectl_tas.place.order import Bound, place
@@ -63,6 +64,8 @@ class Turn:
     """What is ended for it, and finds room elsewhere at once."""
     is_reclaim: bool = False
     """Whether that is work of other queues."""
+    is_cut: bool = False
+    """Whether there was more to look at than was looked at: another way to make room, or fewer gangs that go."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ def pending(start: Start, jobs: Sequence[Job]) -> Pending:
     _evict(cycle, turns)
     if any(turn.outcome is Outcome.EVICTS for turn in turns.values()):
         for job in cycle.in_order(_waiting(turns)):
-            turns[job.name] = _allocate(cycle, job, Outcome.LATER)
+            turn = _allocate(cycle, job, Outcome.LATER)
+            turns[job.name] = replace(turn, is_cut=turns[job.name].is_cut and not turn.pods)
     alone = Space(start.nodes)
     found = tuple(_explained(cycle, turn, alone) for turn in turns.values())
     return Pending(start, cycle.fair, before, cycle.requests, (*found, *lost))
@@ -113,21 +117,26 @@ def _allocate(cycle: Cycle, job: Job, outcome: Outcome) -> Turn:
 
 def _evict(cycle: Cycle, turns: dict[str, Turn]) -> None:
     for action in (reclaim, preempt):
-        failed: set[object] = set()
+        failed = Failed()
         for job in cycle.in_order(_waiting(turns)):
-            if job.kind in failed:
+            found = failed.covering(job)
+            if found is None:
+                found = action(cycle, job)
+                if found is not None and found.way is None:
+                    failed.add(job, found)
+            if found is None:
                 continue
-            way = action(cycle, job)
-            if way is None:
-                failed.add(job.kind)
+            if found.way is None:
+                turns[job.name] = replace(turns[job.name], is_cut=found.is_cut or turns[job.name].is_cut)
                 continue
+            way = found.way
             go(cycle, job, way)
             for item in way.victims:
                 if item.held.is_new:
                     turns[item.held.name] = _ended(cycle, turns[item.held.name], item.to)
             moved = tuple(item.held for item in way.victims if item.to is not None)
-            is_reclaim = action is reclaim
-            turns[job.name] = Turn(job, Outcome.EVICTS, way.bound, evicted=way.gone, moved=moved, is_reclaim=is_reclaim)
+            turn = Turn(job, Outcome.EVICTS, way.bound, evicted=way.gone, moved=moved, is_cut=found.is_cut)
+            turns[job.name] = replace(turn, is_reclaim=action is reclaim)
 
 
 def _ended(cycle: Cycle, turn: Turn, to: Held | None) -> Turn:

@@ -59,6 +59,13 @@ class Reclaim:
             return True
         return not any(other.allocated.of(name) < quota.of(name) for name in asked)
 
+    def may_end(self, queue: str) -> bool:
+        """Whether work of a queue may be ended for the gang at all: that beside the gang's holds more than it may keep
+        before any goes.
+        """
+        own, other = self._beside(queue)
+        return self._gives(own, other, other.allocated)
+
     def allows(self, gone: Iterable[Held]) -> bool:
         """Whether all these may go for it."""
         left = {name: standing.allocated for name, standing in self.standings.items()}
@@ -66,9 +73,7 @@ class Reclaim:
         for held in sorted(gone, key=lambda item: str(item.queue)):
             queue = str(held.queue)
             own, other = self._beside(queue)
-            remaining = left[other.queue.name]
-            is_over_share = not _within(remaining, other.allocatable)
-            if not is_over_share and (not self._is_in_quota(own) or _within(remaining, other.queue.quota)):
+            if not self._gives(own, other, left[other.queue.name]):
                 return False
             for item in self.tree.chain(queue):
                 left[item.name] -= held.asks
@@ -89,6 +94,12 @@ class Reclaim:
                 if part > 1 and fair.of(resource) > 0 and part >= of_sibling:
                     return False
         return self.job.is_preemptible or _within(own.non_preemptible + self.job.asks, own.queue.quota)
+
+    def _gives(self, own: Standing, other: Standing, remaining: Amounts) -> bool:
+        """Whether a queue that holds this by now gives more to the other."""
+        if not _within(remaining, other.allocatable):
+            return True
+        return self._is_in_quota(own) and not _within(remaining, other.queue.quota)
 
     def _is_in_quota(self, own: Standing) -> bool:
         return _within(own.allocated + self.job.asks, own.queue.quota)

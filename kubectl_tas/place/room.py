@@ -109,11 +109,6 @@ class Leaf:
         """What has been counted of it, by what for."""
         return {}
 
-    @cached_property
-    def chain(self) -> tuple[Domain, ...]:
-        """All domains that it is in, from the whole topology down; none outside."""
-        return () if self.domain is None else tuple(self.domain[:depth] for depth in range(len(self.domain) + 1))
-
 
 @dataclass(frozen=True)
 class Room:

@@ -21,10 +21,8 @@ from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import Bound
 from kubectl_tas.place.reclaim import Reclaim
 
-MAX_SETS = 2
-"""Sets of gangs that are looked at for one that waits, where not all that have room may go."""
-MAX_SPARED = 12
-"""Gangs of a set that it is tried to spare."""
+MAX_TRIES = 12
+"""Sets of gangs with which it is tried to place one that waits, once it is known how many are enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,15 @@ class Way:
         return tuple(item.held for item in self.victims if item.to is None)
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was found."""
+
+    way: Way | None
+    is_cut: bool = False
+    """Whether there was more to look at: another way, or fewer gangs that go."""
+
+
 def go(cycle: Cycle, job: Job, way: Way) -> None:
     """Lets a gang start."""
     for item in way.victims:
@@ -59,45 +66,58 @@ def go(cycle: Cycle, job: Job, way: Way) -> None:
             cycle.hold(item.to)
 
 
-def reclaim(cycle: Cycle, job: Job) -> Way | None:
-    """How a gang starts by what other queues hold; None where it does not, or may not."""
+def reclaim(cycle: Cycle, job: Job) -> Search | None:
+    """How a gang starts by what other queues hold; None where KAI does not look for it."""
     rules = Reclaim(cycle.tree, {name: cycle.standing(name) for name in cycle.tree.by_name}, job)
     if not rules.may_try:
         return None
-    others = [item for item in _preemptible(cycle) if item.queue != job.queue and rules.may_lose(str(item.queue))]
-    return _way(cycle, job, others, rules) if others else None
+    queues = {item.queue for item in _preemptible(cycle)} - {job.queue}
+    gives = {queue: rules.may_end(str(queue)) for queue in queues if rules.may_lose(str(queue))}
+    # What may not be ended goes only where it finds other nodes, which is not known of what the repository has not.
+    others = [item for item in _preemptible(cycle) if item.queue in gives and (item.asked or gives[item.queue])]
+    return _search(cycle, job, others, rules)
 
 
-def preempt(cycle: Cycle, job: Job) -> Way | None:
-    """How a gang starts by what its own queue holds for work of lower priority; None where it does not, or may not."""
+def preempt(cycle: Cycle, job: Job) -> Search | None:
+    """How a gang starts by what its own queue holds for work of lower priority; None where KAI does not look for it."""
     refused = cycle.refusal(job)
     if refused is not None and refused.reason == "NonPreemptibleOverQuota":
-        return None
+        return Search(None)
     own = [item for item in _preemptible(cycle) if item.queue == job.queue and item.priority < job.priority]
-    return _way(cycle, job, own, None) if own else None
+    return _search(cycle, job, own, None)
 
 
 def _preemptible(cycle: Cycle) -> list[Held]:
     return [item for item in cycle.held.values() if item.is_preemptible]
 
 
-def _way(cycle: Cycle, job: Job, others: Sequence[Held], rules: Reclaim | None) -> Way | None:
+def _search(cycle: Cycle, job: Job, others: Sequence[Held], rules: Reclaim | None) -> Search:
     """``rules``: what may go together; None: whatever is among the others."""
-    if not cycle.fits_at_all(job.asked) or _place(cycle, job, others) is None:
-        return None
-    in_order, victims = cycle.last_first(others), list[Held]()
+    if not others or not cycle.fits_at_all(job.asked):
+        return Search(None)
+    order, victims = cycle.last_first(others), list[Held]()
     least = 0
     while _place(cycle, job, victims) is None:
+        if len(victims) == len(others):
+            return Search(None)
         least = len(victims) + 1
-        victims += islice(in_order, least)
+        victims += islice(order, least)
     sets = range(len(victims) + 1)
     count = bisect_left(sets, 1, least, key=lambda count: _place(cycle, job, victims[:count]) is not None)
-    victims += islice(in_order, max(0, count + MAX_SETS - len(victims)))
-    for more in range(count, min(count + MAX_SETS, len(victims) + 1)):
-        found = _fewest(cycle, job, victims[:more])
-        if found is not None and (rules is None or rules.allows(found.gone)):
-            return found
-    return None
+    tries, seen = _Tries(), set[tuple[str, ...]]()
+    for more in range(count, len(others) + 1):
+        if not tries.take():
+            break
+        victims += islice(order, max(0, more - len(victims)))
+        found = _try(cycle, job, victims[:more])
+        names = tuple(item.held.name for item in found.victims) if found else ()
+        if found is None or names in seen:
+            continue
+        seen.add(names)
+        fewest = _fewest(cycle, job, found, tries)
+        if rules is None or rules.allows(fewest.gone):
+            return Search(fewest, is_cut=tries.is_out)
+    return Search(None, is_cut=tries.is_out)
 
 
 def _place(cycle: Cycle, job: Job, gone: Sequence[Held]) -> tuple[Bound, ...] | None:
@@ -110,14 +130,27 @@ def _place(cycle: Cycle, job: Job, gone: Sequence[Held]) -> tuple[Bound, ...] | 
     return bound
 
 
-def _fewest(cycle: Cycle, job: Job, victims: Sequence[Held]) -> Way | None:
-    """Without those that are not needed."""
-    found = _try(cycle, job, victims)
-    needed = [item.held for item in found.victims] if found else []
-    for item in list(reversed(needed))[:MAX_SPARED]:
-        fewer = _try(cycle, job, [other for other in needed if other is not item])
-        if fewer is not None:
-            found, needed = fewer, [other.held for other in fewer.victims]
+class _Tries:
+    """How often it is tried to place a gang."""
+
+    def __init__(self) -> None:
+        self.left, self.is_out = MAX_TRIES, False
+
+    def take(self) -> bool:
+        """Whether there is another one."""
+        self.is_out = not self.left
+        self.left = max(0, self.left - 1)
+        return not self.is_out
+
+
+def _fewest(cycle: Cycle, job: Job, found: Way, tries: _Tries) -> Way:
+    """A way without those that are not needed."""
+    needed = [item.held for item in found.victims]
+    for item in reversed(needed):
+        if item in needed and tries.take():
+            fewer = _try(cycle, job, [other for other in needed if other is not item])
+            if fewer is not None:
+                found, needed = fewer, [other.held for other in fewer.victims]
     return found
 
 

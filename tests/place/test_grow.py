@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.gangs.gang import Constraint, Gang, Part, SubGroup
-from kubectl_tas.place.grow import Growth, grow
+from kubectl_tas.gpus import GPU
+from kubectl_tas.place.grow import Growth, Waiting, grow
 from kubectl_tas.place.nodes import Node
 from kubectl_tas.place.order import place
 from kubectl_tas.place.room import Space, Unit
 from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.shortage import Lack
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from tests.place.clusters import LEVELS, Case, any_placement, cases, node, shape
 
 RACK, ZONE = 1, 0
+LACKS = (Lack(GPU, 4, 1),)
 LEVEL = tuple(Level(label, label) for label in LEVELS)
 
 
@@ -58,7 +61,8 @@ def racks(*sizes: int, zones: str = "") -> tuple[Node, ...]:
 
 
 def needs(nodes: Sequence[Node], *units: Unit) -> Growth:
-    return grow([(asked(unit, (shape(1, 1),)), 1) for unit in units], tuple(nodes))
+    (found,) = grow([(asked(unit, (shape(1, 1),)), 1) for unit in units], tuple(nodes))
+    return found
 
 
 def group(name: str, pods: int, required: int | None = RACK) -> Unit:
@@ -99,8 +103,32 @@ def test_racks_are_like_those_that_what_waits_can_use() -> None:
 
 def test_without_levels_nodes_are_added() -> None:
     item = replace(asked(Unit("g", None, None, (0,) * 5), (shape(1, 1),)), levels=())
-    found = grow([(item, 1)], racks(2))
+    (found,) = grow([(item, 1)], racks(2))
     assert (found.more, found.word) == (3, "node")
+
+
+def test_pods_that_use_other_nodes_have_their_own_racks() -> None:
+    """Most racks have one GPU a node; a pod that asks for two goes to none of them."""
+    large = tuple(node(f"l{number}", ("b", "l"), 2) for number in range(2))
+    items = [asked(Unit(f"g{gpus}", RACK, None, (0,) * 2), (shape(gpus, 1),)) for gpus in (1, 2)]
+    small, other = grow([(items[0], 3), (items[1], 2)], (*racks(2, 2), *large))
+    assert (small.items, small.like, small.more) == ((items[0],), ("a", "1"), 0)
+    assert (other.items, other.like, other.more) == ((items[1],), ("b", "l"), 2)
+
+
+def test_of_what_no_node_has_a_rack_has_nothing_either() -> None:
+    """A pod of the gang goes to these racks, the other one to no node."""
+    item = asked(Unit("g", RACK, None, (0, 1)), (shape(1, 1), shape(4, 1)))
+    (found,) = grow([(item, 1)], racks(2))
+    assert (found.like, found.waiting) == (("a", "1"), (Waiting(item, None, found.waiting[0].shortage, LACKS),))
+
+
+def test_racks_of_one_kind_are_not_for_those_that_use_another() -> None:
+    """Both ask for nodes without any topology but one; what there is they share."""
+    placed = asked(group("placed", 2), (shape(1, 1),))
+    loose = replace(asked(Unit("loose", None, None, (0,) * 3), (shape(1, 1),)), levels=())
+    first, second = grow([(placed, 2), (loose, 1)], racks(2, 1))
+    assert (first.more, first.word, second.more, second.word) == (1, "rack", 2, "node")
 
 
 @settings(max_examples=100, deadline=None)
@@ -108,7 +136,7 @@ def test_without_levels_nodes_are_added() -> None:
 def test_with_so_many_racks_all_go_and_with_no_fewer(case: Case, copies: int) -> None:
     nodes, wanted, _ = case
     item = asked(wanted.unit, wanted.shapes)
-    found = grow([(item, copies)], tuple(nodes))
+    (found,) = grow([(item, copies)], tuple(nodes))
     helps = all(one.racks is not None for one in found.waiting)
     for racks in range(found.more + 1 if found.at_once else 0):
         added = found.added[: racks * len(found.rack)]

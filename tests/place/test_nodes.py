@@ -33,6 +33,12 @@ def test_what_pods_ask_for_is_not_free() -> None:
     assert free(pod("n"), pod("n")) == (4, 95000)
 
 
+def test_all_gpus_of_a_node_are_one_number() -> None:
+    """As in KAI, of whichever vendor."""
+    amd = pod("n", containers=[{"name": "c", "resources": {"limits": {"amd.com/gpu": "3"}}}])
+    assert free(pod("n"), amd) == (3, 95500)
+
+
 @pytest.mark.parametrize("other", [pod(None, "Pending"), pod("n", "Succeeded"), pod("n", "Failed"), pod("elsewhere")])
 def test_pods_that_wait_have_ended_or_are_elsewhere_take_nothing(other: dict[str, Any]) -> None:
     assert free(other) == (8, 96000)

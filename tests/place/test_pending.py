@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,36 @@ def test_no_node_holds_more_than_it_has(case: dict[str, Any]) -> None:
         for pod in turn.pods:
             left[pod.node] -= dict(turn.job.asked.wanted.shapes[pod.shape].asks)[GPU]
     assert min(left.values()) >= 0
+
+
+@pytest.mark.parametrize(("count", "is_cut"), [(10, False), (30, True)])
+def test_that_not_all_were_tried_to_be_spared_is_told(count: int, is_cut: bool) -> None:
+    running = [[f"h{at}", "left", 50, "", [("n0", 1)]] for at in range(count)]
+    nodes, queues = [["n0", ["a", "1"], count]], [["top", None], ["left", "top", 8]]
+    found = turns(case([("a", "left", 70, 1, count)], nodes=nodes, held=running, queues=queues))["a"]
+    assert (found.outcome, len(found.evicted), found.is_cut) == (Outcome.EVICTS, count, is_cut)
+
+
+@pytest.mark.parametrize(("count", "is_cut"), [(2, False), (4, True)])
+def test_that_not_every_way_to_make_room_was_tried_is_told(count: int, is_cut: bool) -> None:
+    """Left keeps what it holds, so what goes for right must find room elsewhere, and finds none."""
+    running = [[f"h{at}", "left", 50, "", [(f"n{at // 4}", 3)]] for at in range(4 * count)]
+    nodes = [[f"n{at}", ["a", "1"], 14] for at in range(count)]
+    queues = [["top", None], ["left", "top", 12 * count], ["right", "top", 8]]
+    found = turns(case([("a", "right", 50, 1, 8)], nodes=nodes, held=running, queues=queues))["a"]
+    assert (found.outcome, found.is_cut) == (Outcome.NO_ROOM, is_cut)
+
+
+@pytest.mark.parametrize(("gpus", "outcome"), [(8, Outcome.EVICTS), (24, Outcome.NO_ROOM)])
+def test_a_gang_that_is_no_easier_than_one_that_failed_is_not_tried(gpus: int, outcome: Outcome) -> None:
+    """The first cannot be preempted, and may not hold so much; that the second can KAI does not look at here."""
+    first = Job("first", "left", 60, False, asked("first", 1, 24))
+    second = replace(first, name="second", is_preemptible=True, asked=asked("second", 1, gpus), age=1)
+    before = held("h", "left", 50, "", [("n0", 24)])
+    tree = QueueTree((queue("top"), queue("left", "top", 16)))
+    start = Start((node("n0", ("a", "1"), 24, 0),), Amounts(24, 64 * CORES), tree, (before,))
+    found = {turn.job.name: turn.outcome for turn in pending(start, [first, second]).turns}
+    assert found == {"first": Outcome.REFUSED, "second": outcome}
 
 
 def test_the_next_cycle_uses_what_evictions_leave() -> None:
