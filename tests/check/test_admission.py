@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubectl_tas.report.text import plural
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.workloads import (
     LEVELS,
@@ -149,10 +150,10 @@ def test_mandatory_segments_start_whole(
 def test_a_subgroup_that_needs_no_pod(repository: Path, version: str, needed: int) -> None:
     """The master alone is needed. Releases that make SubGroups and cannot say 0 wait for a worker too."""
     job = pytorch_job("elastic", workers=2, minimum=1)
-    waits = f"quota-shared: elastic asks 3 > {needed} GPUs, the quota of team: not all at once"
+    waits = f"quota-shared: elastic asks 3 > {plural(needed, 'GPU')}, the quota of team: not all at once"
     messages = " ".join(found(repository, needed, job, version=version))
     assert (waits in messages, "over-quota" in messages) == (True, False)
-    never = f"over-quota: a gang of {needed} > {needed - 1} GPUs, the quota of team, can never be scheduled"
+    never = f"over-quota: a gang of {needed} > {plural(needed - 1, 'GPU')}, the quota of team, can never be scheduled"
     assert never in " ".join(found(repository, needed - 1, job, version=version))
 
 
