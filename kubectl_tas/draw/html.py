@@ -7,7 +7,7 @@ from html import escape
 
 from kubectl_tas.draw import svg
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
-from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class
+from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class, style_sheet
 from kubectl_tas.report.style import printable
 
 _RULES = {
@@ -132,13 +132,7 @@ def _shapes() -> Iterator[str]:
         yield f"{name}-box.{css_class(look)}, {name}-sample.{css_class(look)} {{ border: {line}px {kind} }}"
 
 
-def _style() -> str:
-    light = "".join(f"{rule}\n" for rule in (*_shapes(), *_rules(LIGHT)))
-    dark = "".join(f"{rule}\n" for rule in _rules(DARK))
-    return f"{svg.STYLE}{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
-
-
-STYLE = _style()
+STYLE = svg.STYLE + style_sheet(_shapes(), _rules)
 """The style sheet of boxes; none of its rules is for anything else on a page."""
 _PAGE = f"""\
 :root {{ color-scheme: light dark }}

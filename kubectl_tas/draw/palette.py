@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kubectl_tas.draw.figure import Look
@@ -82,6 +82,12 @@ LEGEND = {
     Look.OUT: "dotted: takes no new pods",
 }
 """What needs to be said of lines."""
+
+
+def style_sheet(always: Iterable[str], rules: Callable[[Theme], Iterable[str]]) -> str:
+    """Rules that hold always, and those of a theme for both, which the reader's system chooses."""
+    light, dark = ("".join(f"{rule}\n" for rule in found) for found in ((*always, *rules(LIGHT)), rules(DARK)))
+    return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
 
 
 def css_class(look: Look) -> str:

@@ -11,7 +11,7 @@ from html import escape
 
 from kubectl_tas.draw import tree
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
-from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class
+from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
 from kubectl_tas.report.style import printable, width
 
 WIDTH = 880.0
@@ -305,11 +305,5 @@ def _fonts() -> Iterator[str]:
     yield f".{NAMESPACE}-over {{ stroke-dasharray: 2 2 }}"
 
 
-def _style() -> str:
-    light = "".join(f"{rule}\n" for rule in (*_fonts(), *_rules(LIGHT)))
-    dark = "".join(f"{rule}\n" for rule in _rules(DARK))
-    return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
-
-
-STYLE = _style()
+STYLE = style_sheet(_fonts(), _rules)
 """The style sheet of pictures."""
