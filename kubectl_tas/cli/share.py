@@ -21,7 +21,6 @@ from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.gangs.admission import asked as asked_by_queue
 from kubectl_tas.live.cluster import ClusterState
 from kubectl_tas.model import manifest
-from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.division import Demand, Division, called, divide
 from kubectl_tas.place.queues import Shard, declared, trees
 from kubectl_tas.place.totals import total_resources
@@ -188,7 +187,7 @@ def _divisions(
         for queue in [name for name in demands if tree.is_leaf(name)]:
             asked[queue] = replace(asked.get(queue, NOTHING), gpu=demands.pop(queue))
             fixed.pop(queue, None)
-        if any(item.pool and item.pool.shard_labels.get(NODE_POOL) == shard for item in names.values()):
+        if any(item.pool and item.pool.shard == shard for item in names.values()):
             yield divide((backend.name, shard), tree, has[shard], replace(demand, asked=asked, fixed=fixed), names)
 
 

@@ -79,7 +79,7 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) ->
 
 
 def _shard(pool: FleetPool | None) -> str | None:
-    return pool.shard_labels.get(NODE_POOL) if pool else None
+    return pool.shard if pool else None
 
 
 def _nodes_of(topology: FleetTopology, shard: str | None, nodes: Sequence[Node]) -> list[Node]:

@@ -101,7 +101,7 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
 
 def _may_use(pool: FleetPool, node: Node) -> bool:
     """Whether pods of a pool may run on a node: it has the labels of the selector, and is of the same shard."""
-    is_of_shard = node.labels.get(labels.NODE_POOL) == pool.shard_labels.get(labels.NODE_POOL)
+    is_of_shard = node.labels.get(labels.NODE_POOL) == pool.shard
     return is_of_shard and all(node.labels.get(key) == value for key, value in pool.nodes.selector.items())
 
 

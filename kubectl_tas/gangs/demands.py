@@ -96,7 +96,7 @@ def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
 
 def agreed_shard(pool: FleetPool) -> Mapping[Decides, tuple[str, str]]:
     """The shard of the scheduler that places work of ``pool``, where it says one."""
-    shard = pool.shard_labels.get(labels.NODE_POOL)
+    shard = pool.shard
     return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
 
 

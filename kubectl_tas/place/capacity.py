@@ -69,7 +69,7 @@ def capacity(pool: FleetPool, nodes: Nodes, pod_gpus: int | None = None) -> Capa
     """What gangs of pods with ``pod_gpus`` each have room for; None: with all GPUs of a node, as most nodes have them.
     The pods are those of tasks that name no platform.
     """
-    return _capacity(nodes.nodes, pool.shard_labels.get(NODE_POOL), pool.levels, _rules(pool), pod_gpus)
+    return _capacity(nodes.nodes, pool.shard, pool.levels, _rules(pool), pod_gpus)
 
 
 @lru_cache(maxsize=32)
@@ -97,7 +97,7 @@ def _capacity(
 
 def gpus_of(pools: Iterable[FleetPool], nodes: Nodes) -> int:
     """GPUs of the nodes that pods of any of these pools can use."""
-    kinds = {(pool.shard_labels.get(NODE_POOL), _rules(pool)) for pool in pools}
+    kinds = {(pool.shard, _rules(pool)) for pool in pools}
     return sum(
         node.allocatable.get(GPU, 0)
         for node in nodes.nodes

@@ -102,7 +102,7 @@ def fit(item: Unplaced, nodes: Nodes) -> Fit:
 
 def nodes_of(item: Unplaced, nodes: Nodes) -> tuple[Node, ...]:
     """The nodes of the shard of the scheduler that places a gang."""
-    shard = item.sent.pool.shard_labels.get(NODE_POOL)
+    shard = item.sent.pool.shard
     return tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
 
 

@@ -56,8 +56,8 @@ def schedulers(backend: FleetBackend, gangs: Sequence[Unplaced], seen: Seen) -> 
     """
     nodes = seen.nodes
     held, totals = held_gangs(seen.objects), total_resources(nodes, seen.objects, backend.scheduler_name)
-    for shard in dict.fromkeys(item.sent.pool.shard_labels.get(NODE_POOL) for item in gangs):
-        own = [item for item in gangs if item.sent.pool.shard_labels.get(NODE_POOL) == shard]
+    for shard in dict.fromkeys(item.sent.pool.shard for item in gangs):
+        own = [item for item in gangs if item.sent.pool.shard == shard]
         there = tuple(node for node in nodes.nodes if node.labels.get(NODE_POOL) == shard)
         names = {node.name for node in there}
         known, running = _known(held, own)

@@ -191,6 +191,11 @@ class FleetPool:
         return self.declared.spec.spec.nodes
 
     @property
+    def shard(self) -> str | None:
+        """The shard of KAI's scheduler that places its work; None for the one without a label."""
+        return self.shard_labels.get(labels.NODE_POOL)
+
+    @property
     def shard_labels(self) -> dict[str, str]:
         """The label that its queues, PodGroups and pods bear where KAI's scheduler has several shards.
 
