@@ -80,10 +80,10 @@ def nothing_called(what: str, name: str, known: Sequence[str]) -> str:
     return f'no {what} "{name}"; ' + (f"d{hint}" if hint else f"there is {shortened(known) or 'none'}")
 
 
-def shortened(listed: Sequence[str]) -> str:
+def shortened(listed: Sequence[str], most: int = MAX_LISTED) -> str:
     """The first of them, with the number of the others."""
-    more = f" and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
-    return f"{', '.join(listed[:MAX_LISTED])}{more}"
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return f"{', '.join(listed[:most])}{more}"
 
 
 def within(value: int | None, most: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -24,7 +23,6 @@ from kubectl_tas.draw import pending as queue_pages
 from kubectl_tas.draw.fitfigure import figure
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.model import manifest
-from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.place.division import called
 from kubectl_tas.place.fit import Outcome, fit, nodes_of, running_of
@@ -38,7 +36,7 @@ from kubectl_tas.report import json
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
-from kubectl_tas.words import nothing_called
+from kubectl_tas.words import nothing_called, shortened
 
 MAX_LISTED = 3
 """Names that a message lists."""
@@ -89,7 +87,7 @@ def fit_command(
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for workflows that are named, not those of --all or --grow")
     session = open_session(directory)
-    if refuse_errors(_without_verdicts(session)):
+    if refuse_errors(session.without(VERDICTS)):  # what quotas say is another question
         return 1
     if grow and (workflows or is_all):
         raise click.UsageError("name workflows, or a pool behind --grow")
@@ -149,11 +147,10 @@ def _tell_unknown(scheduler: Scheduler) -> None:
     known = scheduler.start.tree.by_name
     found = [item for item in scheduler.start.held if item.queue not in known]
     if found:
-        names = ", ".join(item.name for item in found[:MAX_LISTED])
-        more = f" and {len(found) - MAX_LISTED} more" if len(found) > MAX_LISTED else ""
+        names = shortened([item.name for item in found], MAX_LISTED)
         held = plural(sum(item.asks.gpu for item in found), "GPU")
         say(
-            f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}{more}. "
+            f"In no queue that is known: {plural(len(found), 'gang')} on nodes, with {held}: {names}. "
             "Such count for no quota, and are never taken for others.",
             err=True,
         )
@@ -166,7 +163,7 @@ def _grow(
     shards: dict[tuple[str, str | None], list[Unplaced]] = {}
     for item in sorted(gangs, key=lambda item: (PRIORITIES.index(item.sent.priority), item.sent.name, item.gang.name)):
         pool = item.sent.pool
-        shards.setdefault((pool.backend.name, pool.shard_labels.get(NODE_POOL)), []).append(item)
+        shards.setdefault((pool.backend.name, pool.shard), []).append(item)
     found: list[tuple[str, Growth]] = []
     for (backend, _), own in shards.items():
         nodes = source.nodes(backend)
@@ -196,11 +193,6 @@ def _of_pool(fleet: Fleet, chosen: Sequence[Submission], wanted: str) -> list[Su
         raise click.UsageError(nothing_called("pool", wanted, fleet.target_names()))
     pool, subpool = target
     return [item for item in chosen if item.pool == pool and subpool in (None, item.subpool)]
-
-
-def _without_verdicts(session: Session) -> Session:
-    """What quotas say is another question."""
-    return replace(session, diagnostics=tuple(item for item in session.diagnostics if item.rule not in VERDICTS))
 
 
 def _chosen(fleet: Fleet, wanted: Sequence[str], *, is_all: bool, backend: str | None) -> list[Submission]:

@@ -28,6 +28,7 @@ from kubectl_tas.live.record import read, record
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, MemorySource, OverlaySource, decode
 from kubectl_tas.report.diff import unified
+from kubectl_tas.words import shortened
 
 MAX_LISTED = 8
 """Names that one line lists."""
@@ -233,5 +234,4 @@ def _list(objects: Iterable[Compared]) -> None:
     for item in objects:
         by_kind.setdefault(item.kind, []).append(item.name)
     for kind, names in by_kind.items():
-        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-        say(f"  {kind} {', '.join(names[:MAX_LISTED])}{more}")
+        say(f"  {kind} {shortened(names, MAX_LISTED)}")

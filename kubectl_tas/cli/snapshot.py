@@ -22,13 +22,13 @@ from kubectl_tas.compile.controllers import seen
 from kubectl_tas.emit.disk import write_file
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import VERDICTS
-from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.place.snapshot import Doubts, Scheduler, snapshot
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.words import shortened
 
 MAX_LISTED = 3
 """Names that a message lists."""
@@ -54,8 +54,7 @@ def snapshot_command(
     if output == "-" and sys.stdout.isatty():
         raise click.UsageError("a snapshot is not for people to read: name a file with -o, or hand it to a program")
     session = open_session(directory)
-    judged = tuple(item for item in session.diagnostics if item.rule not in VERDICTS)  # the scheduler knows quotas
-    if refuse_errors(replace(session, diagnostics=judged)):
+    if refuse_errors(session.without(VERDICTS)):  # the scheduler knows quotas
         return 1
     fleet = _chosen(session.fleet, workflows)
     backend = _only_backend(fleet, cluster["backend"])
@@ -89,8 +88,7 @@ def snapshot_command(
 def _doubts(doubts: Doubts) -> Iterator[str]:
     """What the scheduler decides without, a line each."""
     if doubts.taken:
-        more = f" and {len(doubts.taken) - MAX_LISTED} more" if len(doubts.taken) > MAX_LISTED else ""
-        yield f"Taken to be there: {', '.join(doubts.taken[:MAX_LISTED])}{more}."
+        yield f"Taken to be there: {shortened(doubts.taken, MAX_LISTED)}."
     if doubts.classes:
         yield f"Not there: PriorityClass {', '.join(doubts.classes)}; PodGroups of such have priority 50."
     if doubts.topologies:
@@ -140,7 +138,7 @@ def _only_backend(fleet: Fleet, name: str | None) -> FleetBackend:
 
 def _only_shard(fleet: Fleet) -> str | None:
     """The shard of the scheduler that the work is for; a usage error where there are several."""
-    work = {item.name: item.pool.shard_labels.get(NODE_POOL) for item in fleet.submissions}
+    work = {item.name: item.pool.shard for item in fleet.submissions}
     shards = sorted({shard or "" for shard in work.values()})
     if len(shards) < 2:
         return shards[0] or None if shards else None

@@ -23,6 +23,7 @@ from kubectl_tas.report import table
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.words import shortened
 
 HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
@@ -160,15 +161,10 @@ def covered(found: Sequence[Coverage]) -> str:
     rows = []
     for item in found:
         count = f"{len(item.outside)} of {item.nodes}"
-        levels = [(f"{level.key} ({level.label})", _few(names)) for level, names in item.missing]
+        levels = [(f"{level.key} ({level.label})", shortened(names, MAX_NODES)) for level, names in item.missing]
         for index, level in enumerate(levels or [(NONE, NONE)]):
             rows.append((item.full_name, count, *level) if index == 0 else ("", "", *level))
     return table.render(COVERAGE_HEADER, rows)
-
-
-def _few(names: Sequence[str]) -> str:
-    left = len(names) - MAX_NODES
-    return ", ".join(names[:MAX_NODES]) + (f" and {left} more" if left > 0 else "")
 
 
 def uses_data(

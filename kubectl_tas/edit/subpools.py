@@ -21,7 +21,7 @@ from kubectl_tas.quantities import RESOURCES
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import BEHAVIOUR, TRANSITIONS, FleetPool, FleetSubpool
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import did_you_mean, shortened
 from kubectl_tas.yaml import flow, scalar
 
 if TYPE_CHECKING:  # most edits ask no cluster
@@ -339,8 +339,7 @@ def _transition(
 
 def listed(names_: Sequence[str]) -> str:
     """Names in a message, the first few of many."""
-    more = f" and {len(names_) - MAX_NAMED} more" if len(names_) > MAX_NAMED else ""
-    return ", ".join(names_[:MAX_NAMED]) + more
+    return shortened(names_, MAX_NAMED)
 
 
 def _set(subpool: FleetSubpool, values: Values, summary: str) -> SetValues:

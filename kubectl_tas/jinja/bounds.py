@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from kubectl_tas.diagnostics import Rule, Severity
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import did_you_mean, shortened
 
 TEMPLATE_UNDEFINED = Rule(
     "template-undefined",
@@ -55,6 +55,8 @@ ITEM = 16
 """What an item of a list counts as, in characters: about its memory."""
 LOOKED_AT = 64
 """Characters that are read in a step."""
+_NAMED = 20
+"""Values that a message lists."""
 
 
 class Refusal(Exception):  # noqa: N818 - no error of ours
@@ -179,8 +181,8 @@ def needed(value: Any) -> Any:
     if not isinstance(value, Missing):
         return value
     names = sorted(str(name) for name in value.known if name != "loop")
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    raise Refusal(TEMPLATE_UNDEFINED, f"{value.name} is not defined; defined: {shown or 'nothing'}", near(value))
+    shown = shortened(names, _NAMED) or "nothing"
+    raise Refusal(TEMPLATE_UNDEFINED, f"{value.name} is not defined; defined: {shown}", near(value))
 
 
 def near(value: Missing) -> str:

@@ -18,6 +18,7 @@ from kubectl_tas.place.room import Cell, Room, Space, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
+from kubectl_tas.words import shortened
 
 MAX_TRIED = 8
 """Sets of nodes, as small as can be, of which it is tried whether KAI then finds a placement."""
@@ -119,24 +120,19 @@ def _is_better(room: Room, now: Cell, then: Cell) -> bool:
 def _admit(nodes: Sequence[Node]) -> str:
     """What is to be done with each, by what keeps pods away."""
     cordoned = [node.name for node in nodes if node.is_cordoned]
-    parts = [f"uncordon {_listed(cordoned)}"] if cordoned else []
+    parts = [f"uncordon {shortened(cordoned, _NAMED)}"] if cordoned else []
     tainted: dict[str, list[str]] = {}
     for node in nodes:
         for taint in node.taints:
             if not taint.key.startswith(OF_KUBERNETES):
                 tainted.setdefault(str(taint), []).append(node.name)
-    parts += [f"remove the taint {taint} from {_listed(names)}" for taint, names in tainted.items()]
+    parts += [f"remove the taint {taint} from {shortened(names, _NAMED)}" for taint, names in tainted.items()]
     return "; ".join(parts)
 
 
 def _free(nodes: Sequence[Node]) -> str:
     pods = [pod for node in nodes for pod in node.pods if not pod.is_of_node]
     groups = list(dict.fromkeys(pod.group for pod in pods if pod.group))
-    of = f" of {_listed(groups)}" if groups else ""
-    names = _listed([node.name for node in nodes])
+    of = f" of {shortened(groups, _NAMED)}" if groups else ""
+    names = shortened([node.name for node in nodes], _NAMED)
     return f"free {plural(len(nodes), 'node')}: {names}, where {plural(len(pods), 'pod')}{of} would have to go"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

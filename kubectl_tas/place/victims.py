@@ -188,8 +188,10 @@ def _again(cycle: Cycle, held: Held) -> Held | None:
         return None
     if _can_stay(cycle, held):
         return held
-    bound = cycle.place(held.asked) if held.asked else None
-    return replace(held, pods=pods_of(held.asked.wanted, bound)) if held.asked and bound is not None else None
+    if held.asked is None:
+        return None
+    bound = cycle.place(held.asked)
+    return None if bound is None else replace(held, pods=pods_of(held.asked.wanted, bound))
 
 
 def _can_stay(cycle: Cycle, held: Held) -> bool:
