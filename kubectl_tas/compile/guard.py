@@ -223,16 +223,24 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
     of pods keeps the old spec and owners alone), and a Binding, from which an API server copies them into the pod
     (setPodNodeAndMetadata in its storage.go; labels from 1.35). Kubelets and KAI have no need to change those by which
     a pod counts, so nobody may; ``pods/resize`` and ``pods/ephemeralcontainers`` cannot.
+
+    Kubelets write the status of every pod of the cluster many times, so one condition decides, and what follows is only
+    reached by what is refused.
     """
     changed = f"{any_label_changed()} || {joins_another()} || {gpu_notes_changed()}"
     reach = f"{_inside(guarded)} || {_may_be_ours(guarded, label('object', labels.QUEUE))}"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
         matchConstraints=_requests("", "v1", "bindings", "pods/binding", "pods/status"),
-        matchConditions=(Expression(name="within-reach", expression=reach),),
+        matchConditions=(
+            Expression(
+                name="counts-otherwise",
+                expression=f"(request.operation == 'CREATE' ? {counts()} : {changed}) && ({reach})",
+            ),
+        ),
         validations=(
             Validation(
-                expression=f"!(request.operation == 'CREATE' ? {counts()} : {changed})",
+                expression="false",
                 messageExpression=text(
                     "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
                     "change the pod itself"
