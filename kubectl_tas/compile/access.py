@@ -70,11 +70,10 @@ _PODS = (
     "pods",
     "pods/ephemeralcontainers",
     "pods/resize",
-    "pods/status",
     "replicationcontrollers",
     "replicationcontrollers/status",
 )
-"""What of the core group is pods, or becomes some; a status may change labels."""
+"""What of the core group is pods, or becomes some. A status may change labels; that of pods is for the guard."""
 _OF_PODS = ("events", "pods/log")
 """What tells of pods, and nobody writes."""
 

@@ -166,15 +166,13 @@ def test_work_that_is_changed(name: str, running: Server) -> None:
     assert refused in answer if refused else answer == ""
 
 
-@pytest.mark.parametrize("kind", ["job", "pod"])
-def test_a_status_that_names_the_queue_of_another(kind: str, guarded: Server, tmp_path: Path) -> None:
+def test_a_status_that_names_the_queue_of_another(guarded: Server, tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
-    item = job(NLP, NLP, "own") if kind == "job" else work("Pod", NLP, pod_spec(), "own")
-    path.write_text(yaml.safe_dump(item))
+    path.write_text(yaml.safe_dump(job(NLP, NLP, "own")))
     patch = json.dumps({"metadata": {"labels": {QUEUE: VISION}}})
     guarded.must("apply", files=[path])
     try:
-        arguments = ("patch", "--namespace=ml", kind, "own", "--subresource=status", "--patch", patch)
+        arguments = ("patch", "--namespace=ml", "job", "own", "--subresource=status", "--patch", patch)
         assert FOR.format(VISION, "team-vision") in asked(guarded, (TEAM, ALL), *arguments)
     finally:
         guarded.must("delete", "--force", "--grace-period=0", files=[path])

@@ -1,4 +1,4 @@
-"""An API server lets nobody change what KAI counts a pod by past the guard, and the requests that could are all known."""
+"""An API server lets nobody change what KAI counts a pod by past the guard: not by a status, a resize or a Binding."""
 
 from __future__ import annotations
 

@@ -89,13 +89,14 @@ CASES: dict[str, tuple[Request, list[str]]] = {
     ),
     "free text that holds the queue of another": (
         Request("jobs", work("batch/v1", "Job", NLP, {"args": [
-            f"--queue: {VISION}", f"queue:{VISION}", f'{{"queue": "{VISION}"}}', f"{QUEUE}: {VISION}", f'"queue":"{VISION}',
-            f'queue\\": "{VISION}', f"'queue': '{VISION}'",
+            f"--queue: {VISION}", f"queue:{VISION}", f'{{"queue": "{VISION}"}}', f"{QUEUE}: {VISION}",
+            f'"queue":"{VISION}', f'queue\\": "{VISION}', f"'queue': '{VISION}'",
         ]}), groups=TEAM),
         [],
     ),
     "free text that ends like a key, before a queue of another": (
-        Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue", VISION, 'queue"', f':"{VISION}"']}), groups=TEAM),
+        Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue", VISION, 'queue"', f':"{VISION}"']}),
+                groups=TEAM),
         [],
     ),
     "a template in a kind that nobody knows": (
@@ -105,14 +106,6 @@ CASES: dict[str, tuple[Request, list[str]]] = {
     ),
     "a status of a Job of another": (
         Request("jobs/status", job(VISION, NLP), job(NLP, NLP), groups=TEAM), refused(VISION, "team-vision")
-    ),
-    "a status of a Pod of another": (
-        Request("pods/status", work("v1", "Pod", VISION, {}), work("v1", "Pod", NLP, {}), groups=TEAM),
-        refused(VISION, "team-vision"),
-    ),
-    "a kubelet reports the status of a Pod": (
-        Request("pods/status", {**work("v1", "Pod", VISION, {}), "status": {}}, work("v1", "Pod", VISION, {}),
-                user="system:node:n", groups=("system:nodes",)), []
     ),
     "a thousand names in free text": (
         Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue: x "] * 1000}), groups=TEAM), []

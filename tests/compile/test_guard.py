@@ -216,7 +216,8 @@ UNKNOWN_CLASS = (
     "build, build-preemptible, inference, osmo-high, osmo-low, osmo-normal, train"
 )
 STATUS = (
-    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; change the pod itself"
+    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
+    "change the pod itself"
 )
 FIXED = "what a pod asks for in annotations cannot change; create another pod"
 JOINED = {"annotations": {"pod-group-name": "g"}}
@@ -594,9 +595,7 @@ class TestMembers:
 class TestOldClusters:
     """Kubernetes 1.30 is the first with the API that the policies are written in."""
 
-    CONFIG = (
-        "apiVersion: tas/v1alpha1\nkind: Config\nspec: {%sbackends: [{name: a, kubernetes: \"%s\"%s}]}\n"
-    )
+    CONFIG = 'apiVersion: tas/v1alpha1\nkind: Config\nspec: {%sbackends: [{name: a, kubernetes: "%s"%s}]}\n'
     REFUSED = "the guard needs Kubernetes 1.30 or later; backend a runs 1.29"
 
     def test_refused_by_the_config(self, repository: Path) -> None:

@@ -204,7 +204,7 @@ def _reaches(rule: Object, request: Request) -> bool:
 
 
 def _names(resources: str, resource: str) -> bool:
-    """Whether a rule for ``resources`` is one for a resource: ``*`` is all, but no subresource; ``*/status`` one of all."""
+    """Whether a rule names a resource: ``*`` is all of them without their subresources, ``*/status`` each status."""
     kind, _, sub = resource.partition("/")
     wanted, _, wanted_sub = resources.partition("/")
     return wanted in ("*", kind) and wanted_sub == sub
