@@ -319,7 +319,10 @@ FUNCTIONS: dict[str, Any] = {
 """Of Kubernetes' CEL libraries, what the policies use."""
 
 
+_ENVIRONMENT = celpy.Environment()
+"""Made on import: it raises Python's recursion limit, which Hypothesis forbids while a test runs."""
+
+
 @cache
 def _program(expression: str) -> Any:
-    environment = celpy.Environment()
-    return environment.program(environment.compile(expression), functions=FUNCTIONS)
+    return _ENVIRONMENT.program(_ENVIRONMENT.compile(expression), functions=FUNCTIONS)
