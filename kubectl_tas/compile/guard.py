@@ -221,8 +221,8 @@ def _pods(guarded: _Guarded) -> PolicySpec:
 def _subresources(guarded: _Guarded) -> PolicySpec:
     """What else can change the labels and annotations of a pod: its status (Kubernetes' podStatusStrategy, in
     strategy.go of pods, keeps the old spec and owners alone), and a Binding, from which an API server copies them into
-    the pod (setPodNodeAndMetadata in its storage.go; labels from 1.35). Kubelets and KAI have no need to change those by which
-    a pod counts, so nobody may; ``pods/resize`` and ``pods/ephemeralcontainers`` cannot.
+    the pod (setPodNodeAndMetadata in its storage.go; labels from 1.35). Kubelets and KAI have no need to change those
+    by which a pod counts, so nobody may; ``pods/resize`` and ``pods/ephemeralcontainers`` cannot.
 
     Kubelets write the status of every pod of the cluster many times, so one condition decides, and what follows is only
     reached by what is refused.
