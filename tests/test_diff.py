@@ -208,4 +208,13 @@ def test_policies_of_several_clusters_are_told_apart(tmp_path: Path) -> None:
     files = {"tas.yaml": backends, **pools}
     root = changed(tmp_path, files, {**files, "tas.yaml": f"{backends}  guard: warn\n"})
     rows = [line.split("  ")[1] for line in diff(root).out.splitlines() if line.startswith("  policy ")]
-    assert len(rows) == len(set(rows)) == 6
+    assert len(rows) == len(set(rows)) == 8
+
+
+def test_a_policy_of_the_guard_that_goes_is_the_highest_risk(tmp_path: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: enforce%s}\n"
+    files = {"tas.yaml": config % "", "pools/team.yaml": pool()}
+    root = changed(tmp_path, files, {**files, "tas.yaml": config % ", guardMembers: false"})
+    told = json.loads(diff(root, "-o", "json").out)
+    assert told["risk"] == {"level": "high", "reasons": ["1 admission policy is dropped"]}
+    assert [item["policy"] for item in told["guard"]["policies"]] == ["osmo-guard-default-members"]

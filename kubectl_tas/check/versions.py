@@ -25,6 +25,11 @@ VERSION_UNSUPPORTED = Rule(
 )
 _FAILURE_POLICY = 26
 """The minor release of Kubernetes from which Jobs have a podFailurePolicy; before, a server drops it."""
+_POLICIES = 30
+"""The minor release of Kubernetes from which it has ValidatingAdmissionPolicies in ``v1``, and the CEL functions that
+the guard uses. 1.28 and 1.29 have them in ``v1beta1`` alone, which is off unless somebody turns it on, and without
+``format``.
+"""
 _POD_GROUP_FIELDS = {
     "preemptibility": Feature.PREEMPTIBILITY,
     "preemptionDelay": Feature.PREEMPTION_DELAY,
@@ -54,6 +59,8 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
                 place = pool.declared.origin.locate(("spec", field), key=True)
                 yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
     yield from _jobs(fleet)
+    if fleet.config.guard:
+        yield from check_guard(fleet)
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
@@ -91,6 +98,19 @@ def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"{needed}; backend {backend.name} runs {release}"
             place = config.at("spec", "backends", backend.index, "kubernetes")
             yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint="Update Kubernetes there, or write pods.")
+
+
+def check_guard(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Backends that would get the guard, whose Kubernetes cannot take it."""
+    config = fleet.repository.config
+    for backend in fleet.backends:
+        release = backend.spec.kubernetes
+        is_guarded = backend.is_kai and any(pool.backend == backend for pool in fleet.pools)
+        if config is not None and is_guarded and release is not None and kubernetes.minor(release) < _POLICIES:
+            message = f"the guard needs Kubernetes 1.{_POLICIES} or later; backend {backend.name} runs {release}"
+            place = config.at("spec", "backends", backend.index, "kubernetes")
+            hint = "Update Kubernetes there, or turn the guard off: it needs ValidatingAdmissionPolicies in v1."
+            yield Diagnostic(VERSION_UNSUPPORTED, message, place, hint=hint)
 
 
 def _podgrouper(workload: FleetWorkload) -> Iterator[Diagnostic]:

@@ -59,10 +59,9 @@ def render(
     """
     if fail_on_change and output is not None:
         raise click.UsageError("--fail-on-change does not go with -o -, which changes no file")
-    session = open_session(directory, allow_empty=allow_empty)
+    session = open_session(directory, allow_empty=allow_empty).with_guard(guard=guard)
     if refuse_errors(session, strict=strict):
         return 1
-    session = session.with_guard(guard=guard)
     if output == "-":
         hand_over(text.stream(artifacts_of_backend(session, backend, allow_empty=allow_empty)))
         tell_warnings(session)
@@ -101,13 +100,12 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     Prints a unified diff and exits 1 where they differ. Writes nothing. In the other formats each manifest that
     differs is a finding, and the diff goes to standard error.
     """
-    session = open_session(directory)
+    session = open_session(directory).with_guard(guard=guard)
     if output != TEXT and session.failed():
         _print(session.findings("check"), output, session)
         return 1
     if refuse_errors(session):
         return 1
-    session = session.with_guard(guard=guard)
     chosen_backends(session.fleet, backend)
     artifacts = compile_fleet(session.fleet)
     plan = _within(session, artifacts, _plan(session, artifacts), backend)

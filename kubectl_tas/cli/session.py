@@ -19,6 +19,7 @@ import click
 from kubectl_tas.check.blame import blamed
 from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.check.versions import check_guard
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
@@ -92,11 +93,13 @@ class Session:
         return replace(self, diagnostics=tuple(d for d in self.diagnostics if d.rule not in rules))
 
     def with_guard(self, *, guard: bool) -> Session:
-        """The same with the guard emitted, where ``guard`` asks for it or the Config does."""
+        """The same with the guard emitted, where ``guard`` asks for it or the Config does; and what forbids that."""
         if not guard or self.fleet.config.guard:
             return self
         config = self.fleet.config.model_copy(update={"guard": True})
-        return replace(self, fleet=replace(self.fleet, config=config))
+        guarded = replace(self, fleet=replace(self.fleet, config=config))
+        more = tuple(check_guard(guarded.fleet))
+        return guarded.with_findings(more, None) if more else guarded
 
 
 def open_session(directory: str | None, *, allow_empty: bool = False) -> Session:

@@ -224,6 +224,9 @@ class Impact:
         yield from _phrase(recreated, "topology is recreated", "topologies are recreated")
         if self.guard is not None and self.guard[1] == "off":
             yield "the guard goes"
+        else:
+            gone = {(item.backend, item.name) for item in self.policies if item.kind == "dropped"}
+            yield from _phrase(len(gone), "admission policy is dropped", "admission policies are dropped")
 
     def _medium(self) -> Iterator[str]:
         ends = sum(item.kind == "dropped" for item in self.work)

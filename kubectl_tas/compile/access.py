@@ -50,9 +50,15 @@ CONTROLLERS = (
 kinds that are read, where their own manifests install them. What they make pods of is judged when it is sent.
 """
 _FOLDER = "access"
-_NAMED = r'queue"?: ?"?[-.\w]+'
-"""A regular expression of a key that ends with "queue" and its value in the text of an object, quoted or not."""
+_NAMED = r'queue": ?"[-.\w]+'
+"""A regular expression of a key that ends with "queue" and its value in the text of an object. Quotes in values are
+escaped there, so what follows "queue" without a backslash is the quote that ends a key, and free text is no match.
+"""
+_NAMED_UNQUOTED = r'queue"?: ?"?[-.\w]+'
+"""The same for an API server whose text of objects has no quotes. Then free text may be taken for a key."""
 _QUOTE = '"'
+_QUOTED = '["a"]'
+"""A list of one text, as an API server writes it that has quotes."""
 _MOST_NAMED = 1000
 """How often an object may name a queue: an API server takes a minute for some thousands."""
 _RoleName = Literal["submit", "view"]
@@ -60,8 +66,14 @@ _READ: tuple[Verb, ...] = ("get", "list", "watch")
 _WRITE: tuple[Verb, ...] = ("create", "delete", "get", "list", "patch", "update", "watch")
 _WITH_WORK = ("configmaps", "persistentvolumeclaims", "services")
 """What work cannot run without, of what stands beside it."""
-_PODS = ("pods", "pods/ephemeralcontainers", "pods/resize", "replicationcontrollers")
-"""What of the core group is pods, or becomes some."""
+_PODS = (
+    "pods",
+    "pods/ephemeralcontainers",
+    "pods/resize",
+    "replicationcontrollers",
+    "replicationcontrollers/status",
+)
+"""What of the core group is pods, or becomes some. A status may change labels; that of pods is for the guard."""
 _OF_PODS = ("events", "pods/log")
 """What tells of pods, and nobody writes."""
 
@@ -231,7 +243,7 @@ def _all_work(namespaces: tuple[str, ...]) -> MatchConstraints:
     within = LabelRequirement(key="kubernetes.io/metadata.name", values=namespaces)
     return MatchConstraints(
         namespaceSelector=LabelSelector(matchExpressions=(within,)),
-        resourceRules=(rule(("",), ("v1",), _PODS), rule(of_operators, ("*",), ("*",))),
+        resourceRules=(rule(("",), ("v1",), _PODS), rule(of_operators, ("*",), ("*", "*/status"))),
     )
 
 
@@ -250,13 +262,16 @@ def _is_new_or_changed() -> str:
 
 def _named() -> str:
     """The queues that labels and spec name, and the annotation that Grove reads: what stands behind each key that ends
-    with "queue", in their text. What the values of other keys hold cannot hide one, since quotes in them are escaped.
+    with "queue", in their text. What the values of other keys hold can neither hide one nor look like one, since quotes
+    in them are escaped: ``format`` of cel-go's ext/formatting.go, which Kubernetes has from 1.30 on. Another version of
+    it there (formatting_v2.go) has no quotes, so the policy looks which one it is.
     """
     own = "has(object.metadata.labels) ? object.metadata.labels : {}"
     note = value("object", "annotations", labels.QUEUE)
     found = f"'%s'.format([[dyn({own}), dyn({{'queue': {note}}}), dyn({_spec('object')})]])"
     name = f"m.split(':')[1].replace({text(_QUOTE)}, '').trim()"
-    return f"{found}.findAll({text(_NAMED)}, {_MOST_NAMED}).map(m, {name})"
+    pattern = f"'%s'.format([['a']]) == {text(_QUOTED)} ? {text(_NAMED)} : {text(_NAMED_UNQUOTED)}"
+    return f"{found}.findAll({pattern}, {_MOST_NAMED}).map(m, {name})"
 
 
 def _spec(item: str) -> str:

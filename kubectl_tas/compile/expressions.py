@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from kubectl_tas import gpus
+from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import BACKDOORS
 from kubectl_tas.model.guard import Expression
 from kubectl_tas.quantities import ResourceName
@@ -80,11 +81,29 @@ def any_label_changed() -> str:
 
 def gpu_notes_changed() -> str:
     """Whether an annotation in which KAI reads GPUs was added, changed or removed."""
-    is_read = f"(k in {listed(gpus.ANNOTATIONS)} || k.matches({text(gpus.MIG)}))"
+    is_read = f"({_is_gpu_note()})"
     new, old = (f"(has({pod}.metadata.annotations) ? {pod}.metadata.annotations : {{}})"
                 for pod in ("object", "oldObject"))  # fmt: skip
     changed = f"{new}.exists(k, {is_read} && !(k in {old} && {old}[k] == {new}[k]))"
     return f"{changed} || {old}.exists(k, {is_read} && !(k in {new}))"
+
+
+def _is_gpu_note() -> str:
+    """Whether ``k`` is an annotation in which KAI reads GPUs."""
+    return f"k in {listed(gpus.ANNOTATIONS)} || k.matches({text(gpus.MIG)})"
+
+
+def joins_another() -> str:
+    """Whether the PodGroup that a pod names was added, changed or removed."""
+    new, old = (f"({value(pod, 'annotations', labels.POD_GROUP)})" for pod in ("object", "oldObject"))
+    return f"{new} != {old}"
+
+
+def counts() -> str:
+    """Whether an object has a label or an annotation that KAI counts a pod by."""
+    own = "has(object.metadata.{0}) && object.metadata.{0}.exists(k, {1})"
+    notes = f"{_is_gpu_note()} || k == {text(labels.POD_GROUP)}"
+    return f"{own.format('labels', f'k in {listed(JUDGED_LABELS)}')} || {own.format('annotations', notes)}"
 
 
 def amount_variables(resource: ResourceName) -> Iterator[Expression]:

@@ -18,9 +18,11 @@ from kubectl_tas.compile.expressions import (
     RESIZED,
     amount_variables,
     any_label_changed,
+    counts,
     gpu_notes_changed,
     group_field,
     holds,
+    joins_another,
     label,
     listed,
     looked_up,
@@ -56,6 +58,8 @@ from kubectl_tas.resolve.fleet import Fleet
 _POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
+_POD_GROUP = value("object", "annotations", labels.POD_GROUP)
+"""The PodGroup that a pod names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,9 @@ def compile_guards(fleet: Fleet) -> Iterator[Artifact]:
             guarded = _guarded(fleet, backend)
             yield from _guard(guarded, "pods", _pods(guarded))
             yield from _guard(guarded, "podgroups", _pod_groups(guarded))
-            yield from _guard(guarded, "members", _members(guarded), ParamRef())
+            yield from _guard(guarded, "subresources", _subresources(guarded))
+            if fleet.config.guardMembers:
+                yield from _guard(guarded, "members", _members(guarded), ParamRef())
             access = access_policy(fleet, backend, guarded.namespaces, _name(guarded, "access"))
             if access is not None:
                 yield from _guard(guarded, "access", access)
@@ -146,7 +152,7 @@ def _name(guarded: _Guarded, what: str) -> str:
 
 
 def _pods(guarded: _Guarded) -> PolicySpec:
-    """Pods that name a queue, are placed by KAI, or ask for GPUs; others are none of our business.
+    """Pods that name a queue or a PodGroup, are placed by KAI, or ask for GPUs; others are none of our business.
 
     Each is judged when it is created, and when what it was judged by changes. What it asks for by annotations may
     not change at all: KAI would count less, or more, than what runs.
@@ -160,7 +166,7 @@ def _pods(guarded: _Guarded) -> PolicySpec:
             Expression(
                 name="is-new-or-changed",
                 expression=f"request.operation == 'CREATE' || {any_label_changed()} || {gpu_notes_changed()}"
-                f"{_or_resized(guarded)}",
+                f" || ({queue}) == '' && {joins_another()}{_or_resized(guarded)}",
             ),
         ),
         variables=(
@@ -177,7 +183,8 @@ def _pods(guarded: _Guarded) -> PolicySpec:
             Expression(
                 name="guarded",
                 expression=f"!({_inside(guarded)}) ? variables.isOurs : variables.queue != '' || "
-                f"variables.scheduler == {text(scheduler)} || variables.hundredths > 0 || variables.uncounted",
+                f"variables.scheduler == {text(scheduler)} || ({_POD_GROUP}) != '' || variables.hundredths > 0 || "
+                "variables.uncounted",
             ),
         ),
         validations=(
@@ -211,25 +218,61 @@ def _pods(guarded: _Guarded) -> PolicySpec:
     )
 
 
+def _subresources(guarded: _Guarded) -> PolicySpec:
+    """What else can change the labels and annotations of a pod: its status (Kubernetes' podStatusStrategy, in
+    strategy.go of pods, keeps the old spec and owners alone), and a Binding, from which an API server copies them into
+    the pod (setPodNodeAndMetadata in its storage.go; labels from 1.35). Kubelets and KAI have no need to change those
+    by which a pod counts, so nobody may; ``pods/resize`` and ``pods/ephemeralcontainers`` cannot.
+
+    Kubelets write the status of every pod of the cluster many times, so one condition decides, and what follows is only
+    reached by what is refused.
+    """
+    changed = f"{any_label_changed()} || {joins_another()} || {gpu_notes_changed()}"
+    reach = f"{_inside(guarded)} || {_may_be_ours(guarded, label('object', labels.QUEUE))}"
+    return PolicySpec(
+        failurePolicy=guarded.failure_policy,
+        matchConstraints=_requests("", "v1", "bindings", "pods/binding", "pods/status"),
+        matchConditions=(
+            Expression(
+                name="counts-otherwise",
+                expression=f"(request.operation == 'CREATE' ? {counts()} : {changed}) && ({reach})",
+            ),
+        ),
+        validations=(
+            Validation(
+                expression="false",
+                messageExpression=text(
+                    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
+                    "change the pod itself"
+                ),
+                reason="Forbidden",
+            ),
+        ),
+    )
+
+
 def _members(guarded: _Guarded) -> PolicySpec:
-    """Pods that join a PodGroup, compared with each PodGroup of their namespace.
+    """Pods that join a PodGroup, compared with it.
 
     KAI charges the queue of the PodGroup, whatever the pod names, and takes the pod for as preemptible as that is:
     also where KAI made it, from labels on the pod's owner.
+
+    An API server evaluates such a policy once for each PodGroup of the namespace, messages of what is not refused
+    included. So its one condition, and that first, is whether the PodGroup is the one that the pod names; and pods
+    without a queue, which those of ``_pods`` refuse to join any, never reach it.
     """
-    note = value("object", "annotations", labels.POD_GROUP)
     within = LabelSelector(matchExpressions=(LabelRequirement(key=_NAMESPACE, values=guarded.namespaces),))
-    joins = f"({note}) == params.metadata.name"
+    queued = LabelSelector(matchExpressions=(LabelRequirement(key=labels.QUEUE, operator="Exists"),))
+    requests = _requests("", "v1", *_pod_resources(guarded))
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
         paramKind=ParamKind(apiVersion="/".join(_POD_GROUPS[:2]), kind=_POD_GROUPS[2]),
-        matchConstraints=_requests("", "v1", *_pod_resources(guarded)).model_copy(update={"namespaceSelector": within}),
+        matchConstraints=requests.model_copy(update={"namespaceSelector": within, "objectSelector": queued}),
         matchConditions=(
             Expression(
-                name="joins-a-podgroup",
-                expression=f"({note}) != '' && (request.operation == 'CREATE' || "
-                f"({note}) != ({value('oldObject', 'annotations', labels.POD_GROUP)}) || {any_label_changed()}"
-                f"{_or_resized(guarded)})",
+                name="joins-the-podgroup",
+                expression=f"({_POD_GROUP}) == params.metadata.name && (request.operation == 'CREATE' || "
+                f"{joins_another()} || {any_label_changed()}{_or_resized(guarded)})",
             ),
         ),
         variables=(
@@ -237,21 +280,18 @@ def _members(guarded: _Guarded) -> PolicySpec:
             *_queues(guarded),
             *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
             *_others(guarded),
-            Expression(name="joins", expression=joins),
             Expression(name="groupQueue", expression=group_field("params", "queue")),
             *_priority_of_group(guarded, "params"),
         ),
         validations=(
             Validation(
-                expression="!variables.joins || variables.groupQueue == variables.queue",
+                expression="variables.groupQueue == variables.queue",
                 messageExpression="'PodGroup ' + params.metadata.name + ' is in queue ' + variables.groupQueue + "
                 "', the pod names ' + (variables.queue == '' ? 'none' : variables.queue)",
                 reason="Forbidden",
             ),
             *_within_quotas(
-                guarded,
-                "!variables.joins || ",
-                "' {}, and PodGroup ' + params.metadata.name + ' cannot be preempted, but queue '",
+                guarded, "", "' {}, and PodGroup ' + params.metadata.name + ' cannot be preempted, but queue '"
             ),
         ),
     )

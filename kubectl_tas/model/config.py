@@ -123,6 +123,10 @@ class ConfigSpec(Model):
     """Whether to emit admission policies against work that bypasses this repository. warn: it is let in, with a
     warning to whoever asks and an entry in the audit log; enforce, or true: it is refused.
     """
+    guardMembers: bool = True
+    """Whether the guard compares pods with the PodGroups that they join. The API server then looks at every PodGroup of
+    the namespace, each time that a pod with a queue is created or changed; docs/guard.md has the cost.
+    """
     trusted: Many[Group] = ()
     """Where the guard keeps the queues of pools for the groups of their ``access``: users and groups that may name any
     queue nevertheless, besides Kubernetes' own controllers, KAI, the operators, and whoever may change the policy.

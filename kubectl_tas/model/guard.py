@@ -32,10 +32,10 @@ class LabelRequirement(Model):
 
     key: LabelKey
     """The label."""
-    operator: Literal["In"] = "In"
-    """One of the values."""
-    values: Annotated[Many[LabelValue], Field(min_length=1)]
-    """The values."""
+    operator: Literal["In", "Exists"] = "In"
+    """In: one of the values. Exists: any value."""
+    values: Many[LabelValue] = ()
+    """The values; none with Exists."""
 
 
 class LabelSelector(Model):
@@ -61,6 +61,8 @@ class MatchConstraints(Model):
     """Namespaces; None: all. It stands here and not in a binding, since a policy whose ``paramKind`` a cluster does not
     have refuses all that reaches it, whatever its bindings say.
     """
+    objectSelector: LabelSelector | None = None
+    """Objects that have these labels, or had them before the change; None: all."""
     resourceRules: Annotated[Many[ResourceRule], Field(min_length=1)]
     """The requests."""
 
@@ -96,7 +98,7 @@ class PolicySpec(Model):
     """Which requests are looked at."""
     matchConditions: Many[Expression] = ()
     """Conditions for a request to be looked at."""
-    variables: Many[Expression]
+    variables: Many[Expression] = ()
     """Values that conditions use."""
     validations: Annotated[Many[Validation], Field(min_length=1)]
     """What must hold."""

@@ -39,7 +39,8 @@ BOUND = {
 
 
 def pod_spec(**fields: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "busybox", "args": ["%s", '"{}"', '"queue": "', "queue: "]}
+    text = [f"{QUEUE}: {VISION}", f'{{"queue":"{VISION}"}}']
+    container = {"name": "c", "image": "busybox", "args": ["%s", '"{}"', '"queue": "', "queue: ", *text]}
     return {"schedulerName": "kai-scheduler", "restartPolicy": "Never", "containers": [container], **fields}
 
 
@@ -163,6 +164,18 @@ def test_work_that_is_changed(name: str, running: Server) -> None:
     groups, patch, refused = CHANGED[name]
     answer = asked(running, groups, "patch", "--namespace=ml", "job", "running", "--patch", json.dumps(patch))
     assert refused in answer if refused else answer == ""
+
+
+def test_a_status_that_names_the_queue_of_another(guarded: Server, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(yaml.safe_dump(job(NLP, NLP, "own")))
+    patch = json.dumps({"metadata": {"labels": {QUEUE: VISION}}})
+    guarded.must("apply", files=[path])
+    try:
+        arguments = ("patch", "--namespace=ml", "job", "own", "--subresource=status", "--patch", patch)
+        assert FOR.format(VISION, "team-vision") in asked(guarded, (TEAM, ALL), *arguments)
+    finally:
+        guarded.must("delete", "--force", "--grace-period=0", files=[path])
 
 
 @pytest.mark.parametrize(

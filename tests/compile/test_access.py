@@ -87,8 +87,31 @@ CASES: dict[str, tuple[Request, list[str]]] = {
                 groups=TEAM),
         refused(VISION, "team-vision"),
     ),
+    "free text that holds the queue of another": (
+        Request("jobs", work("batch/v1", "Job", NLP, {"args": [
+            f"--queue: {VISION}", f"queue:{VISION}", f'{{"queue": "{VISION}"}}', f"{QUEUE}: {VISION}",
+            f'"queue":"{VISION}', f'queue\\": "{VISION}', f"'queue': '{VISION}'",
+        ]}), groups=TEAM),
+        [],
+    ),
+    "free text that ends like a key, before a queue of another": (
+        Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue", VISION, 'queue"', f':"{VISION}"']}),
+                groups=TEAM),
+        [],
+    ),
+    "a template in a kind that nobody knows": (
+        Request("podcliques", work("grove.io/v1alpha1", "Whatever", NLP,
+                                   {"a": [{"b": {"c": {"labels": {QUEUE: VISION}}}}]}), groups=TEAM),
+        refused(VISION, "team-vision"),
+    ),
+    "a status of a Job of another": (
+        Request("jobs/status", job(VISION, NLP), job(NLP, NLP), groups=TEAM), refused(VISION, "team-vision")
+    ),
+    "a thousand names in free text": (
+        Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue: x "] * 1000}), groups=TEAM), []
+    ),
     "a thousand names": (
-        Request("jobs", work("batch/v1", "Job", NLP, {"args": ["queue: x "] * 1000}), groups=TEAM),
+        Request("jobs", work("batch/v1", "Job", NLP, {"a": [{"queue": "x"}] * 1000}), groups=TEAM),
         ["a queue is named 1000 times or more"],
     ),
     "a longer name, of a queue that is open": (Request("jobs", job(None, f"{VISION}-2")), []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from kubectl_tas.compile.expressions import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_variables
 from kubectl_tas.model.podtemplate import PodTemplate
 from kubectl_tas.quantities import Amounts
-from tests.support.admission import MAX_EXPRESSION, Object, Request, evaluate, refusals, violations
+from tests.support.admission import (
+    MAX_EXPRESSION,
+    Object,
+    Request,
+    count_evaluations,
+    evaluate,
+    refusals,
+    violations,
+)
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, case_input
 
@@ -157,13 +166,29 @@ def changed(request: Request, **fields: Any) -> Request:
     for part in ("labels", "annotations"):
         if part in fields:
             new["metadata"][part] = {**new["metadata"].get(part, {}), **fields[part]}
-    new["spec"].update(fields.get("spec", {}))
+    if "spec" in fields:
+        new["spec"].update(fields["spec"])
     return Request(request.resource, new, request.old, fields.get("namespace", request.namespace))
 
 
 def update(old: Request, **fields: Any) -> Request:
     """Somebody changes what is there."""
     return Request(old.resource, changed(old, **fields).new, old.new)
+
+
+def through(resource: str, request: Request) -> Request:
+    """The same asked of another resource."""
+    return replace(request, resource=resource)
+
+
+def binding(**fields: Any) -> Request:
+    """Somebody binds a pod to a node."""
+    new = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+    request = Request("pods/binding", new)
+    for part in ("labels", "annotations"):
+        if part in fields:
+            request.new["metadata"][part] = fields[part]
+    return request
 
 
 def group(queue: str, priority: str | None = "osmo-low", name: str = "g", **fields: Any) -> Request:
@@ -189,6 +214,10 @@ MOVED = (
 UNKNOWN_CLASS = (
     "PriorityClass {} is neither one of the repository nor one of KAI; these are "
     "build, build-preemptible, inference, osmo-high, osmo-low, osmo-normal, train"
+)
+STATUS = (
+    "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
+    "change the pod itself"
 )
 FIXED = "what a pod asks for in annotations cannot change; create another pod"
 JOINED = {"annotations": {"pod-group-name": "g"}}
@@ -245,8 +274,36 @@ BYPASSES: dict[str, tuple[Request, list[Object], list[str]]] = {
         [f"PodGroup g is in queue {TEAM}--shared, the pod names {A}"],
     ),
     "a pod without a queue joins a PodGroup": (
-        changed(pod(None, None, scheduler=None), **JOINED), [group(A).new],
-        [f"PodGroup g is in queue {A}, the pod names none"],
+        changed(pod(None, None, scheduler=None), **JOINED), [group(A).new], [NO_QUEUE]
+    ),
+    "a pod without a queue joins a PodGroup later": (
+        update(pod(None, None, scheduler=None), **JOINED), [group(A).new], [NO_QUEUE]
+    ),
+    "a status moves a pod to another queue": (
+        through("pods/status", update(pod(A, 8), labels={QUEUE: f"{TEAM}--shared"})), [], [STATUS]
+    ),
+    "a status takes the queue of a pod away": (
+        through("pods/status", update(pod(A, 8), labels={QUEUE: ""})), [], [STATUS]
+    ),
+    "a status makes a pod HIGH": (
+        through("pods/status", update(pod(A, 31), labels={"priorityClassName": "osmo-high"})), [], [STATUS]
+    ),
+    "a status lets a pod join a PodGroup": (
+        through("pods/status", update(pod(A, 8), **JOINED)), [group(f"{TEAM}--shared").new], [STATUS]
+    ),
+    "a status changes what a pod asks for": (
+        through("pods/status", update(pod(A, 8), annotations={"gpu-fraction": "0.1"})), [], [STATUS]
+    ),
+    "a status moves a pod of another namespace to a queue of the pool": (
+        through("pods/status", changed(update(pod(None), labels={QUEUE: A}), namespace="elsewhere")), [], [STATUS]
+    ),
+    "a Binding moves a pod to another queue": (binding(labels={QUEUE: A}), [], [STATUS]),
+    "a Binding lets a pod join a PodGroup": (binding(**JOINED), [group(A).new], [STATUS]),
+    "a Binding changes what a pod asks for": (
+        binding(annotations={"nvidia.com/mig-1g.5gb": "1"}), [], [STATUS]
+    ),
+    "a Binding of the older API moves a pod to another queue": (
+        through("bindings", binding(labels={QUEUE: A})), [], [STATUS]
     ),
     "a PodGroup is made HIGH once its pods run": (
         update(group(A), spec={"priorityClassName": "osmo-high"}), [], [RAISED]
@@ -310,6 +367,18 @@ HONEST: dict[str, tuple[Request, list[Object]]] = {
     "KAI gives a pod of a TrainJob its PodGroup": (
         update(pod(A, 8, priority=0), **JOINED), [group(A, "osmo-high").new]
     ),
+    "a kubelet reports the status of a pod": (
+        through("pods/status", update(pod(f"{TEAM}--b", 8), labels={"seen": "1"}, annotations={"seen": "1"})), []
+    ),
+    "the status of a pod that nobody judges changes": (
+        through("pods/status", changed(update(pod(None), labels={QUEUE: "x"}), namespace="elsewhere")), []
+    ),
+    "KAI binds a pod": (binding(), []),
+    "the API server copies the zone of a node into a Binding": (
+        binding(labels={"topology.kubernetes.io/zone": "a"}, annotations={"seen": "1"}), []
+    ),
+    "a Binding of a pod that nobody judges": (changed(binding(labels={QUEUE: "x"}), namespace="elsewhere"), []),
+    "KAI gives a pod of a queue that drains its PodGroup": (update(pod(f"{TEAM}--b", 8), **JOINED), []),
     "a pod comes before its PodGroup": (changed(pod(A, 8), **JOINED), []),
     "a label says what the spec says": (
         changed(pod(A, 30, priority=NORMAL), labels={"priorityClassName": "osmo-normal"}), []
@@ -363,8 +432,8 @@ def test_refused(name: str, guard: list[Object]) -> None:
 @pytest.mark.parametrize("backend", ["prod", "lab"])
 def test_a_server_takes_the_policies(backend: str) -> None:
     items = policies(case_input(CASE), "--backend", backend)
-    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 3 + [KINDS[1]] * 3
-    assert [violations(item) for item in items] == [[]] * 6
+    assert sorted(item["kind"] for item in items) == [KINDS[0]] * 4 + [KINDS[1]] * 4
+    assert [violations(item) for item in items] == [[]] * 8
 
 
 def test_the_names_of_the_scheduler_count(guard: list[Object]) -> None:
@@ -394,9 +463,9 @@ class TestWhen:
 
     def test_only_when_it_is_asked_for(self, team: Path) -> None:
         assert policies(team) == []
-        assert len(policies(team, "--guard")) == 6
+        assert len(policies(team, "--guard")) == 8
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: true}\n"})
-        assert len(policies(team)) == 6
+        assert len(policies(team)) == 8
 
     @pytest.mark.parametrize(
         ("written", "actions"),
@@ -405,11 +474,11 @@ class TestWhen:
     def test_what_follows(self, team: Path, written: str, actions: list[str] | None) -> None:
         write(team, {"tas.yaml": f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {{guard: {written}}}\n"})
         bindings = [item["spec"] for item in policies(team) if item["kind"] == KINDS[1]]
-        assert [spec["validationActions"] for spec in bindings] == ([actions] * 3 if actions else [])
+        assert [spec["validationActions"] for spec in bindings] == ([actions] * 4 if actions else [])
         failure = {item["spec"]["failurePolicy"] for item in policies(team) if item["kind"] == KINDS[0]}
         assert failure == ({"Ignore" if written == "warn" else "Fail"} if actions else set())
         asked = [item["spec"] for item in policies(team, "--guard") if item["kind"] == KINDS[1]]
-        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 3
+        assert [spec["validationActions"] for spec in asked] == [actions or ["Deny"]] * 4
 
     def test_nothing_else_follows(self, team: Path) -> None:
         write(team, {"tas.yaml": "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: deny}\n"})
@@ -432,7 +501,7 @@ class TestWhen:
         names = [
             f"{part}-osmo-guard-default-{what}.yaml"
             for part in ("binding", "policy")
-            for what in ("members", "podgroups", "pods")
+            for what in ("members", "podgroups", "pods", "subresources")
         ]
         assert sorted(path.name for path in (team / "manifests/guard").iterdir()) == names
         assert kubectl_tas("render", "-C", team).code == 0
@@ -444,7 +513,7 @@ class TestWhen:
     def test_not_for_a_cluster_without_pools(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  backends: [{name: a, namespace: a}, {name: b}]\n"
         write(repository, {"tas.yaml": config, "pools/team.yaml": pool(spec="  backend: a\n")})
-        assert len(policies(repository, "--guard", "--backend", "a")) == 6
+        assert len(policies(repository, "--guard", "--backend", "a")) == 8
         assert policies(repository, "--guard", "--backend", "b") == []
 
 
@@ -455,7 +524,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
     text = "---\n".join(subpool(name, 1, state=states[index % 3 == 0]) for index, name in enumerate(names))
     write(repository, {"pools/team.yaml": pool(guarantee=len(names)), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 6
+    assert [violations(item) for item in items] == [[]] * 8
     longest = max(len(part["expression"]) for item in items for part in item["spec"].get("variables", ()))
     assert MAX_EXPRESSION / 4 < longest < MAX_EXPRESSION / 2
 
@@ -466,7 +535,7 @@ def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.Mon
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})
     items = policies(repository, "--guard")
-    assert [violations(item) for item in items] == [[]] * 6
+    assert [violations(item) for item in items] == [[]] * 8
     for name in (*closed, *open_, "none", "shared"):
         queue = f"osmo-pool-default-team--{name}"
         expected = CLOSED.format(queue) if name in closed else NO_LEAF.format(queue)
@@ -488,6 +557,72 @@ def test_a_sidecar_counts_beside_the_containers(guard: list[Object]) -> None:
     request.new["spec"] = spec
     (message,) = refusals(guard, request)
     assert message.startswith("the pod asks for 32 GPUs and cannot be preempted")
+
+
+class TestMembers:
+    """An API server evaluates a policy with parameters once for each PodGroup of the namespace."""
+
+    def evaluations(self, guard: list[Object], request: Request, count: int) -> int:
+        """How many expressions are evaluated beside ``count`` PodGroups that the pod does not name."""
+        members = [item for item in guard if item["metadata"]["name"].endswith("members")]
+        with count_evaluations() as counted:
+            assert refusals(members, request, [group(A, name=f"other-{index}").new for index in range(count)]) == []
+        return counted.number
+
+    @pytest.mark.parametrize("joined", [JOINED, {}])
+    def test_a_podgroup_that_a_pod_does_not_name_costs_one_condition(
+        self, guard: list[Object], joined: dict[str, Any]
+    ) -> None:
+        request = changed(pod(A, 8), **joined)
+        assert [self.evaluations(guard, request, count) for count in (0, 1, 50)] == [0, 1, 50]
+
+    def test_pods_without_a_queue_cost_nothing(self, guard: list[Object]) -> None:
+        assert self.evaluations(guard, pod(None, None, scheduler=None), 50) == 0
+        assert self.evaluations(guard, update(pod(None, None, scheduler=None), labels={"x": "y"}), 50) == 0
+
+    def test_a_pod_that_loses_its_queue_is_looked_at(self, guard: list[Object]) -> None:
+        lost = update(changed(pod(A, 8), **JOINED), labels={QUEUE: ""})
+        del lost.new["metadata"]["labels"][QUEUE]
+        assert f"PodGroup g is in queue {A}, the pod names none" in refusals(guard, lost, [group(A).new])
+
+    def test_it_can_be_left_out(self, repository: Path) -> None:
+        config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {guard: enforce, guardMembers: false}\n"
+        write(repository, {"tas.yaml": config, "pools/team.yaml": pool()})
+        names = {item["metadata"]["name"].rpartition("-")[2] for item in policies(repository)}
+        assert names == {"pods", "podgroups", "subresources"}
+
+
+class TestOldClusters:
+    """Kubernetes 1.30 is the first with the API that the policies are written in."""
+
+    CONFIG = 'apiVersion: tas/v1alpha1\nkind: Config\nspec: {%sbackends: [{name: a, kubernetes: "%s"%s}]}\n'
+    REFUSED = "the guard needs Kubernetes 1.30 or later; backend a runs 1.29"
+
+    def test_refused_by_the_config(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": self.CONFIG % ("guard: warn, ", "1.29", ""), "pools/team.yaml": pool()})
+        result = kubectl_tas("validate", "-C", repository)
+        assert (result.code, self.REFUSED in result.out) == (1, True)
+
+    @pytest.mark.parametrize("command", [("render",), ("render", "-o", "-"), ("check",)])
+    def test_refused_by_the_option(self, repository: Path, command: tuple[str, ...]) -> None:
+        write(repository, {"tas.yaml": self.CONFIG % ("", "1.29", ""), "pools/team.yaml": pool()})
+        assert kubectl_tas("validate", "-C", repository).code == 0
+        result = kubectl_tas(*command, "--guard", "-C", repository)
+        assert (result.code, self.REFUSED in result.out + result.err) == (1, True)
+        assert not (repository / "manifests").exists()
+
+    @pytest.mark.parametrize(
+        ("release", "more"), [("1.30", ""), ("v1.30.4", ""), ("1.29", ", scheduler: {type: default}")]
+    )
+    def test_taken(self, repository: Path, release: str, more: str) -> None:
+        write(repository, {"tas.yaml": self.CONFIG % ("guard: warn, ", release, more), "pools/team.yaml": pool()})
+        result = kubectl_tas("validate", "-C", repository)
+        assert "the guard needs" not in result.out
+
+    def test_a_cluster_without_pools_has_no_guard(self, repository: Path) -> None:
+        config = self.CONFIG % ("guard: warn, ", "1.29", "}, {name: b")
+        write(repository, {"tas.yaml": config, "pools/team.yaml": pool(spec="  backend: b\n")})
+        assert "the guard needs" not in kubectl_tas("validate", "-C", repository).out
 
 
 DEVICES = st.dictionaries(

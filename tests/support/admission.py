@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -40,7 +41,12 @@ def _list(items: Any, **limits: Any) -> Object:
 _CEL = {"type": "string", "minLength": 1, "maxLength": MAX_EXPRESSION}
 _WORD = {"type": "string", "minLength": 1}
 _WORDS = _list(_WORD, minItems=1)
-_REQUIREMENT = _closed(["key", "operator", "values"], key=_WORD, operator={"enum": ["In"]}, values=_WORDS)
+_REQUIREMENT = {
+    "oneOf": [
+        _closed(["key", "operator", "values"], key=_WORD, operator={"enum": ["In"]}, values=_WORDS),
+        _closed(["key", "operator"], key=_WORD, operator={"enum": ["Exists"]}),
+    ]
+}
 _SELECTOR = _closed([], matchExpressions=_list(_REQUIREMENT))
 _RULE = _closed(
     ["apiGroups", "apiVersions", "operations", "resources", "scope"],
@@ -56,7 +62,10 @@ SPECS = {
         failurePolicy={"enum": ["Fail", "Ignore"]},
         paramKind=_closed(["apiVersion", "kind"], apiVersion=_WORD, kind=_WORD),
         matchConstraints=_closed(
-            ["resourceRules"], namespaceSelector=_SELECTOR, resourceRules=_list(_RULE, minItems=1)
+            ["resourceRules"],
+            namespaceSelector=_SELECTOR,
+            objectSelector=_SELECTOR,
+            resourceRules=_list(_RULE, minItems=1),
         ),
         matchConditions=_list(
             _closed(["name", "expression"], name={"type": "string", "pattern": _QUALIFIED}, expression=_CEL),
@@ -151,14 +160,19 @@ def refusals(objects: list[Object], request: Request, pod_groups: Sequence[Objec
     ]
 
 
-def _selects(selector: Object, namespace: str) -> bool:
-    labels = {"kubernetes.io/metadata.name": namespace}
-    return all(labels.get(item["key"]) in item["values"] for item in selector.get("matchExpressions", ()))
+def _selects(selector: Object, labels: Object) -> bool:
+    return all(
+        item["key"] in labels and (item["operator"] == "Exists" or labels[item["key"]] in item["values"])
+        for item in selector.get("matchExpressions", ())
+    )
 
 
 def _judge(policy: Object, request: Request, param: Object | None) -> list[str]:
     constraints = policy["matchConstraints"]
-    if not _selects(constraints.get("namespaceSelector", {}), request.namespace):
+    if not _selects(constraints.get("namespaceSelector", {}), {"kubernetes.io/metadata.name": request.namespace}):
+        return []
+    labels = [item.get("metadata", {}).get("labels", {}) for item in (request.new, request.old) if item is not None]
+    if not any(_selects(constraints.get("objectSelector", {}), some) for some in labels):
         return []
     if not any(_reaches(rule, request) for rule in constraints["resourceRules"]):
         return []
@@ -185,8 +199,15 @@ def _reaches(rule: Object, request: Request) -> bool:
         group in rule["apiGroups"]
         and (version in rule["apiVersions"] or "*" in rule["apiVersions"])
         and request.operation in rule["operations"]
-        and (request.resource in rule["resources"] or ("*" in rule["resources"] and "/" not in request.resource))
+        and any(_names(resources, request.resource) for resources in rule["resources"])
     )
+
+
+def _names(resources: str, resource: str) -> bool:
+    """Whether a rule names a resource: ``*`` is all of them without their subresources, ``*/status`` each status."""
+    kind, _, sub = resource.partition("/")
+    wanted, _, wanted_sub = resources.partition("/")
+    return wanted in ("*", kind) and wanted_sub == sub
 
 
 def _boolean(expression: str, scope: dict[str, Any]) -> bool:
@@ -203,7 +224,30 @@ def evaluate(variables: Iterable[tuple[str, str]], item: Object) -> dict[str, An
     return {str(name): value for name, value in values.items()}
 
 
+@dataclass
+class Evaluations:
+    """How many expressions were evaluated."""
+
+    number: int = 0
+
+
+_COUNTERS: list[Evaluations] = []
+
+
+@contextmanager
+def count_evaluations() -> Iterator[Evaluations]:
+    """Counts the expressions that are evaluated meanwhile."""
+    counted = Evaluations()
+    _COUNTERS.append(counted)
+    try:
+        yield counted
+    finally:
+        _COUNTERS.remove(counted)
+
+
 def _evaluate(expression: str, scope: dict[str, Any]) -> Any:
+    for counter in _COUNTERS:
+        counter.number += 1
     return _program(expression).evaluate(scope)
 
 
@@ -263,7 +307,7 @@ FUNCTIONS: dict[str, Any] = {
     "split": lambda text, separator: celtypes.ListType(celtypes.StringType(part) for part in text.split(separator)),
     "join": lambda texts, separator: celtypes.StringType(separator.join(texts)),
     "indexOf": lambda items, item: celtypes.IntType(items.index(item) if item in items else -1),
-    "format": lambda _, parts: celtypes.StringType(json.dumps(parts)),
+    "format": lambda _, parts: celtypes.StringType(json.dumps(parts[0], separators=(", ", ":"))),
     "findAll": lambda text, pattern, most: celtypes.ListType(
         celtypes.StringType(found) for found in re.findall(pattern, text)[:most]
     ),
@@ -275,7 +319,10 @@ FUNCTIONS: dict[str, Any] = {
 """Of Kubernetes' CEL libraries, what the policies use."""
 
 
+_ENVIRONMENT = celpy.Environment()
+"""Made on import: it raises Python's recursion limit, which Hypothesis forbids while a test runs."""
+
+
 @cache
 def _program(expression: str) -> Any:
-    environment = celpy.Environment()
-    return environment.program(environment.compile(expression), functions=FUNCTIONS)
+    return _ENVIRONMENT.program(_ENVIRONMENT.compile(expression), functions=FUNCTIONS)
