@@ -59,12 +59,21 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     scope = ([f"--namespace={access.namespace}"] if access.namespace else ["-A"]) if namespaced else []
     timeout = f"--request-timeout={REQUEST_SECONDS}s"
     try:
-        done = run([program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"], limits=LIMITS)
+        command = [program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"]
+        done = run(command, environment=_environment(), limits=LIMITS)
     except LimitError as error:
         raise TasError(f"the cluster cannot be read: {error.message}", hint=_GIVE) from error
     if done.code != 0:
         raise _failure(resource, done.err)
     return list(parse(done.out, f"what kubectl printed for {resource}"))
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment with an absolute ``HOME``: without one kubectl takes ``.kube/config`` of the working
+    folder, which may be a checkout, and runs what that names.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111 - it stays as it is where nobody knows it
+    return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
 def read_file(path: str) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -232,6 +233,51 @@ class TestProgram:
         started.send_signal(2)
         started.wait(10)
         assert not is_running(f"sleep\0{mark}")
+
+
+class TestHome:
+    """Without an absolute ``HOME`` kubectl looks into the working folder, where a checkout may bring a kubeconfig along
+    that names programs to run.
+    """
+
+    @pytest.mark.parametrize("home", [None, "", ".", "home"])
+    def test_it_is_never_the_checkout(
+        self, home: str | None, team: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if home is None:
+            monkeypatch.delenv("HOME")
+        else:
+            monkeypatch.setenv("HOME", home)
+        kubectl.runs(f'printf %s "$HOME" > {kubectl.folder}/home; echo \'{{"items": []}}\'')
+        assert kubectl_tas("pool", "list", "--live", cwd=team).code == 0
+        told = (kubectl.folder / "home").read_text()
+        assert told.startswith("/")
+        assert not told.startswith(str(team))
+
+    def test_what_the_user_has_stays(self, team: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", "/home/somebody")
+        kubectl.runs(f'printf %s "$HOME" > {kubectl.folder}/home; echo \'{{"items": []}}\'')
+        assert kubectl_tas("pool", "list", "--live", cwd=team).code == 0
+        assert (kubectl.folder / "home").read_text() == "/home/somebody"
+
+    @pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl")
+    def test_no_program_of_the_checkout_runs(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+        program |= {"command": "sh", "args": ["-c", "touch owned"]}  # type: ignore[dict-item]
+        named = {"cluster": {"server": "https://127.0.0.1:1"}, "context": {"cluster": "c", "user": "u"}}
+        kubeconfig = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "clusters": [{"name": "c", "cluster": named["cluster"]}],
+            "contexts": [{"name": "c", "context": named["context"]}],
+            "users": [{"name": "u", "user": {"exec": program}}],
+        }
+        write(team, {".kube/config": json.dumps(kubeconfig)})
+        monkeypatch.delenv("HOME")
+        monkeypatch.delenv("KUBECONFIG", raising=False)
+        assert kubectl_tas("pool", "list", "--live", cwd=team).code == 3
+        assert not (team / "owned").exists()
 
 
 class TestFiles:
