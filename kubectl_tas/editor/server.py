@@ -26,7 +26,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.report.style import printable, printable_lines
+from kubectl_tas.report.style import printable, printable_lines, unlinked
 
 R = TypeVar("R")
 PAUSE = 0.25
@@ -193,7 +193,7 @@ class Server(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
         if message not in self._told:
             self._told.add(message)
-            shown = printable_lines(message).replace("](", "] (")  # VS Code runs commands that links name
+            shown = unlinked(printable_lines(message))  # VS Code runs commands that links name
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {shown}"))
 
     def report_server_error(self, error: Exception, source: Any) -> None:

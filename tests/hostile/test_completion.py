@@ -17,7 +17,10 @@ POOL = "kind: Pool\nmetadata: {name: a}\nspec:\n  "
 FLOODS = {
     "a line of spaces in the settings": ("tas.yaml", f"kind: Config\nspec:\n{' ' * 200_000}x"),
     "a line of commas in the settings": ("tas.yaml", f"kind: Config\nspec: {{{',' * 200_000}"),
-    "backends within one another": ("tas.yaml", f"spec:\n  backends:\n  - name: b\n    x{': {a' * 20_000}{'}' * 20_000}\n"),
+    "backends within one another": (
+        "tas.yaml",
+        f"spec:\n  backends:\n  - name: b\n    x{': {a' * 20_000}{'}' * 20_000}\n",
+    ),
     "backends without an end": ("tas.yaml", f"spec:\n  backends: {'[' * 200_000}"),
     "spaces behind a quota": ("pools/a.yaml", f"{POOL}quota:{' ' * 200_000}x"),
     "braces behind a guarantee": ("pools/a.yaml", f"{POOL}guarantee:{'{ ' * 100_000}x"),

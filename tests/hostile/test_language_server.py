@@ -58,7 +58,7 @@ def test_hovers_mark_nothing_up(repository: Path) -> None:
             "pools/evil.yaml": pool(evil),
             "pools/team.yaml": pool(spec=f"  description: {evil}\n"),
             "workflows/w.yaml": f"workflow:\n  name: w\n  pool: {evil}\n  tasks: [{{name: {evil}, image: i}}]\n",
-            "workflows/v.yaml": f"workflow:\n  name: {evil}\n  pool: team\n  tasks: [{{name: {evil}, image: {evil}}}]\n",
+            "workflows/v.yaml": f"workflow:\n  name: {evil}\n  pool: team\n  tasks: [{{name: {evil}}}]\n",
         },
     )
 
