@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -149,3 +150,43 @@ def test_viewers_find_no_links_in_findings(repository: Path) -> None:
         for item in (result, *result["relatedLocations"]):
             assert "](" not in item["message"]["text"]
     assert any("[click] (https:" in result["message"]["text"] for result in told["runs"][0]["results"])
+
+
+PLACE = "internal.config.kubernetes.io"
+TRACKED: tuple[object, ...] = (
+    5,
+    [1],
+    "x",
+    *(
+        {f"{PLACE}/{name}": value}
+        for name in ("path", "index")
+        for value in (None, 5, [1], {"a": 1}, "", "../../x", "-1", "9" * 5000)
+    ),
+)
+"""Annotations of an item, of which those of its place are written by whoever runs the function."""
+
+
+@pytest.mark.parametrize("annotations", TRACKED, ids=lambda value: repr(value)[:70])
+@pytest.mark.parametrize("guarantee", [8, "x"])
+def test_items_from_odd_places(
+    annotations: object, guarantee: object, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = {"name": "a", "annotations": annotations}
+    item = {
+        "apiVersion": "tas/v1alpha1",
+        "kind": "Pool",
+        "metadata": about,
+        "spec": {"resources": {"gpu": {"guarantee": guarantee}}},
+    }
+    function = {"apiVersion": "tas/v1alpha1", "kind": "Render", "metadata": {"name": "x"}, "spec": {}}
+    given = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "functionConfig": function,
+        "items": [item],
+    }
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(given).encode())))
+    result = kubectl_tas("fn", cwd=repository)
+    assert result.code in (0, 1), result
+    assert "internal error" not in result.err
+    assert list(repository.iterdir()) == []
