@@ -215,7 +215,7 @@ def test_a_gang_that_is_on_nodes_runs(tmp_path: Path) -> None:
     pod = {
         "kind": "Pod",
         "metadata": {"name": "p", "annotations": {"pod-group-name": found["podGroup"]}},
-        "spec": {"nodeName": "n1"},
+        "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
         "status": {"phase": "Running"},
     }
     write(tmp_path, {"pods.json": json.dumps({"items": [pod]})})

@@ -82,7 +82,7 @@ def test_a_pod_group_tells_queue_and_priority_before_its_pods(tmp_path: Path) ->
             {
                 "kind": "Pod",
                 "metadata": {"name": "y", "annotations": {"pod-group-name": "x"}, "labels": 3},
-                "spec": {"nodeName": "n1"},
+                "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
             },
             "the pods of a PodGroup cannot be read",
         ),

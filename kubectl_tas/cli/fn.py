@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any
 import click
 
 from kubectl_tas.cli.backends import chosen_backends
-from kubectl_tas.cli.session import Session, check_source, open_session, show_findings
+from kubectl_tas.cli.session import Session, check_source, open_session, read_stdin, show_findings
 from kubectl_tas.cli.terminal import hand_over
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.resourcelist import (
     API_VERSION,
@@ -29,6 +29,8 @@ from kubectl_tas.report.results import Place, results
 from kubectl_tas.yaml import block
 
 Object = dict[str, Any]
+MAX_LIST = 32 * MEBIBYTE
+"""Bytes of a ResourceList that are read."""
 
 
 @click.command(epilog="Example: kubectl tas fn < resource-list.yaml")
@@ -41,7 +43,7 @@ def fn() -> int:
     place. Findings are the results of the list, and are printed to stderr too, since kustomize shows no results. Exits
     1 where there are errors, with the items as they were.
     """
-    text, problem = decode("functionConfig", sys.stdin.buffer.read())
+    text, problem = decode("functionConfig", read_stdin(MAX_LIST))
     if problem is not None:
         raise TasError(f"the input is no text: {problem.message}")
     given = read_resource_list(text)

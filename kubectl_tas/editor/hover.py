@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kubectl_tas.diagnostics import Diagnostic
@@ -15,6 +16,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, said
 from kubectl_tas.report import table
 from kubectl_tas.report.rules import page
+from kubectl_tas.report.style import printable_lines
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -46,7 +48,7 @@ def of_name(document: Document, path: KeyPath, fleet: Fleet) -> Iterator[str]:
             try:
                 yield _block(answer_pages.render(answers(fleet, [item], None, None)))
             except TasError as error:
-                yield error.message
+                yield _block(error.message)
     for account in accounts(fleet, None, archived=True):
         if (account.subpool or account.pool).declared.at(*path) == place:
             yield _card(account)
@@ -80,5 +82,6 @@ def _said(amounts: Amounts, of: Amounts | None = None) -> str:
 
 
 def _block(text: str) -> str:
-    fence = "```" if "```" not in text else "~~~~"
-    return f"{fence}text\n{text.rstrip()}\n{fence}"
+    shown = printable_lines(text.rstrip())
+    fence = "`" * (1 + max(map(len, ["``", *re.findall("`+", shown)])))
+    return f"{fence}text\n{shown}\n{fence}"

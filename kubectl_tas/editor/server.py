@@ -26,6 +26,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.report.style import printable, printable_lines, unlinked
 
 R = TypeVar("R")
 PAUSE = 0.25
@@ -192,7 +193,8 @@ class Server(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
         if message not in self._told:
             self._told.add(message)
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {message}"))
+            shown = unlinked(printable_lines(message))  # VS Code runs commands that links name
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"kubectl-tas: {shown}"))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """What goes wrong outside of our own code is said likewise."""
@@ -227,7 +229,7 @@ class _Texts:
 
 def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Diagnostic:
     related = [
-        types.DiagnosticRelatedInformation(texts.place(item.location), item.message)
+        types.DiagnosticRelatedInformation(texts.place(item.location), printable(item.message))
         for item in finding.related
         if item.location is not None and item.location != place
     ]
@@ -236,7 +238,7 @@ def _published(finding: Diagnostic, place: Location, texts: _Texts) -> types.Dia
     nowhere = [item.message for item in finding.related if item.location is None]
     return types.Diagnostic(
         texts.of(place.path).range(place),
-        "\n".join(text for text in (finding.message, *nowhere, finding.hint) if text),
+        "\n".join(printable(text) for text in (finding.message, *nowhere, finding.hint) if text),
         _SEVERITIES[finding.severity],
         finding.rule.code,
         source=SOURCE,
@@ -366,7 +368,7 @@ async def _code_action(server: Server, params: types.CodeActionParams) -> list[t
             edit = types.TextEdit(types.Range(text.position(found.start), text.position(found.end)), found.text)
             actions.append(
                 types.CodeAction(
-                    found.title,
+                    printable(found.title),
                     types.CodeActionKind.QuickFix,
                     [_published(finding, place, texts)],
                     is_preferred=True,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kubectl_tas.errors import TasError
 from kubectl_tas.imports.cluster import DEFAULT_PRIORITY
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.live.record import Record
@@ -59,6 +60,10 @@ def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterat
         yield Difference("apiVersion", shown(live.get("apiVersion")), shown(manifest["apiVersion"]), is_same=False)
     for field in ("labels", "annotations"):
         there = live["metadata"].get(field) or {}
+        if not isinstance(there, dict):
+            message = f"the {live['kind']} {manifest['metadata']['name']} of the cluster cannot be read"
+            hint = "It must be what `kubectl get ... -o json` prints."
+            raise TasError(f"{message}: its {field} are {shown(there)}", hint=hint)
         for key, value in manifest["metadata"].get(field, {}).items():
             if there.get(key, value) != value:
                 yield Difference(f"metadata.{field}[{key}]", shown(there[key]), shown(value), is_same=False)

@@ -59,12 +59,21 @@ def get(access: Access, resource: str, *, namespaced: bool = False) -> list[dict
     scope = ([f"--namespace={access.namespace}"] if access.namespace else ["-A"]) if namespaced else []
     timeout = f"--request-timeout={REQUEST_SECONDS}s"
     try:
-        done = run([program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"], limits=LIMITS)
+        command = [program, *access.flags(), timeout, "get", resource, *scope, "-o", "json"]
+        done = run(command, environment=_environment(), limits=LIMITS)
     except LimitError as error:
         raise TasError(f"the cluster cannot be read: {error.message}", hint=_GIVE) from error
     if done.code != 0:
         raise _failure(resource, done.err)
     return list(parse(done.out, f"what kubectl printed for {resource}"))
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment with an absolute ``HOME``: without one kubectl takes ``.kube/config`` of the working
+    folder, which may be a checkout, and runs what that names.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111 - it stays as it is where nobody knows it
+    return {**os.environ, "HOME": home if os.path.isabs(home) else os.sep}  # noqa: PTH117
 
 
 def read_file(path: str) -> list[dict[str, Any]]:
@@ -94,13 +103,28 @@ def parse(content: bytes, what: str) -> Iterator[dict[str, Any]]:
             value, place = _decoded(decoder, text, place)
             while text[place : place + 1].isspace():
                 place += 1
-            items = value.get("items", [value]) if isinstance(value, dict) else value
-            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-                raise ValueError("not a list of objects")
-            yield from items
+            yield from _items(value)
     except ValueError as error:
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"{what} is not JSON of Kubernetes objects: {error}", hint=hint) from error
+
+
+def _items(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects that a value holds. Raises ValueError where it is something else, or not all of a list."""
+    items = value.get("items", [value]) if isinstance(value, dict) else value
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise ValueError("not a list of objects")
+    about = value if isinstance(value, dict) else {}
+    if isinstance(listed := about.get("metadata"), dict) and listed.get("continue"):
+        raise ValueError("it is only a part of a list: more objects follow")
+    of_all = str(about.get("kind") or "").removesuffix("List")  # an API server does not repeat it in each item
+    for item in items:
+        kind = item.get("kind", of_all)
+        if not isinstance(kind, str) or not kind:
+            raise ValueError("an object has no kind")
+        if kind == "Status":
+            raise ValueError(f"the API server answers: {shown(item.get('message'))}")
+        yield item if "kind" in item else {**item, "kind": kind}
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:

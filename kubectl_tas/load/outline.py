@@ -20,6 +20,10 @@ _OUTPUT = "manifests"
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_FILES = 20_000
 """Files that are looked into."""
+_MAX_TOTAL = 64 * 1024 * 1024
+"""Bytes that are read of all files."""
+_MAX_NESTED = 16
+"""Mappings within one another, of a backend, that are looked through."""
 _KEY = r"""{0}(?<![\w./-]{0})["']?[ \t]*:[ \t\n]*"""
 _WORD = r"""["']?([\w./-]+)(?=["']?[ \t\r]*(?:[,}\]\n]|$))"""
 _DOCUMENT = re.compile(r"^---[ \t]*(?:#.*)?$", re.MULTILINE)
@@ -31,7 +35,7 @@ _NAME = re.compile(_KEY.format("name") + _WORD)
 _MAPPING = re.compile(r":[ \t\n]*\{[^{}]*\}")
 _FIELDS = {key: re.compile(_KEY.format(key) + _WORD) for key in ("parent", "state")}
 _FIELDS |= {
-    key: re.compile(_KEY.format(key) + r"""(?:[{ \t\n]*["']?gpu["']?[ \t]*:[ \t]*)?["']?(\d+%?)""")
+    key: re.compile(_KEY.format(key) + r"""(?:(?:\{[ \t\n]*)?["']?gpu["']?[ \t]*:[ \t]*)?["']?(\d+%?)""")
     for key in ("quota", "guarantee")
 }
 _FIELDS["description"] = re.compile(_KEY.format("description") + r"""["']?([^"'\n{}\[\]]+)""")
@@ -52,8 +56,12 @@ class Declared(NamedTuple):
 def outline(root: str, kinds: Collection[str]) -> Iterator[Declared]:
     """The documents of these kinds that the repository at ``root`` has, in the order of their files."""
     words = [kind.lower() if kind == WORKFLOW else kind for kind in kinds]
+    left = _MAX_TOTAL
     for path in _files(root, _read(root, _CONFIG)):
+        if left <= 0:
+            break
         text = _read(root, path)
+        left -= len(text)
         if any(word in text for word in words):
             yield from (item for item in _documents(path, text) if item.kind in kinds)
 
@@ -61,8 +69,8 @@ def outline(root: str, kinds: Collection[str]) -> Iterator[Declared]:
 def backends(root: str) -> list[str]:
     """The clusters that the Config names."""
     listed = _section(_COMMENT.sub("", _read(root, _CONFIG)), "backends")
-    while (inner := _MAPPING.sub(":", listed)) != listed:  # what a backend has inside has names of its own
-        listed = inner
+    for _ in range(_MAX_NESTED):  # what a backend has inside has names of its own
+        listed = _MAPPING.sub(":", listed)
     found = list(_NAME.finditer(listed))
     if listed.lstrip().startswith("["):
         return [name[1] for name in found]
@@ -84,6 +92,8 @@ def _files(root: str, config: str) -> list[str]:
 
 def _below(root: str, folder: str, output: str) -> Iterator[str]:
     count = 0
+    if not _is_inside(root, os.path.join(root, folder)):
+        return
     for above, folders, files in os.walk(os.path.join(root, folder)):
         inner = os.path.relpath(above, root).replace(os.sep, "/")
         prefix = "" if inner == "." else f"{inner}/"
@@ -94,10 +104,19 @@ def _below(root: str, folder: str, output: str) -> Iterator[str]:
                 yield prefix + name
 
 
+def _is_inside(root: str, path: str) -> bool:
+    """Whether a file or folder really lies in the repository."""
+    top, real = os.path.realpath(root), os.path.realpath(path)
+    return real == top or real.startswith(os.path.join(top, ""))
+
+
 def _read(root: str, path: str) -> str:
-    """The text of a plain file that is not too large; '' where it cannot be read."""
+    """The text of a plain file of the repository that is not too large; '' where it cannot be read."""
+    full = os.path.join(root, path)
+    if os.path.islink(full) and not _is_inside(root, full):
+        return ""
     try:
-        number = os.open(os.path.join(root, path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe must not block
+        number = os.open(full, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe must not block
         with open(number, "rb") as file:
             return file.read(_MAX_BYTES).decode("utf-8", "replace").replace("\r", "")
     except OSError:  # the command itself will say what is wrong
@@ -106,7 +125,7 @@ def _read(root: str, path: str) -> str:
 
 def _section(text: str, key: str) -> str:
     """The list behind a key, in whichever style it is written."""
-    found = re.search(rf"""^([ \t]*)(.*[{{, ])?["']?{key}["']?[ \t]*:""", text, re.MULTILINE)
+    found = re.search(rf"""^([ \t]*)((?:\S.*)?[{{, ])?["']?{key}["']?[ \t]*:""", text, re.MULTILINE)
     if found is None:
         return ""
     rest = text[found.end() :]

@@ -5,6 +5,7 @@ The format is config.kubernetes.io/v1, as the KRM Functions Specification of kus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from kubectl_tas.model.values import FOLDER
 from kubectl_tas.yaml import block
 
 API_VERSION, KIND = "config.kubernetes.io/v1", "ResourceList"
+_INDEX = re.compile("[0-9]{1,9}")
 _KINDS = {(kind.api_version, kind.name) for kind in KINDS}
 
 Object = dict[str, Any]
@@ -63,7 +65,7 @@ class ResourceList:
         result: Object = {"resourceRef": {"apiVersion": item["apiVersion"], "kind": item["kind"], **named}}
         path, number = annotation(item, "path"), annotation(item, "index") or "0"
         if path is not None:
-            result["file"] = {"path": path, "index": int(number) if number.isdecimal() else 0}
+            result["file"] = {"path": path, "index": int(number) if _INDEX.fullmatch(number) else 0}
         return {**result, **field}
 
 
@@ -92,9 +94,10 @@ def is_document(item: Mapping[str, Any]) -> bool:
 
 
 def annotation(item: Mapping[str, Any], name: str) -> str | None:
-    """What whoever runs the function says of an item: its ``path``, or its ``index`` there."""
-    annotations = item["metadata"].get("annotations") or {}
-    return next((annotations[prefix + name] for prefix in PLACES if prefix + name in annotations), None)
+    """What whoever runs the function says of an item: its ``path``, or its ``index`` there; None: no text."""
+    annotations = item["metadata"].get("annotations")
+    said = (annotations.get(prefix + name) for prefix in PLACES) if isinstance(annotations, dict) else ()
+    return next((value for value in said if isinstance(value, str)), None)
 
 
 def described(root: Path, place: Location) -> Object:

@@ -142,10 +142,12 @@ def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
     """Notes a pod with its node."""
     name = _called(item, "Pod")
     try:
-        spec, phase = item.get("spec") or {}, (item.get("status") or {}).get("phase")
+        spec, phase = item["spec"], (item.get("status") or {}).get("phase")
         node = spec.get("nodeName")
         if not node or phase in ENDED:
             return
+        if not isinstance(spec.get("containers"), list) or not spec["containers"]:
+            raise ValueError("it has no containers, so that what it takes is unknown")
         metadata = item["metadata"]
         annotations, owners = metadata.get("annotations") or {}, metadata.get("ownerReferences") or ()
         pod = RunningPod(
@@ -155,8 +157,8 @@ def _hold(item: Mapping[str, Any], held: dict[str, list[RunningPod]]) -> None:
             requests(spec),
             MIRROR in annotations or any(owner.get("kind") == "DaemonSet" for owner in owners),
         )
-        held.setdefault(str(node), []).append(pod)
-    except (TypeError, AttributeError, ValueError) as error:
+        held.setdefault(text_of(node), []).append(pod)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as Kubernetes builds it"
         raise _unreadable("Pod", f"{name}: {reason}") from error
 
@@ -198,6 +200,8 @@ def _parsed(value: object) -> Decimal:
     found = quantities.parse(value)
     if found is None:
         raise ValueError(f"{shown(value)} is no quantity")
+    if found < 0:
+        raise ValueError(f"{shown(value)} is less than nothing")
     return found
 
 

@@ -10,7 +10,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.report.findings import Findings, fingerprints
 from kubectl_tas.report.json import dump
 from kubectl_tas.report.rules import page
-from kubectl_tas.report.style import printable
+from kubectl_tas.report.style import printable, unlinked
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -58,15 +58,18 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _message(item: Diagnostic) -> str:
-    """What is wrong, what belongs to it and has no place, and how to mend it: a line each."""
+    """What is wrong, what belongs to it and has no place, and how to mend it: a line each.
+
+    Viewers make links of a plain text, too (SARIF 2.1.0, 3.11.6).
+    """
     nowhere = [related.message for related in item.related if related.location is None]
-    return "\n".join(printable(text) for text in (item.message, *nowhere, item.hint) if text)
+    return "\n".join(unlinked(printable(text)) for text in (item.message, *nowhere, item.hint) if text)
 
 
 def _related(found: Sequence[Related]) -> list[dict[str, Any]]:
     placed = [(item.message, item.location) for item in found if item.location is not None]
     return [
-        {"id": number, "message": {"text": printable(message)}, "physicalLocation": _physical(place)}
+        {"id": number, "message": {"text": unlinked(printable(message))}, "physicalLocation": _physical(place)}
         for number, (message, place) in enumerate(placed, 1)
     ]
 

@@ -45,6 +45,11 @@ def printable_lines(text: str, *, colour: bool = False) -> str:
     return _COMMAND.sub(_no_command, pattern.sub(_escape, text))
 
 
+def unlinked(text: str) -> str:
+    """``text`` in which nothing is a link of Markdown; some of these name commands that an editor runs."""
+    return text.replace("](", "] (")
+
+
 def escaped(text: str) -> str:
     """A JSON text that says the same without any such character, in escapes of JSON; its own line breaks stay."""
     return _COMMAND.sub("\\\\u0023", _LINES.sub(_json_escape, text))

@@ -5,20 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kubectl_tas import process
 from kubectl_tas.live import kubectl as caller
 from kubectl_tas.process import LimitError, Limits, run
-from tests.support.cli import kubectl_tas, pool, subpool, write
-from tests.support.kubectl import FakeKubectl, pod_group, queue
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
+from tests.support.kubectl import GPU, FakeKubectl, node, pod_group, queue
 
 A, SHARED = "osmo-pool-default-team--a", "osmo-pool-default-team--shared"
 WORKFLOW = """\
@@ -234,6 +236,51 @@ class TestProgram:
         assert not is_running(f"sleep\0{mark}")
 
 
+class TestHome:
+    """Without an absolute ``HOME`` kubectl looks into the working folder, where a checkout may bring a kubeconfig along
+    that names programs to run.
+    """
+
+    @pytest.mark.parametrize("home", [None, "", ".", "home"])
+    def test_it_is_never_the_checkout(
+        self, home: str | None, team: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if home is None:
+            monkeypatch.delenv("HOME")
+        else:
+            monkeypatch.setenv("HOME", home)
+        kubectl.runs(f'printf %s "$HOME" > {kubectl.folder}/home; echo \'{{"items": []}}\'')
+        assert kubectl_tas("pool", "list", "--live", cwd=team).code == 0
+        told = (kubectl.folder / "home").read_text()
+        assert told.startswith("/")
+        assert not told.startswith(str(team))
+
+    def test_what_the_user_has_stays(self, team: Path, kubectl: FakeKubectl, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", "/home/somebody")
+        kubectl.runs(f'printf %s "$HOME" > {kubectl.folder}/home; echo \'{{"items": []}}\'')
+        assert kubectl_tas("pool", "list", "--live", cwd=team).code == 0
+        assert (kubectl.folder / "home").read_text() == "/home/somebody"
+
+    @pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl")
+    def test_no_program_of_the_checkout_runs(self, team: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+        program |= {"command": "sh", "args": ["-c", "touch owned"]}  # type: ignore[dict-item]
+        named = {"cluster": {"server": "https://127.0.0.1:1"}, "context": {"cluster": "c", "user": "u"}}
+        kubeconfig = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "clusters": [{"name": "c", "cluster": named["cluster"]}],
+            "contexts": [{"name": "c", "context": named["context"]}],
+            "users": [{"name": "u", "user": {"exec": program}}],
+        }
+        write(team, {".kube/config": json.dumps(kubeconfig)})
+        monkeypatch.delenv("HOME")
+        monkeypatch.delenv("KUBECONFIG", raising=False)
+        assert kubectl_tas("pool", "list", "--live", cwd=team).code == 3
+        assert not (team / "owned").exists()
+
+
 class TestFiles:
     """What is no plain file of a sensible size is refused, and not waited for."""
 
@@ -436,3 +483,73 @@ def test_a_queue_that_is_there_twice(team: Path) -> None:
 def test_a_pod_group_with_fewer_than_no_pods(team: Path, kubectl: FakeKubectl) -> None:
     kubectl.answers([queue(A, 0)], [pod_group(A, running=-1)])
     assert kubectl_tas("subpool", "delete", "team", "a", cwd=team).code == 3
+
+
+def state_of(*documents: object) -> str:
+    """The text of a file with these documents behind each other."""
+    return "\n".join(map(json.dumps, documents))
+
+
+def listed(kind: str, items: list[dict[str, Any]], **metadata: object) -> dict[str, object]:
+    """A list as an API server answers it, which does not say the kind of each item."""
+    bare = [{key: value for key, value in item.items() if key not in ("kind", "apiVersion")} for item in items]
+    return {"apiVersion": "v1", "kind": f"{kind}List", "metadata": metadata, "items": bare}
+
+
+def pod(**spec: object) -> dict[str, Any]:
+    """A pod that holds the whole of node n."""
+    containers = [{"name": "c", "resources": {"requests": {GPU: "8"}}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {"nodeName": "n", "containers": containers, **spec},
+        "status": {"phase": "Running"},
+    }
+
+
+class TestUnknownPods:
+    """Pods of which a file does not say what they hold do not leave their node free."""
+
+    @pytest.fixture
+    def roomy(self) -> dict[str, Any]:
+        found = node("n", 8)
+        found["status"]["allocatable"] |= {"memory": "1Ti", "pods": "110"}
+        return found
+
+    def fit(self, team: Path, *documents: object) -> Result:
+        (team / "workflows").mkdir(exist_ok=True)
+        (team / "job.yaml").rename(team / "workflows/w.yaml")
+        (team / "state.json").write_text(state_of(*documents))
+        return kubectl_tas("fit", "w", "--nodes", "state.json", cwd=team)
+
+    def test_it_fits_where_nothing_runs(self, team: Path, roomy: dict[str, Any]) -> None:
+        assert self.fit(team, listed("Node", [roomy]), listed("Pod", [])).code == 0
+
+    @pytest.mark.parametrize("kind", ["PodList", "List"])
+    def test_lists_of_an_api_server(self, team: Path, kind: str, roomy: dict[str, Any]) -> None:
+        pods = listed("Pod", [pod()]) if kind == "PodList" else {"kind": "List", "items": [pod()]}
+        result = self.fit(team, listed("Node", [roomy]), pods)
+        assert (result.code, result.err) == (1, ""), result
+
+    @pytest.mark.parametrize(
+        ("pods", "reason"),
+        [
+            (listed("Pod", [], **{"continue": "abc"}), "it is only a part of a list"),
+            ({"kind": "Status", "status": "Failure", "message": "expired"}, "the API server answers: 'expired'"),
+            ({"items": [{"metadata": {"name": "p"}}]}, "an object has no kind"),
+            ({**pod(), "kind": ["Pod"]}, "an object has no kind"),
+            ({**pod(), "spec": None}, "it is not built as Kubernetes builds it"),
+            (pod(containers=[]), "it has no containers"),
+            (pod(containers={}), "it has no containers"),
+            (pod(containers=None), "it has no containers"),
+            (pod(containers=[{"resources": {"requests": {GPU: "-8"}}}]), "'-8' is less than nothing"),
+            (pod(containers=[{"resources": {"requests": {GPU: float("nan")}}}]), "nan is no quantity"),
+            (pod(nodeName=["n"]), "a list is no name"),
+        ],
+    )
+    def test_what_does_not_say(self, team: Path, pods: object, reason: str, roomy: dict[str, Any]) -> None:
+        result = self.fit(team, roomy, pods)
+        assert (result.code, result.out) == (3, ""), result
+        assert reason in result.err
+        assert "internal error" not in result.err

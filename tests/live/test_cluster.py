@@ -99,7 +99,7 @@ def test_gpus_that_no_podgroup_explains(tmp_path: Path) -> None:
 
 
 def test_what_is_neither_queue_nor_podgroup_is_left_out(tmp_path: Path) -> None:
-    assert usage(tmp_path, {"kind": "Pod"}, {}, {"kind": 7}, queue("q", 1)) == QueueUsage(Amounts(1), Amounts(1), 0)
+    assert usage(tmp_path, {"kind": "Pod"}, {"kind": "Other"}, queue("q", 1)) == QueueUsage(Amounts(1), Amounts(1), 0)
 
 
 def test_a_podgroup_without_a_queue(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def running(name: str, group: str) -> dict[str, Any]:
     return {
         "kind": "Pod",
         "metadata": {"name": name, "namespace": "default", "annotations": {"pod-group-name": group}},
-        "spec": {"nodeName": "n0"},
+        "spec": {"nodeName": "n0", "containers": [{"name": "c"}]},
     }
 
 
