@@ -33,6 +33,7 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
+from kubectl_tas.work.run import Run, run
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -54,6 +55,8 @@ class Session:
     """Those that comments waive."""
     complete: bool = True
     """False where a document could not be read: what seems to be missing may stand in it."""
+    run: Run | None = None
+    """Where each file was judged by itself: what became of it, which the fleet has summaries of."""
 
     @cached_property
     def shown(self) -> tuple[Diagnostic, ...]:
@@ -99,7 +102,9 @@ class Session:
         return replace(self, fleet=replace(self.fleet, config=config))
 
 
-def open_session(directory: str | None, *, allow_empty: bool = False) -> Session:
+def open_session(
+    directory: str | None, *, allow_empty: bool = False, by_file: bool = False, render: bool = False
+) -> Session:
     """Loads, resolves and checks the repository.
 
     Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
@@ -107,7 +112,7 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
     """
     gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     root = find_root(directory)
-    session = check_source(root, FolderSource(root))
+    session = _by_file(root, render=render) if by_file else check_source(root, FolderSource(root))
     if not session.files and not allow_empty:
         raise TasError(
             f"no repository in {root}: there is no tas.yaml, and no file in {', '.join(DEFAULT_SOURCES)}",
@@ -128,6 +133,14 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
     if judged.refused:
         raise click.UsageError("\n".join(judged.refused))
     return _settled(Session(root, judged.fleet, (), (), complete=judged.complete), judged.found, None)
+
+
+def _by_file(root: Path, *, render: bool) -> Session:
+    with progress("Compiling" if render else "Reading") as tick:
+        done = run(FolderSource(root), settings(), tick, render=render)
+    if done.refused:
+        raise click.UsageError("\n".join(done.refused))
+    return _settled(Session(root, done.fleet, (), (), complete=done.complete, run=done), done.found, None)
 
 
 def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:

@@ -62,7 +62,8 @@ def validate(
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
-    session, wanted = _opened(directory, paths, stdin_filename)
+    needs_all = base is not None or live or any(cluster.values())
+    session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all)
     asked = named_clusters(session.fleet, cluster, live=live)
     if base is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
@@ -85,12 +86,16 @@ def validate(
     return 1 if session.failed(strict=strict) else 0
 
 
-def _opened(directory: str | None, paths: Sequence[str], stdin_filename: str | None) -> tuple[Session, list[Path]]:
-    """The repository, with what is on standard input where that is asked for, and what is to be reported of it."""
+def _opened(
+    directory: str | None, paths: Sequence[str], stdin_filename: str | None, *, needs_all: bool
+) -> tuple[Session, list[Path]]:
+    """The repository, with what is on standard input where that is asked for, and what is to be reported of it;
+    ``needs_all``: with all its documents.
+    """
     if "-" not in paths:
         if stdin_filename is not None:
             raise click.UsageError("--stdin-filename is for standard input; pass - too")
-        session = open_session(directory)
+        session = open_session(directory, by_file=not needs_all)
         return session, [_relative(session.root, path) for path in paths]
     if len(paths) > 1:
         raise click.UsageError("- does not go with other paths")

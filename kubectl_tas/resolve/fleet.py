@@ -223,7 +223,9 @@ class Context:
     @property
     def own_topologies(self) -> dict[str, FleetTopology]:
         """The topologies that pools declare for themselves, by name."""
-        return {pool.topology.name: pool.topology for pool in self.pools.values() if pool.topology and pool.topology.pool}
+        return {
+            pool.topology.name: pool.topology for pool in self.pools.values() if pool.topology and pool.topology.pool
+        }
 
 
 def resolve(repository: Repository) -> Fleet:

@@ -1,0 +1,226 @@
+"""A source in, all that is to be known of its repository out: each file by itself, what concerns several at the end.
+
+Files that declare what others share are read first. Every other one gives an outcome (work.outcome). Those that only
+make sense together, or of which two claim one name, are judged together, as one small repository of their own in which
+the summaries of all others are known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kubectl_tas.check import check_fleet
+from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
+from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
+from kubectl_tas.emit import text
+from kubectl_tas.emit.text import Deferred
+from kubectl_tas.folders import is_below, misspelled
+from kubectl_tas.gangs.summary import Kept, Summary
+from kubectl_tas.load.repository import Loaded, config_of, load_repository
+from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.values import FOLDER as VALUES
+from kubectl_tas.model.values import Setting
+from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, resolve_work
+from kubectl_tas.work.context import Shared
+from kubectl_tas.work.outcome import Object, Outcome, claims, manifests, objects_of, points_of, stems_of
+from kubectl_tas.work.plain import Plain, to_diagnostic, to_sent, to_waiver
+from kubectl_tas.work.pool import Strip, outcomes, processes_for
+
+ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
+Tick = Callable[[int, int], None]
+
+
+@dataclass
+class Run:
+    """A repository that was read and checked, each file by itself."""
+
+    fleet: Fleet
+    """What is shared, what was judged together, and summaries of all else."""
+    found: tuple[Diagnostic, ...]
+    """All findings, as the rules have them."""
+    complete: bool
+    """False where a document could not be read: what seems to be missing may stand in it."""
+    refused: tuple[str, ...]
+    """What is wrong with the settings of templates that the command line gives."""
+    shared: Shared
+    outcomes: Mapping[str, Outcome]
+    """Of the files that were judged by themselves."""
+    raws: Mapping[str, RawFile]
+    strips: dict[str, Strip] = field(default_factory=dict)
+    """Where the texts of manifests are."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is declared that could be rendered."""
+        return self.fleet.repository.is_empty and all(item.is_empty for item in self.outcomes.values())
+
+    def objects(self, fleet: Fleet) -> tuple[Artifact | Object, ...]:
+        """All objects of a repository without errors, by backend and then in the order in which they are applied.
+        ``fleet`` is its own, perhaps with other settings of what all work shares.
+        """
+        if self.is_empty:
+            return ()
+        made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
+        for path, item in self.outcomes.items():
+            made += objects_of(item.objects if item.objects is not None else self._again(path), path)
+        return in_order_of_application(fleet, made)
+
+    def text(self, item: Artifact | Object) -> str | Deferred:
+        """The text of an object's file."""
+        if isinstance(item, Artifact):
+            return text.file_text(item)
+        return Deferred(item.digest, lambda: self._text(item))
+
+    def _text(self, item: Object) -> str:
+        if item.source not in self.strips:
+            self._again(item.source)
+        return self.strips[item.source].text(item)
+
+    def _again(self, path: str) -> Plain:
+        """Compiles a file once more, for its texts."""
+        texts: list[str] = []
+        made = manifests(self.raws[path], self.shared, texts)
+        self.strips[path] = Strip(io.BytesIO("".join(texts).encode("utf-8", "surrogatepass")), 0)
+        return made
+
+
+def run(
+    source: Source,
+    settings: Sequence[Setting] = (),
+    tick: Tick | None = None,
+    *,
+    render: bool = False,
+    processes: int | None = None,
+) -> Run:
+    """Reads and checks a repository, and with ``render`` notes the objects that each file becomes.
+
+    ``settings`` are values of templates, ``tick`` is told how many of how many files are done, and ``processes`` is how
+    many work at once; None: as many as are worth it. Raises TasError where a folder or file cannot be read.
+    """
+    parts = _Parts(source)
+    first = load_repository(parts.only(parts.shared), settings=settings)
+    context = resolve_context(first.repository)
+    shared = Shared(context, first.repository, parts.digests())
+    alone: dict[str, Outcome] = {}
+    together = set(parts.shared)
+    work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
+    many = processes_for(len(work)) if processes is None else processes
+    render = render and not _fails(first, context)
+    strips: dict[str, Strip] = {}
+    for number, done in enumerate(outcomes(work, shared, many, render=render)):
+        path, item = done.raw.path, done.outcome
+        if item.is_shared:  # what work depends on stands among the work: nothing can be said of any file alone
+            together.update(parts.raws)
+            break
+        if item.is_alone:
+            alone[path] = item
+            if done.texts is not None and item.objects is not None:
+                strips[path] = done.texts
+        else:
+            together.add(path)
+        if tick:
+            tick(number + 1, len(work))
+    else:
+        fleet = resolve(load_repository(parts.only(together), settings=settings).repository)
+        together |= _meeting(alone, fleet)
+    alone = {path: alone[path] for path in sorted(alone) if path not in together}
+    loaded = load_repository(parts.only(together), settings=settings)
+    repository = replace(
+        loaded.repository,
+        files=tuple(sorted((*loaded.repository.files, *alone))),
+        waivers=(*loaded.repository.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
+    )
+    fleet = replace(resolve(repository), summaries=tuple(_summaries(alone, context)))
+    found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
+    own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
+    return Run(fleet, (*found, *own), loaded.complete, loaded.refused, shared, alone, parts.raws, strips)
+
+
+def _fails(loaded: Loaded, context: Context) -> bool:
+    """Whether what is shared has errors, so that nothing is rendered of what depends on it."""
+    fleet = resolve_work(replace(loaded.repository, workflows=(), workloads=(), companions=()), context)
+    return has_errors((*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)))
+
+
+def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summary]:
+    """What all others must know of the work that was judged by itself."""
+    for path, item in alone.items():
+        for pool_name, subpool_name, place, plain in item.sent:
+            pool = context.pools[pool_name]
+            subpool = next((part for part in pool.subpools if part.name == subpool_name), None)
+            declared = Declared(None, Kept(path, Location(*place)))
+            yield Summary(declared, pool, subpool, to_sent(plain))
+
+
+def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
+    """The files that claim a name which another one has or uses too, ``fleet`` being what is judged together."""
+    found: set[str] = set()
+    first: dict[str, str] = dict.fromkeys(claims(fleet), "")
+    for path, item in alone.items():
+        for claim in item.claims:
+            other = first.setdefault(claim, path)
+            if other != path:
+                found |= {path, other}
+    stems = sorted((stem, path) for path, item in alone.items() for stem in item.stems)
+    stems += [(stem, "") for stem in stems_of(fleet)]
+    points = [(point, path) for path, item in alone.items() for point in item.points]
+    points += [(point, "") for point in points_of(fleet)]
+    found |= {path for pair in _begin_alike(stems, points) for path in pair}
+    return found - {""}
+
+
+def _begin_alike(stems: Iterable[tuple[str, str]], points: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The files of a stem, and of another stem or a name that begins with it."""
+    ordered = sorted([*((stem, path, True) for stem, path in stems), *((point, path, False) for point, path in points)])
+    open_: list[tuple[str, str]] = []
+    for name, path, is_stem in ordered:
+        while open_ and not name.startswith(open_[-1][0]):
+            open_.pop()
+        yield from ((path, other) for _, other in open_ if other != path)
+        if is_stem:
+            open_.append((name, path))
+
+
+class _Parts:
+    """The files of a source, read once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.raws: dict[str, RawFile] = {}
+        config = config_of(source)
+        self.shared = {CONFIG_FILE}
+        for raw in source.files(
+            [folder for folder in config.sources if misspelled(folder) is None], exclude=config.output
+        ):
+            self.raws[raw.path] = raw
+            if any(is_below(raw.path, folder) for folder in ADMIN_SOURCES):
+                self.shared.add(raw.path)
+
+    def digests(self) -> dict[str, bytes]:
+        """A digest of each file that others depend on."""
+        raws = [self.raws[path] for path in self.shared if path in self.raws]
+        config = self._source.config()
+        return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *([config] if config else ()))}
+
+    def only(self, paths: Collection[str]) -> Source:
+        """The source with these files alone."""
+        return _Some(self._source, {path: raw for path, raw in self.raws.items() if path in paths})
+
+
+class _Some:
+    """Another source with some of its files, which were read."""
+
+    def __init__(self, source: Source, raws: Mapping[str, RawFile]) -> None:
+        self._source, self._raws = source, raws
+        self.config, self.has_folder, self.local_file = source.config, source.has_folder, source.local_file
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """Those of these folders; of values all."""
+        if list(folders) == [VALUES]:
+            return self._source.files(folders, exclude=exclude)
+        return tuple(self._raws[path] for path in sorted(self._raws))
