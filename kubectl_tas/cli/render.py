@@ -10,7 +10,7 @@ from functools import partial
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
-from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, template_options
+from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, run_options, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
@@ -43,6 +43,7 @@ guard_option = click.option(
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
 @template_options
+@run_options
 @repository_option
 def render(
     output: str | None,
@@ -97,6 +98,7 @@ def render(
 @backend_option("Compare what is for this backend alone, where there are several.")
 @guard_option
 @template_options
+@run_options
 @repository_option
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
@@ -187,7 +189,9 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
     if name is None and len(known) > 1:
         listed = ", ".join(backend.name for backend in known)
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
-    own = (artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend))
+    own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
+    if session.run is not None:
+        session.run.make_texts(item.source for item in own if isinstance(item, Object))
     return text.joined(text.whole(_text(session, artifact)) for artifact in own)
 
 
@@ -195,7 +199,10 @@ def _plan(session: Session, artifacts: tuple[Placed, ...]) -> Plan:
     config = session.fleet.config
     with progress("Rendering") as tick:
         files = layout(artifacts, config, session.fleet.settings, tick, read=partial(_text, session))
-    return plan(files, session.root, config.output, config.sources)
+    whole = plan(files, session.root, config.output, config.sources)
+    if session.run is not None:
+        session.run.make_texts(x.content.source for x in whole.changes if isinstance(x.content, Deferred))
+    return whole
 
 
 def _within(session: Session, artifacts: Sequence[Placed], whole: Plan, backend: str | None) -> Plan:

@@ -20,7 +20,7 @@ from kubectl_tas.check.blame import blamed
 from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.judge import judge, settled
 from kubectl_tas.check.waivers import Base
-from kubectl_tas.cli.options import group_directory, settings
+from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
@@ -33,6 +33,7 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
+from kubectl_tas.store.cache import Store, default_folder
 from kubectl_tas.work.run import Run, run
 
 if TYPE_CHECKING:
@@ -136,11 +137,32 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
 
 
 def _by_file(root: Path, *, render: bool) -> Session:
-    with progress("Compiling" if render else "Reading") as tick:
-        done = run(FolderSource(root), settings(), tick, render=render)
+    store, processes = _store(root), noted("processes")
+    try:
+        with progress("Compiling" if render else "Reading") as tick:
+            done = run(FolderSource(root), settings(), tick, render=render, processes=processes, store=store)
+    finally:
+        if store is not None:
+            store.close()
     if done.refused:
         raise click.UsageError("\n".join(done.refused))
     return _settled(Session(root, done.fleet, (), (), complete=done.complete, run=done), done.found, None)
+
+
+def _store(root: Path) -> Store | None:
+    """What is kept between runs; None where nothing is to be.
+
+    Raises a usage error where that would lie in the repository: what a pull request brings along is not trusted.
+    """
+    named: Path | None = noted("cache_dir")
+    folder = named or default_folder(os.environ)
+    if noted("no_cache") or folder is None:
+        return None
+    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
+        if named is None:
+            return None
+        raise click.UsageError(f"--cache-dir {named} lies in the repository; a pull request could fill it")
+    return Store(folder)
 
 
 def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:

@@ -12,7 +12,15 @@ import click
 
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, repository_option, template_options
+from kubectl_tas.cli.options import (
+    FINDINGS,
+    TEXT,
+    base_option,
+    output_option,
+    repository_option,
+    run_options,
+    template_options,
+)
 from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
@@ -37,6 +45,7 @@ from kubectl_tas.resolve.fleet import replaced
 @click.option("--live", is_flag=True, help="Also compare with the clusters.")
 @cluster_options
 @template_options
+@run_options
 @repository_option
 def validate(
     paths: tuple[str, ...],

@@ -25,6 +25,8 @@ class Deferred:
     """A text that is only made where somebody needs more of it than its digest."""
 
     digest: str
+    source: str
+    """The file that it is made from."""
     read: Callable[[], str]
 
 

@@ -6,9 +6,8 @@ here: the result says so, and all such files are judged together.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from kubectl_tas.check import check_work
 from kubectl_tas.check.platforms import check_platforms
@@ -85,18 +84,14 @@ class Outcome:
     objects: Plain | None = None
     """Of its manifests; None where nobody asked for these, or where they are not made because of errors."""
 
-    def to_bytes(self) -> bytes:
-        """As a store keeps it."""
-        return json.dumps(astuple(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-
-    @staticmethod
-    def of_bytes(content: bytes) -> Outcome:
-        """What was kept. Raises ValueError and TypeError for what this version of the tool did not write."""
-        return Outcome(*json.loads(content))
+    @property
+    def plain(self) -> Plain:
+        """As JSON has it; ``Outcome(*plain)`` is the same again."""
+        return [getattr(self, name) for name in self.__slots__]
 
 
 def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Outcome:
-    """What a file comes to among what all share; with ``texts`` its manifests are made too, and their texts added there."""
+    """What a file comes to among what all share. With ``texts`` its manifests are made, and their texts added there."""
     loaded = load_work(raw, shared.context.config.companions)
     if loaded is None or not loaded.complete:
         return Outcome([], is_alone=False)

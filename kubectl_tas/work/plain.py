@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,22 @@ from kubectl_tas.quantities import NO_LIMIT, Amounts
 
 Plain = list[Any]
 """What JSON can say."""
+
+
+def to_bytes(plain: Plain) -> bytes:
+    """Plain data as JSON, on one line."""
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def of_bytes(content: bytes) -> Plain:
+    """What was made into JSON. Raises ValueError for what is no list of it."""
+    try:
+        found = json.loads(content.decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(found, list):
+        raise ValueError("not a list")
+    return found
 
 
 def from_location(place: Location | None) -> Plain | None:

@@ -23,6 +23,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.outcome import Object, Outcome, outcome
+from kubectl_tas.work.plain import of_bytes, to_bytes
 
 LEAST = 150
 """Files for each process, below which it costs more than it saves."""
@@ -32,6 +33,8 @@ _HEAD = struct.Struct("<IQI")
 """What stands before a result: the place of its file, where its texts begin, and the bytes of what follows."""
 _FAILED = 2**32 - 1
 """In place of a number of bytes: there was an exception."""
+_FIRST = 4
+"""Files that the first process does by itself: what is made once, such as validators, the others have then too."""
 _COLLECT = 250
 """Files after which garbage is collected."""
 _READ = 1024 * 1024
@@ -84,6 +87,8 @@ def outcomes(work: Sequence[RawFile], shared: Shared, processes: int, *, render:
 
 
 def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, render: bool) -> Iterator[Done]:
+    yield from outcomes(work[:_FIRST], shared, 1, render=render)
+    work = work[_FIRST:]
     sys.stdout.flush()
     sys.stderr.flush()
     gc.freeze()  # what is there already stays, in all processes
@@ -160,7 +165,7 @@ class _Worker:
             if len(self._unread) - place < _HEAD.size + size:
                 break
             place += _HEAD.size
-            found = Outcome.of_bytes(bytes(self._unread[place : place + size]))
+            found = Outcome(*of_bytes(bytes(self._unread[place : place + size])))
             place += size
             yield Done(self.work[number], found, Strip(self.spool.file, start) if self.spool else None)
         del self._unread[:place]
@@ -211,7 +216,7 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: _Spool | None, pipe: in
             except Exception:  # the other process meets it too, and tells
                 _send(pipe, _HEAD.pack(number, 0, _FAILED))
                 break
-            content = done.outcome.to_bytes()
+            content = to_bytes(done.outcome.plain)
             _send(pipe, _HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
     except BrokenPipeError:

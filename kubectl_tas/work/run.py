@@ -26,12 +26,16 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.values import Setting
 from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, resolve_work
+from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
+from kubectl_tas.work.kept import Outcomes
 from kubectl_tas.work.outcome import Object, Outcome, claims, manifests, objects_of, points_of, stems_of
 from kubectl_tas.work.plain import Plain, to_diagnostic, to_sent, to_waiver
-from kubectl_tas.work.pool import Strip, outcomes, processes_for
+from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
 
 ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
+LEAST_KEPT = 20
+"""Files below which it takes longer to look for what is kept than to make it."""
 Tick = Callable[[int, int], None]
 
 
@@ -53,6 +57,8 @@ class Run:
     raws: Mapping[str, RawFile]
     strips: dict[str, Strip] = field(default_factory=dict)
     """Where the texts of manifests are."""
+    processes: int | None = None
+    """How many work at once; None: as many as are worth it."""
 
     @property
     def is_empty(self) -> bool:
@@ -74,12 +80,20 @@ class Run:
         """The text of an object's file."""
         if isinstance(item, Artifact):
             return text.file_text(item)
-        return Deferred(item.digest, lambda: self._text(item))
+        return Deferred(item.digest, item.source, lambda: self._text(item))
 
     def _text(self, item: Object) -> str:
         if item.source not in self.strips:
             self._again(item.source)
         return self.strips[item.source].text(item)
+
+    def make_texts(self, sources: Iterable[str]) -> None:
+        """Makes the texts of files that were kept without them, all at once."""
+        missing = [self.raws[path] for path in sorted(self.outcomes.keys() & sources - self.strips.keys())]
+        many = processes_for(len(missing)) if self.processes is None else self.processes
+        for done in outcomes(missing, self.shared, many, render=True) if len(missing) > 1 else ():
+            if done.texts is not None and done.outcome.objects is not None:
+                self.strips[done.raw.path] = done.texts
 
     def _again(self, path: str) -> Plain:
         """Compiles a file once more, for its texts."""
@@ -96,11 +110,13 @@ def run(
     *,
     render: bool = False,
     processes: int | None = None,
+    store: Store | None = None,
 ) -> Run:
     """Reads and checks a repository, and with ``render`` notes the objects that each file becomes.
 
-    ``settings`` are values of templates, ``tick`` is told how many of how many files are done, and ``processes`` is how
-    many work at once; None: as many as are worth it. Raises TasError where a folder or file cannot be read.
+    ``settings`` are values of templates, ``tick`` is told how many of how many files are done. ``processes`` is how many
+    work at once; None: as many as are worth it. What is in ``store`` is not made again. Raises TasError where a folder
+    or file cannot be read.
     """
     parts = _Parts(source)
     first = load_repository(parts.only(parts.shared), settings=settings)
@@ -109,10 +125,9 @@ def run(
     alone: dict[str, Outcome] = {}
     together = set(parts.shared)
     work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
-    many = processes_for(len(work)) if processes is None else processes
     render = render and not _fails(first, context)
     strips: dict[str, Strip] = {}
-    for number, done in enumerate(outcomes(work, shared, many, render=render)):
+    for number, done in enumerate(_known_or_made(work, shared, store, processes, render=render)):
         path, item = done.raw.path, done.outcome
         if item.is_shared:  # what work depends on stands among the work: nothing can be said of any file alone
             together.update(parts.raws)
@@ -138,7 +153,28 @@ def run(
     fleet = replace(resolve(repository), summaries=tuple(_summaries(alone, context)))
     found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
     own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
-    return Run(fleet, (*found, *own), loaded.complete, loaded.refused, shared, alone, parts.raws, strips)
+    return Run(fleet, (*found, *own), loaded.complete, loaded.refused, shared, alone, parts.raws, strips, processes)
+
+
+def _known_or_made(
+    work: Sequence[RawFile], shared: Shared, store: Store | None, processes: int | None, *, render: bool
+) -> Iterator[Done]:
+    """The outcomes of files, first those that are kept."""
+    kept = Outcomes(store, shared) if store is not None and len(work) >= LEAST_KEPT else None
+    missing: list[RawFile] = []
+    for raw in work:
+        found = kept.get(raw, render=render) if kept else None
+        if found is None:
+            missing.append(raw)
+        else:
+            yield Done(raw, found, None)
+    many = processes_for(len(missing)) if processes is None else processes
+    for done in outcomes(missing, shared, many, render=render):
+        if kept:
+            kept.add(done.raw, done.outcome, render=render)
+        yield done
+    if kept:
+        kept.save()
 
 
 def _fails(loaded: Loaded, context: Context) -> bool:
