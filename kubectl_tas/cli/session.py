@@ -34,7 +34,7 @@ from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store, default_folder
-from kubectl_tas.work.run import Run, run
+from kubectl_tas.work.run import Effort, Run, run
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -140,13 +140,13 @@ def _by_file(root: Path, *, render: bool) -> Session:
     store, processes = _store(root), noted("processes")
     try:
         with progress("Compiling" if render else "Reading") as tick:
-            done = run(FolderSource(root), settings(), tick, render=render, processes=processes, store=store)
+            done = run(FolderSource(root), settings(), Effort(processes, store, tick), render=render)
     finally:
         if store is not None:
             store.close()
-    if done.refused:
-        raise click.UsageError("\n".join(done.refused))
-    return _settled(Session(root, done.fleet, (), (), complete=done.complete, run=done), done.found, None)
+    if done.loaded.refused:
+        raise click.UsageError("\n".join(done.loaded.refused))
+    return _settled(Session(root, done.fleet, (), (), complete=done.loaded.complete, run=done), done.found, None)
 
 
 def _store(root: Path) -> Store | None:

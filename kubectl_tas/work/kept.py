@@ -47,8 +47,7 @@ class Outcomes:
             try:
                 digest, plain = kept
                 found = Outcome(*plain)
-                wanted = None if found.wanted is None else frozenset(found.wanted)
-                if digest == self._shared.digest(wanted):
+                if digest == self._shared.digest(found.seen):
                     return found
             except (TypeError, ValueError):  # none of ours
                 return None
@@ -56,8 +55,7 @@ class Outcomes:
 
     def add(self, raw: RawFile, found: Outcome, *, render: bool) -> None:
         """Keeps an outcome, when ``save`` is called."""
-        wanted = None if found.wanted is None else frozenset(found.wanted)
-        digest = self._shared.digest(wanted)
+        digest = self._shared.digest(found.seen)
         others = [kept for kept in self._entries(raw, render=render) if kept[0] != digest][: CONTEXTS - 1]
         self._new.append((_key(raw, render=render), to_bytes([[digest, found.plain], *others])))
 

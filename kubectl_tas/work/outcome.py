@@ -85,6 +85,11 @@ class Outcome:
     """Of its manifests; None where nobody asked for these, or where they are not made because of errors."""
 
     @property
+    def seen(self) -> Wanted:
+        """What of the context it may depend on."""
+        return None if self.wanted is None else frozenset(self.wanted)
+
+    @property
     def plain(self) -> Plain:
         """As JSON has it; ``Outcome(*plain)`` is the same again."""
         return [getattr(self, name) for name in self.__slots__]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from kubectl_tas.check import check_fleet
 from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
@@ -39,7 +39,7 @@ LEAST_KEPT = 20
 Tick = Callable[[int, int], None]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Run:
     """A repository that was read and checked, each file by itself."""
 
@@ -47,18 +47,11 @@ class Run:
     """What is shared, what was judged together, and summaries of all else."""
     found: tuple[Diagnostic, ...]
     """All findings, as the rules have them."""
-    complete: bool
-    """False where a document could not be read: what seems to be missing may stand in it."""
-    refused: tuple[str, ...]
-    """What is wrong with the settings of templates that the command line gives."""
-    shared: Shared
+    loaded: Loaded
+    """What was read to be judged together."""
     outcomes: Mapping[str, Outcome]
     """Of the files that were judged by themselves."""
-    raws: Mapping[str, RawFile]
-    strips: dict[str, Strip] = field(default_factory=dict)
-    """Where the texts of manifests are."""
-    processes: int | None = None
-    """How many work at once; None: as many as are worth it."""
+    survey: Survey
 
     @property
     def is_empty(self) -> bool:
@@ -82,85 +75,124 @@ class Run:
             return text.file_text(item)
         return Deferred(item.digest, item.source, lambda: self._text(item))
 
-    def _text(self, item: Object) -> str:
-        if item.source not in self.strips:
-            self._again(item.source)
-        return self.strips[item.source].text(item)
-
     def make_texts(self, sources: Iterable[str]) -> None:
         """Makes the texts of files that were kept without them, all at once."""
-        missing = [self.raws[path] for path in sorted(self.outcomes.keys() & sources - self.strips.keys())]
-        many = processes_for(len(missing)) if self.processes is None else self.processes
-        for done in outcomes(missing, self.shared, many, render=True) if len(missing) > 1 else ():
+        known, processes = self.survey.strips, self.survey.effort.processes
+        missing = [self.survey.parts.raws[path] for path in sorted(self.outcomes.keys() & sources - known.keys())]
+        many = processes_for(len(missing)) if processes is None else processes
+        for done in outcomes(missing, self.survey.shared, many, render=True) if len(missing) > 1 else ():
             if done.texts is not None and done.outcome.objects is not None:
-                self.strips[done.raw.path] = done.texts
+                known[done.raw.path] = done.texts
+
+    def _text(self, item: Object) -> str:
+        if item.source not in self.survey.strips:
+            self._again(item.source)
+        return self.survey.strips[item.source].text(item)
 
     def _again(self, path: str) -> Plain:
         """Compiles a file once more, for its texts."""
         texts: list[str] = []
-        made = manifests(self.raws[path], self.shared, texts)
-        self.strips[path] = Strip(io.BytesIO("".join(texts).encode("utf-8", "surrogatepass")), 0)
+        made = manifests(self.survey.parts.raws[path], self.survey.shared, texts)
+        self.survey.strips[path] = Strip(io.BytesIO("".join(texts).encode("utf-8", "surrogatepass")), 0)
         return made
 
 
-def run(
+@dataclass(frozen=True)
+class Effort:
+    """How the work is done; nothing of it changes a byte of what comes out."""
+
+    processes: int | None = None
+    """How many work at once; None: as many as are worth it."""
+    store: Store | None = None
+    """What is kept between runs."""
+    tick: Tick = lambda done, total: None
+    """Told how many of how many files are done."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All files of a repository, each by itself."""
+
+    parts: Parts
+    shared: Shared
+    outcomes: Mapping[str, Outcome]
+    strips: dict[str, Strip]
+    settings: Sequence[Setting]
+    effort: Effort
+
+    def differing(self, other: Survey) -> set[str]:
+        """The files that come to something else in another survey, since they or what they may see differ."""
+        mine, theirs = self.parts.raws, other.parts.raws
+        found = {path for path in mine.keys() | theirs.keys() if mine.get(path) != theirs.get(path)}
+        for path in self.outcomes.keys() - found:
+            wanted = self.outcomes[path].seen
+            if self.shared.digest(wanted) != other.shared.digest(wanted):
+                found.add(path)
+        return found
+
+
+def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = Effort(), *, render: bool = False) -> Run:
+    """Reads and checks a repository, and with ``render`` notes the objects that each file becomes. ``settings`` are
+    values of templates. Raises TasError where a folder or file cannot be read.
+    """
+    return judged(survey(source, settings, effort, render=render))
+
+
+def survey(
     source: Source,
     settings: Sequence[Setting] = (),
-    tick: Tick | None = None,
+    effort: Effort = Effort(),
     *,
     render: bool = False,
-    processes: int | None = None,
-    store: Store | None = None,
-) -> Run:
-    """Reads and checks a repository, and with ``render`` notes the objects that each file becomes.
-
-    ``settings`` are values of templates, ``tick`` is told how many of how many files are done. ``processes`` is how many
-    work at once; None: as many as are worth it. What is in ``store`` is not made again. Raises TasError where a folder
-    or file cannot be read.
-    """
-    parts = _Parts(source)
+    like: Survey | None = None,
+) -> Survey:
+    """The outcome of each file of a repository; of those that are as in the survey ``like``, that one's."""
+    parts = Parts(source)
     first = load_repository(parts.only(parts.shared), settings=settings)
     context = resolve_context(first.repository)
     shared = Shared(context, first.repository, parts.digests())
-    alone: dict[str, Outcome] = {}
-    together = set(parts.shared)
     work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
-    render = render and not _fails(first, context)
-    strips: dict[str, Strip] = {}
-    for number, done in enumerate(_known_or_made(work, shared, store, processes, render=render)):
-        path, item = done.raw.path, done.outcome
-        if item.is_shared:  # what work depends on stands among the work: nothing can be said of any file alone
-            together.update(parts.raws)
+    found = Survey(parts, shared, {}, {}, settings, effort)
+    known: dict[str, Outcome] = {}
+    if like is not None:
+        known = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(found)}
+    made, strips = dict(known), dict[str, Strip]()
+    missing = [raw for raw in work if raw.path not in known]
+    for done in _known_or_made(missing, shared, effort, render=render and not _fails(first, context)):
+        made[done.raw.path] = done.outcome
+        if done.texts is not None and done.outcome.objects is not None:
+            strips[done.raw.path] = done.texts
+        effort.tick(len(made), len(work))
+        if done.outcome.is_shared:
             break
-        if item.is_alone:
-            alone[path] = item
-            if done.texts is not None and item.objects is not None:
-                strips[path] = done.texts
-        else:
-            together.add(path)
-        if tick:
-            tick(number + 1, len(work))
+    return replace(found, outcomes={path: made[path] for path in sorted(made)}, strips=strips)
+
+
+def judged(found: Survey, also: Collection[str] = ()) -> Run:
+    """What comes of a survey. Files that only make sense together, and ``also``, are judged as one."""
+    parts, context = found.parts, found.shared.context
+    if any(item.is_shared for item in found.outcomes.values()):
+        together = {*parts.shared, *parts.raws}  # what work depends on stands among the work
     else:
-        fleet = resolve(load_repository(parts.only(together), settings=settings).repository)
-        together |= _meeting(alone, fleet)
-    alone = {path: alone[path] for path in sorted(alone) if path not in together}
-    loaded = load_repository(parts.only(together), settings=settings)
+        together = parts.shared | {path for path, item in found.outcomes.items() if not item.is_alone}
+        fleet = resolve(load_repository(parts.only(together), settings=found.settings).repository)
+        together |= _meeting({path: item for path, item in found.outcomes.items() if item.is_alone}, fleet)
+        together |= parts.raws.keys() & set(also)
+    alone = {path: item for path, item in found.outcomes.items() if path not in together}
+    loaded = load_repository(parts.only(together), settings=found.settings)
     repository = replace(
         loaded.repository,
         files=tuple(sorted((*loaded.repository.files, *alone))),
         waivers=(*loaded.repository.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
     )
     fleet = replace(resolve(repository), summaries=tuple(_summaries(alone, context)))
-    found = (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete))
     own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
-    return Run(fleet, (*found, *own), loaded.complete, loaded.refused, shared, alone, parts.raws, strips, processes)
+    return Run(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete), *own), loaded, alone, found)
 
 
-def _known_or_made(
-    work: Sequence[RawFile], shared: Shared, store: Store | None, processes: int | None, *, render: bool
-) -> Iterator[Done]:
+def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, render: bool) -> Iterator[Done]:
     """The outcomes of files, first those that are kept."""
-    kept = Outcomes(store, shared) if store is not None and len(work) >= LEAST_KEPT else None
+    kept = Outcomes(effort.store, shared) if effort.store is not None and len(work) >= LEAST_KEPT else None
     missing: list[RawFile] = []
     for raw in work:
         found = kept.get(raw, render=render) if kept else None
@@ -168,7 +200,7 @@ def _known_or_made(
             missing.append(raw)
         else:
             yield Done(raw, found, None)
-    many = processes_for(len(missing)) if processes is None else processes
+    many = processes_for(len(missing)) if effort.processes is None else effort.processes
     for done in outcomes(missing, shared, many, render=render):
         if kept:
             kept.add(done.raw, done.outcome, render=render)
@@ -222,7 +254,7 @@ def _begin_alike(stems: Iterable[tuple[str, str]], points: Iterable[tuple[str, s
             open_.append((name, path))
 
 
-class _Parts:
+class Parts:
     """The files of a source, read once."""
 
     def __init__(self, source: Source) -> None:
