@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,16 @@ from kubectl_tas.cli.options import (
     run_options,
     template_options,
 )
-from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
+from kubectl_tas.cli.session import (
+    Session,
+    check_source,
+    find_root,
+    open_change,
+    open_session,
+    read_revision,
+    read_stdin,
+    report,
+)
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
@@ -29,6 +38,9 @@ from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_re
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.resolve.fleet import replaced
+
+if TYPE_CHECKING:
+    from kubectl_tas.compare.change import Earlier
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
@@ -71,13 +83,18 @@ def validate(
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
-    needs_all = base is not None or live or any(cluster.values())
-    session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all)
+    needs_all = live or any(cluster.values())
+    earlier: Earlier | None = None
+    if base is not None and not needs_all and "-" not in paths:
+        session, earlier, _ = open_change(directory, base)
+        wanted = [_relative(session.root, path) for path in paths]
+    else:
+        session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
     asked = named_clusters(session.fleet, cluster, live=live)
     if base is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        before = read_revision(session.root, base, directory) if base is not None else None
+        before = read_revision(session.root, base, directory) if base is not None and earlier is None else earlier
         found = compare(session.fleet, before, asked, complete=session.complete)
         session = session.since(before.fleet) if before else session
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)

@@ -11,6 +11,7 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kubectl_tas.check import check_fleet
 from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
@@ -120,6 +121,17 @@ class Survey:
     settings: Sequence[Setting]
     effort: Effort
 
+    @cached_property
+    def together(self) -> frozenset[str]:
+        """The files that are judged as one: those that others depend on, that only make sense with others, or of which
+        two claim one name.
+        """
+        if any(item.is_shared for item in self.outcomes.values()):  # what work depends on stands among the work
+            return frozenset((*self.parts.shared, *self.parts.raws))
+        first = self.parts.shared | {path for path, item in self.outcomes.items() if not item.is_alone}
+        fleet = resolve(load_repository(self.parts.only(first), settings=self.settings).repository)
+        return frozenset(first | _meeting({p: item for p, item in self.outcomes.items() if item.is_alone}, fleet))
+
     def differing(self, other: Survey) -> set[str]:
         """The files that come to something else in another survey, since they or what they may see differ."""
         mine, theirs = self.parts.raws, other.parts.raws
@@ -129,6 +141,14 @@ class Survey:
             if self.shared.digest(wanted) != other.shared.digest(wanted):
                 found.add(path)
         return found
+
+
+def judged_both(before: Survey, after: Survey) -> tuple[Run, Run]:
+    """What comes of two surveys of one repository. What differs between them is known in full, in both; of all else
+    there are summaries, which are the same.
+    """
+    also = after.differing(before) | before.differing(after) | before.together | after.together
+    return judged(before, also), judged(after, also)
 
 
 def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = Effort(), *, render: bool = False) -> Run:
@@ -171,13 +191,7 @@ def survey(
 def judged(found: Survey, also: Collection[str] = ()) -> Run:
     """What comes of a survey. Files that only make sense together, and ``also``, are judged as one."""
     parts, context = found.parts, found.shared.context
-    if any(item.is_shared for item in found.outcomes.values()):
-        together = {*parts.shared, *parts.raws}  # what work depends on stands among the work
-    else:
-        together = parts.shared | {path for path, item in found.outcomes.items() if not item.is_alone}
-        fleet = resolve(load_repository(parts.only(together), settings=found.settings).repository)
-        together |= _meeting({path: item for path, item in found.outcomes.items() if item.is_alone}, fleet)
-        together |= parts.raws.keys() & set(also)
+    together = found.together | (parts.raws.keys() & set(also))
     alone = {path: item for path, item in found.outcomes.items() if path not in together}
     loaded = load_repository(parts.only(together), settings=found.settings)
     repository = replace(
