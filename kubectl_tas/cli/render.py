@@ -24,7 +24,8 @@ from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
-from kubectl_tas.work.outcome import Object
+from kubectl_tas.work.manifests import Object
+from kubectl_tas.work.rendering import make_texts, objects_to_apply, text_of
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
@@ -146,7 +147,7 @@ def _print(findings: Findings, output: str, session: Session) -> None:
 
 def _compiled(session: Session) -> tuple[Placed, ...]:
     """All objects, by backend and in the order of application."""
-    return session.run.objects(session.fleet) if session.run else compile_fleet(session.fleet)
+    return objects_to_apply(session.run, session.fleet) if session.run else compile_fleet(session.fleet)
 
 
 def _text(session: Session, item: Placed) -> str | Deferred:
@@ -154,7 +155,7 @@ def _text(session: Session, item: Placed) -> str | Deferred:
         return text.file_text(item)
     assert session.run is not None
     assert isinstance(item, Object)
-    return session.run.text(item)
+    return text_of(session.run, item)
 
 
 def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Placed, ...]:
@@ -191,7 +192,7 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
     if session.run is not None:
-        session.run.make_texts(item.source for item in own if isinstance(item, Object))
+        make_texts(session.run, [item.source for item in own if isinstance(item, Object)])
     return text.joined(text.whole(_text(session, artifact)) for artifact in own)
 
 
@@ -201,7 +202,7 @@ def _plan(session: Session, artifacts: tuple[Placed, ...]) -> Plan:
         files = layout(artifacts, config, session.fleet.settings, tick, read=partial(_text, session))
     whole = plan(files, session.root, config.output, config.sources)
     if session.run is not None:
-        session.run.make_texts(x.content.source for x in whole.changes if isinstance(x.content, Deferred))
+        make_texts(session.run, [x.content.source for x in whole.changes if isinstance(x.content, Deferred)])
     return whole
 
 

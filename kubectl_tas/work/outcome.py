@@ -7,13 +7,11 @@ here: the result says so, and all such files are judged together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubectl_tas.check import check_work
 from kubectl_tas.check.platforms import check_platforms
-from kubectl_tas.compile import compile_work
 from kubectl_tas.diagnostics import has_errors
-from kubectl_tas.emit import text
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
@@ -21,7 +19,6 @@ from kubectl_tas.gangs.summary import sent
 from kubectl_tas.load.repository import load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
-from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.resolve import names
@@ -33,31 +30,6 @@ _SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validat
 """What a file may declare that others depend on."""
 _WITH_OTHERS = ("pod_groups", "pod_clique_sets")
 """What is judged together with what other files declare."""
-
-
-@dataclass(frozen=True, slots=True)
-class Object:
-    """What is kept of a manifest: where it is written, when it is applied, and a digest of its text."""
-
-    backend: str
-    folder: str
-    file: str
-    api_version: str
-    apply: bool
-    pool: str | None
-    is_work: bool
-    order: tuple[int, str, str, str]
-    digest: str
-    source: str
-    """The file that it is compiled from."""
-    at: int
-    """Bytes of the texts of that file which stand before its own."""
-    size: int
-    """Bytes of its text."""
-
-    def in_file(self, file: str) -> Object:
-        """The same in another file of its folder."""
-        return replace(self, file=file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,35 +109,20 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
 
 def _objects(fleet: Fleet, texts: list[str]) -> Plain | None:
     """The manifests; None where there are none because of what only a rule of all work together refuses."""
+    from kubectl_tas.work.manifests import objects  # only rendering waits for the compiler and its templates
+
     try:
-        return [_object(item, texts) for item in compile_work(fleet)]
+        return objects(fleet, texts)
     except (TasError, ValueError):  # where no rule refuses it, rendering comes here again, and says so
         texts.clear()
         return None
 
 
-def manifests(raw: RawFile, shared: Shared, texts: list[str]) -> Plain:
-    """The manifests of a file that makes sense alone, whatever rules say of it, and the text of each in ``texts``."""
+def work_of(raw: RawFile, shared: Shared) -> Fleet:
+    """The work of a file that makes sense alone, whatever rules say of it."""
     loaded = load_work(raw, shared.context.config.companions)
     assert loaded is not None
-    fleet = resolve_work(loaded.repository, shared.narrowed(_wanted(loaded.repository, raw)))
-    return [_object(item, texts) for item in compile_work(fleet)]
-
-
-def objects_of(plain: Plain, source: str) -> Iterator[Object]:
-    """The manifests of an outcome of the file ``source``."""
-    at = 0
-    for backend, folder, file, version, apply, pool, is_work, order, digest, size in plain:
-        yield Object(backend, folder, file, version, apply, pool, is_work, tuple(order), digest, source, at, size)
-        at += size
-
-
-def _object(artifact: Artifact, texts: list[str]) -> Plain:
-    content = text.file_text(artifact)
-    texts.append(content)
-    places = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
-    kept = [*places, artifact.apply, artifact.pool, artifact.is_work, artifact.order]
-    return [*kept, text.digest_of(content), len(content.encode("utf-8", "surrogatepass"))]
+    return resolve_work(loaded.repository, shared.narrowed(_wanted(loaded.repository, raw)))
 
 
 def _wanted(repository: Repository, raw: RawFile) -> Wanted:

@@ -15,14 +15,15 @@ import signal
 import struct
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, NoReturn
+from typing import NoReturn
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.work.context import Shared
-from kubectl_tas.work.outcome import Object, Outcome, outcome
+from kubectl_tas.work.outcome import Outcome, outcome
 from kubectl_tas.work.plain import of_bytes, to_bytes
 
 LEAST = 150
@@ -40,18 +41,46 @@ _COLLECT = 250
 _READ = 1024 * 1024
 
 
+class Spool:
+    """A file for texts, which has no name. One process writes; whoever had it when that one began can read."""
+
+    def __init__(self) -> None:
+        self._end = 0
+        self._held = bytearray()  # where the system keeps no file that has no name
+        self._handle: int | None = None
+        if os.name == "posix":
+            self._handle, path = tempfile.mkstemp(prefix="kubectl-tas-")
+            os.unlink(path)  # noqa: PTH108 - nobody else knows it
+            weakref.finalize(self, os.close, self._handle)
+
+    def put(self, texts: Sequence[str]) -> int:
+        """Adds texts one behind the other; where the first begins."""
+        start = self._end
+        content = "".join(texts).encode("utf-8", "surrogatepass")
+        if self._handle is None:
+            self._held += content
+        else:
+            _write(self._handle, content)
+        self._end += len(content)
+        return start
+
+    def get(self, start: int, size: int) -> str:
+        """A text by where it begins, and its bytes."""
+        found = self._held[start : start + size] if self._handle is None else os.pread(self._handle, size, start)
+        return found.decode("utf-8", "surrogatepass")
+
+
 @dataclass(frozen=True, slots=True)
 class Strip:
     """Where the texts of one file are."""
 
-    spool: IO[bytes]
+    spool: Spool
     start: int
     """Byte of the first text."""
 
-    def text(self, item: Object) -> str:
-        """That of a manifest of this file."""
-        self.spool.seek(self.start + item.at)
-        return self.spool.read(item.size).decode("utf-8", "surrogatepass")
+    def text(self, at: int, size: int) -> str:
+        """A text by the bytes that stand before it, and its own."""
+        return self.spool.get(self.start + at, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +110,7 @@ def outcomes(work: Sequence[RawFile], shared: Shared, processes: int, *, render:
     if processes > 1:
         yield from _by_several(work, shared, processes, render=render)
         return
-    spool = _Spool() if render else None
+    spool = Spool() if render else None
     for raw in work:
         yield _done(raw, shared, spool)
 
@@ -111,29 +140,10 @@ def _by_several(work: Sequence[RawFile], shared: Shared, processes: int, *, rend
                 worker.end()
 
 
-class _Spool:
-    """A file for texts, which has no name."""
-
-    def __init__(self) -> None:
-        self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lasts as long as what is in it
-        self.end = 0
-
-    def put(self, texts: Sequence[str]) -> int:
-        """Adds texts one behind the other; where the first begins."""
-        start = self.end
-        if texts:
-            content = "".join(texts).encode("utf-8", "surrogatepass")
-            self.file.seek(start)
-            self.file.write(content)
-            self.file.flush()
-            self.end += len(content)
-        return start
-
-
-def _done(raw: RawFile, shared: Shared, spool: _Spool | None) -> Done:
+def _done(raw: RawFile, shared: Shared, spool: Spool | None) -> Done:
     texts: list[str] | None = None if spool is None else []
     found = outcome(raw, shared, texts)
-    return Done(raw, found, Strip(spool.file, spool.put(texts or ())) if spool else None)
+    return Done(raw, found, Strip(spool, spool.put(texts or ())) if spool else None)
 
 
 @dataclass
@@ -144,7 +154,7 @@ class _Worker:
     pipe: int
     """What it writes to is read here."""
     work: Sequence[RawFile]
-    spool: _Spool | None
+    spool: Spool | None
     _unread: bytearray = field(default_factory=bytearray)
     _ended: bool = False
 
@@ -167,7 +177,7 @@ class _Worker:
             place += _HEAD.size
             found = Outcome(*of_bytes(bytes(self._unread[place : place + size])))
             place += size
-            yield Done(self.work[number], found, Strip(self.spool.file, start) if self.spool else None)
+            yield Done(self.work[number], found, Strip(self.spool, start) if self.spool else None)
         del self._unread[:place]
 
     def wait(self) -> None:
@@ -190,7 +200,7 @@ class _Worker:
 
 
 def _start(work: Sequence[RawFile], shared: Shared, others: Sequence[int], *, render: bool) -> _Worker:
-    spool = _Spool() if render else None
+    spool = Spool() if render else None
     reads, writes = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -201,7 +211,7 @@ def _start(work: Sequence[RawFile], shared: Shared, others: Sequence[int], *, re
     return _Worker(pid, reads, work, spool)
 
 
-def _run(work: Sequence[RawFile], shared: Shared, spool: _Spool | None, pipe: int) -> NoReturn:
+def _run(work: Sequence[RawFile], shared: Shared, spool: Spool | None, pipe: int) -> NoReturn:
     """What the other process does, to its end: nothing of this one's is flushed or tidied there."""
     code = 1
     try:
@@ -214,10 +224,10 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: _Spool | None, pipe: in
             try:
                 done = _done(raw, shared, spool)
             except Exception:  # the other process meets it too, and tells
-                _send(pipe, _HEAD.pack(number, 0, _FAILED))
+                _write(pipe, _HEAD.pack(number, 0, _FAILED))
                 break
             content = to_bytes(done.outcome.plain)
-            _send(pipe, _HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
+            _write(pipe, _HEAD.pack(number, done.texts.start if done.texts else 0, len(content)) + content)
         code = 0
     except BrokenPipeError:
         code = 0
@@ -225,7 +235,8 @@ def _run(work: Sequence[RawFile], shared: Shared, spool: _Spool | None, pipe: in
         os._exit(code)
 
 
-def _send(pipe: int, content: bytes) -> None:
+def _write(handle: int, content: bytes) -> None:
+    """All of it: the system may take a part at a time."""
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(pipe, rest) :]
+        rest = rest[os.write(handle, rest) :]

@@ -8,21 +8,16 @@ the summaries of all others are known.
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kubectl_tas.check import check_fleet
-from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
-from kubectl_tas.emit import text
-from kubectl_tas.emit.text import Deferred
 from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.summary import Kept, Summary
 from kubectl_tas.load.repository import Loaded, config_of, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
-from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.values import Setting
@@ -30,8 +25,8 @@ from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, 
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
-from kubectl_tas.work.outcome import Object, Outcome, claims, manifests, objects_of, points_of, stems_of
-from kubectl_tas.work.plain import Plain, to_diagnostic, to_sent, to_waiver
+from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of
+from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
 from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
 
 ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
@@ -58,44 +53,6 @@ class Run:
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
         return self.fleet.repository.is_empty and all(item.is_empty for item in self.outcomes.values())
-
-    def objects(self, fleet: Fleet) -> tuple[Artifact | Object, ...]:
-        """All objects of a repository without errors, by backend and then in the order in which they are applied.
-        ``fleet`` is its own, perhaps with other settings of what all work shares.
-        """
-        if self.is_empty:
-            return ()
-        made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
-        for path, item in self.outcomes.items():
-            made += objects_of(item.objects if item.objects is not None else self._again(path), path)
-        return in_order_of_application(fleet, made)
-
-    def text(self, item: Artifact | Object) -> str | Deferred:
-        """The text of an object's file."""
-        if isinstance(item, Artifact):
-            return text.file_text(item)
-        return Deferred(item.digest, item.source, lambda: self._text(item))
-
-    def make_texts(self, sources: Iterable[str]) -> None:
-        """Makes the texts of files that were kept without them, all at once."""
-        known, processes = self.survey.strips, self.survey.effort.processes
-        missing = [self.survey.parts.raws[path] for path in sorted(self.outcomes.keys() & sources - known.keys())]
-        many = processes_for(len(missing)) if processes is None else processes
-        for done in outcomes(missing, self.survey.shared, many, render=True) if len(missing) > 1 else ():
-            if done.texts is not None and done.outcome.objects is not None:
-                known[done.raw.path] = done.texts
-
-    def _text(self, item: Object) -> str:
-        if item.source not in self.survey.strips:
-            self._again(item.source)
-        return self.survey.strips[item.source].text(item)
-
-    def _again(self, path: str) -> Plain:
-        """Compiles a file once more, for its texts."""
-        texts: list[str] = []
-        made = manifests(self.survey.parts.raws[path], self.survey.shared, texts)
-        self.survey.strips[path] = Strip(io.BytesIO("".join(texts).encode("utf-8", "surrogatepass")), 0)
-        return made
 
 
 @dataclass(frozen=True)
@@ -276,9 +233,9 @@ class Parts:
         self.raws: dict[str, RawFile] = {}
         config = config_of(source)
         self.shared = {CONFIG_FILE}
-        for raw in source.files(
-            [folder for folder in config.sources if misspelled(folder) is None], exclude=config.output
-        ):
+        folders = [folder for folder in config.sources if misspelled(folder) is None]
+        there = [folder for folder in folders if source.has_folder(folder)]  # a folder that vanishes now is not gone
+        for raw in source.files(there, exclude=config.output):
             self.raws[raw.path] = raw
             if any(is_below(raw.path, folder) for folder in ADMIN_SOURCES):
                 self.shared.add(raw.path)
