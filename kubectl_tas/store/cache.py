@@ -27,6 +27,8 @@ _DAY = 24 * 60 * 60
 _WAIT = 5.0
 """Seconds that a process waits for others that write."""
 _DIGEST = 16
+_DAMAGED = (1, 11, 24, 26)
+"""Codes of SQLite: a statement that the file does not know, damage, another form, and no database at all."""
 
 
 def default_folder(environment: Mapping[str, str]) -> Path | None:
@@ -105,16 +107,15 @@ class Store:
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
-        """Whatever goes wrong here costs time alone: what is not kept is computed. A damaged file is removed."""
+        """Whatever goes wrong here costs time alone: what is not kept is computed. Removes a damaged file."""
         import sqlite3
 
         try:
             yield
-        except sqlite3.OperationalError:  # locked, read-only, no space
+        except (sqlite3.Error, UnicodeError, OSError) as error:
             self._open = None
-        except (sqlite3.DatabaseError, OSError) as error:
-            self._open = None
-            if isinstance(error, sqlite3.DatabaseError):
+            code = getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT
+            if not isinstance(error, OSError) and code & 0xFF in _DAMAGED:
                 with contextlib.suppress(OSError):
                     self._path.unlink()
 

@@ -234,8 +234,9 @@ class Parts:
         config = config_of(source)
         self.shared = {CONFIG_FILE}
         folders = [folder for folder in config.sources if misspelled(folder) is None]
-        there = [folder for folder in folders if source.has_folder(folder)]  # a folder that vanishes now is not gone
-        for raw in source.files(there, exclude=config.output):
+        for folder in folders:
+            source.has_folder(folder)  # one that is there now and vanishes is not gone
+        for raw in source.files(folders, exclude=config.output):
             self.raws[raw.path] = raw
             if any(is_below(raw.path, folder) for folder in ADMIN_SOURCES):
                 self.shared.add(raw.path)
