@@ -18,6 +18,7 @@ from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.emit import text as emitted
 from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit.text import Deferred, whole
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.demands import Mode, demands
 from kubectl_tas.load import source
@@ -138,8 +139,8 @@ def _rendered(session: Session, failures: list[Failure], *, twice: bool) -> Judg
     try:
         artifacts = compile_fleet(session.fleet)
         config, settings = session.fleet.config, session.fleet.settings
-        texts = layout(artifacts, config, settings)
-        again = layout(compile_fleet(session.fleet), config, settings) if twice else texts
+        texts = _texts(layout(artifacts, config, settings))
+        again = _texts(layout(compile_fleet(session.fleet), config, settings)) if twice else texts
     except TasError as error:
         failures.append(Failure("unrendered", _shape(error.message), error.message))
         return Judgement(RENDERED, tuple(failures))
@@ -208,6 +209,10 @@ def _printed(session: Session) -> Iterator[Failure]:
     if raw:
         around = shown[max(0, raw.start() - 60) : raw.end() + 20]
         yield Failure("terminal", f"U+{ord(raw[0]):04X} in a report", repr(around))
+
+
+def _texts(files: Mapping[str, str | Deferred]) -> dict[str, str]:
+    return {path: whole(content) for path, content in files.items()}
 
 
 def _paths(texts: Mapping[str, str], output: str) -> Iterator[Failure]:

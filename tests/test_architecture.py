@@ -16,6 +16,7 @@ FLOORS = {
     "editor": 7,
     "site": 7,
     "draw": 6,
+    "work": 6,
     "imports": 6,
     "compile": 5,
     "check": 5,
@@ -26,6 +27,7 @@ FLOORS = {
     "resolve": 3,
     "load": 3,
     "emit": 3,
+    "store": 3,
     "live": 3,
     "model": 2,
     "jinja": 2,
@@ -167,7 +169,8 @@ def test_only_the_command_line_talks_and_exits(path: Path) -> None:
                 "sys.stdout.write",
                 "sys.stderr.write",
             }
-            assert called not in forbidden, f"{path.name}:{node.lineno} calls {called}"
+            ends_a_copy = called == "os._exit" and path.name == "pool.py"  # a process that only the map over files has
+            assert ends_a_copy or called not in forbidden, f"{path.name}:{node.lineno} calls {called}"
 
 
 @pytest.mark.parametrize("room_name", ["model", "report", "draw", "check", "compile", "resolve", "place", "site"])

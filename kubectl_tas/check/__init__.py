@@ -20,15 +20,15 @@ from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth
 from kubectl_tas.check.layout import check_layout
-from kubectl_tas.check.lifetime import check_lifetimes
+from kubectl_tas.check.lifetime import check_default_lifetimes, check_lifetimes
 from kubectl_tas.check.mounts import check_mounts
-from kubectl_tas.check.names import check_names
+from kubectl_tas.check.names import check_names, check_work_names
 from kubectl_tas.check.namespaces import check_namespaces
 from kubectl_tas.check.nodes import check_nodes
 from kubectl_tas.check.osmoonly import check_osmo_only
 from kubectl_tas.check.owned import check_gangs
 from kubectl_tas.check.placement import check_placement, check_pod_placement
-from kubectl_tas.check.platforms import check_platforms
+from kubectl_tas.check.platforms import check_platforms, check_unused_platforms
 from kubectl_tas.check.podgroup import check_pod_groups
 from kubectl_tas.check.pods import check_pods
 from kubectl_tas.check.quota import check_admission, check_quotas
@@ -38,14 +38,15 @@ from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
 from kubectl_tas.check.tokens import check_tokens
 from kubectl_tas.check.topology import check_bindings, check_topologies
-from kubectl_tas.check.unique import check_unique
-from kubectl_tas.check.versions import check_versions
+from kubectl_tas.check.unique import check_unique, check_unique_work
+from kubectl_tas.check.versions import check_versions, check_work_versions
 from kubectl_tas.check.workflow import check_workflows
 from kubectl_tas.check.workload import check_workloads
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.resolve.fleet import Fleet
 
-CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
+Check = Callable[[Fleet], Iterable[Diagnostic]]
+FLEET_CHECKS: tuple[Check, ...] = (
     check_config,
     check_layout,
     check_kubernetes,
@@ -60,6 +61,18 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_draining,
     check_topologies,
     check_bindings,
+    check_default_lifetimes,
+    check_unused_platforms,
+    check_operator,
+    check_grove_versions,
+    check_default_topology,
+    check_versions,
+    check_admission,
+)
+"""What is shared, and all work together: they read no more of a submission than ``Submission`` has."""
+WORK_CHECKS: tuple[Check, ...] = (
+    check_work_names,
+    check_unique_work,
     check_workflows,
     check_mounts,
     check_tokens,
@@ -82,15 +95,12 @@ CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_gpu_requests,
     check_growth,
     check_pod_groups,
-    check_operator,
     check_grove,
-    check_grove_versions,
-    check_default_topology,
     check_cliques,
     check_grove_fields,
-    check_versions,
-    check_admission,
+    check_work_versions,
 )
+"""The work of some files in its context."""
 NEED_ALL = (check_references, check_draining, check_default_topology)
 """Those that look for what is missing."""
 
@@ -99,5 +109,10 @@ def check_fleet(fleet: Fleet, *, complete: bool) -> tuple[Diagnostic, ...]:
     """What all rules find. Where loading was not ``complete``, a name that nothing defines is not reported:
     it may stand in the document that could not be read.
     """
-    checks = CHECKS if complete else tuple(check for check in CHECKS if check not in NEED_ALL)
-    return tuple(diagnostic for check in checks for diagnostic in check(fleet))
+    checks = (check for check in FLEET_CHECKS if complete or check not in NEED_ALL)
+    return (*(found for check in checks for found in check(fleet)), *check_work(fleet))
+
+
+def check_work(fleet: Fleet) -> tuple[Diagnostic, ...]:
+    """What the rules find that look at one piece of work, or at what stands with it in one file."""
+    return tuple(found for check in WORK_CHECKS for found in check(fleet))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podgroup import SubmittedPodGroup
 from kubectl_tas.resolve.pools import FleetPool
 
 MOST = 1000
@@ -27,32 +28,39 @@ LAYOUT_LARGE = Rule(
 
 def check_layout(fleet: Fleet) -> Iterator[Diagnostic]:
     """What has a folder with a kustomization of its own. Objects that are counted are there at least."""
-    units: dict[tuple[str, str], list[Declared[Any]]] = {}
-    for backend, pool, declared, count in _objects(fleet):
-        name = pool.name if pool is not None and fleet.config.layout == "sharded" else ""
-        units.setdefault((backend.name, name), []).extend([declared] * count)
+    units: dict[tuple[str, str], list[_Counted]] = {}
+    for item in _objects(fleet):
+        name = item.pool.name if item.pool is not None and fleet.config.layout == "sharded" else ""
+        units.setdefault((item.backend.name, name), []).append(item)
     for (cluster, name), found in sorted(units.items()):
-        if len(found) > MOST:
-            yield _large(fleet, f"pool {name}" if name else f"backend {cluster}", found)
+        count = sum(item.objects for item in found)
+        if count > MOST:
+            yield _large(fleet, f"pool {name}" if name else f"backend {cluster}", count, found[0].declared)
 
 
-def _objects(fleet: Fleet) -> Iterator[tuple[FleetBackend, FleetPool | None, Declared[Any], int]]:
-    """The cluster of what is declared, its pool where it is work of one, and how many objects it becomes."""
+class _Counted(NamedTuple):
+    backend: FleetBackend
+    pool: FleetPool | None
+    """Where it is work of one."""
+    declared: Declared[Any]
+    objects: int
+    """How many it becomes."""
+
+
+def _objects(fleet: Fleet) -> Iterator[_Counted]:
     for pool in fleet.pools:
-        yield pool.backend, None, pool.declared, 2 + len(pool.subpools)
-    for workflow in fleet.workflows:
-        count = sum(1 + len(group.tasks) for group in workflow.groups)
-        yield workflow.pool.backend, workflow.pool, workflow.declared, count
-    for sent in (*fleet.workloads, *fleet.submitted_sets):
-        yield sent.pool.backend, sent.pool, sent.declared, 1
+        yield _Counted(pool.backend, None, pool.declared, 2 + len(pool.subpools))
+    for sent in fleet.submissions:
+        if not isinstance(sent, SubmittedPodGroup):
+            yield _Counted(sent.pool.backend, sent.pool, sent.declared, sent.objects)
     for group in fleet.pod_groups:
-        yield group.backend, group.pool, group.declared, 1 + len(group.pods)
+        yield _Counted(group.backend, group.pool, group.declared, 1 + len(group.pods))
 
 
-def _large(fleet: Fleet, whose: str, found: list[Declared[Any]]) -> Diagnostic:
+def _large(fleet: Fleet, whose: str, count: int, first: Declared[Any]) -> Diagnostic:
     config, is_sharded = fleet.repository.config, fleet.config.layout == "sharded"
-    place = config.at("spec", "layout") if config is not None else found[0].at()
-    message = f"{whose} has at least {len(found):,} objects in one folder, which takes kustomize long"
+    place = config.at("spec", "layout") if config is not None else first.at()
+    message = f"{whose} has at least {count:,} objects in one folder, which takes kustomize long"
     hint = "Divide what is there into child pools, or let `kubectl tas render -o -` build instead."
     if not is_sharded:
         hint = "Write layout: sharded, which gives each pool a folder of its own."

@@ -30,12 +30,16 @@ EXIT_CODES = Rule(
 
 
 def check_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Timeouts of the workflows whose pool is known, exit actions of all tasks and pools."""
+    """Timeouts of the workflows whose pool is known, and exit actions of their tasks."""
     for workflow in fleet.workflows:
         yield from _timeout(workflow)
         for group in workflow.groups:
             for task in group.tasks:
                 yield from _codes(workflow.declared, (*task.path, "exitActions"), code_ranges(task.spec.exitActions))
+
+
+def check_default_lifetimes(fleet: Fleet) -> Iterator[Diagnostic]:
+    """What pools say of timeouts and exit actions."""
     for pool in fleet.pools:
         yield from _defaults(pool.declared)
         ranges = code_ranges(pool.declared.spec.spec.default_exit_actions)

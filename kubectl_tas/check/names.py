@@ -45,7 +45,7 @@ RESERVED_TOPOLOGY = "grove-topology"
 
 
 def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Names of backends, pools, subpools, topologies and workflows."""
+    """Names of backends, pools, subpools, topologies and queues."""
     yield from _backends(fleet)
     for pool in fleet.repository.pools:
         yield from label_problems("pool", pool.spec.metadata.name, pool.at("metadata", "name"))
@@ -64,13 +64,17 @@ def check_names(fleet: Fleet) -> Iterator[Diagnostic]:
         for index, binding in enumerate(topology.spec.spec.schedulerTopologyBindings):
             place = topology.at("spec", "schedulerTopologyBindings", index, "topologyReference")
             yield from _subdomain("topologyReference", binding.topologyReference, place)
+    yield from _queue_lengths(fleet)
+
+
+def check_work_names(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Names of workflows and workloads."""
     for workflow in fleet.repository.workflows:
         yield from _workflow(workflow)
     for workload in fleet.repository.workloads:
         name = workload.spec.metadata.name
         if not names.is_object_name(name):
             yield _invalid(workload.spec.kind, name, workload.at("metadata", "name"))
-    yield from _queue_lengths(fleet)
 
 
 def _backends(fleet: Fleet) -> Iterator[Diagnostic]:

@@ -154,23 +154,28 @@ class _Made:
 
 
 def check_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every pool with platforms or pod templates, and the workflows that are sent to it. What several tasks show is one
-    finding.
-    """
+    """The workflows of a pool with platforms or pod templates. What several tasks show is one finding."""
+    yield from _once(_of_workflows(fleet))
+
+
+def check_unused_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Platforms and pod templates that no workflow uses, each by a task that stands for all."""
+    yield from _once((*_of_pools(fleet), *_of_nodes(fleet)))
+
+
+def _once(all_: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     seen: set[tuple[Rule, str, Location | None]] = set()
-    for found in _all(fleet):
+    for found in all_:
         if (key := (found.rule, found.message, found.location)) not in seen:
             seen.add(key)
             yield found
 
 
-def _all(fleet: Fleet) -> Iterator[Diagnostic]:
-    used: set[tuple[str, str]] = set()
+def _of_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
     judged: set[str] = set()
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
             platform = task.platform
-            used.add((workflow.pool.name, platform.name))
             if workflow.pool.platforms.by_name:
                 yield from _named(workflow, task)
                 yield from _allowed(workflow, task)
@@ -178,6 +183,10 @@ def _all(fleet: Fleet) -> Iterator[Diagnostic]:
             if not platform.is_plain:
                 where = (*task.path, "name")
                 yield from _pod(fleet, workflow.pool, task, workflow.declared, where, judged)
+
+
+def _of_pools(fleet: Fleet) -> Iterator[Diagnostic]:
+    used, judged = fleet.used_platforms, set[str]()
     for pool in fleet.pools:
         every = [*pool.platforms.by_name.values()] or [pool.platforms.base]
         yield from _reserved(template for platform in every for template in platform.templates)
@@ -185,7 +194,6 @@ def _all(fleet: Fleet) -> Iterator[Diagnostic]:
             if (pool.name, platform.name) not in used and not platform.is_plain:
                 task = sample_task(pool, platform)
                 yield from _pod(fleet, pool, task, pool.declared, platform.path, judged)
-    yield from _of_nodes(fleet)
 
 
 def _named(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:

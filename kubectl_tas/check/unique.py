@@ -45,7 +45,7 @@ NAME_COLLISION = Rule(
 
 
 def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Names within their kind, within a workflow, and among the generated objects."""
+    """Names of what is shared, within their kind, and among the objects that it becomes."""
     repository = fleet.repository
     config = repository.config
     if config is not None:
@@ -62,6 +62,12 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _repeated("topology", (_Named(t.spec.metadata.name, t) for t in repository.topologies))
     operators = (_Named("OperatorConfiguration", o, ("kind",)) for o in repository.operators)
     yield from _repeated("document", operators)
+    yield from _collisions(_generated_of_context(fleet))
+
+
+def check_unique_work(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Names of work, within its kind, within a workflow or workload, and among the objects that it becomes."""
+    repository = fleet.repository
     for cluster in fleet.backends:
         own = [item for item in fleet.pod_clique_sets if item.backend == cluster]
         for namespace in sorted({item.namespace for item in own}):
@@ -79,7 +85,7 @@ def check_unique(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _repeated(kind, same)
     for declared in repository.workloads:
         yield from _parts(declared)
-    yield from _collisions(fleet)
+    yield from _collisions(_generated_of_work(fleet))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +154,15 @@ def _two_names(what: str, first: _Named, item: _Named) -> Diagnostic:
     return Diagnostic(NAME_FOLDED, message, item.place, related, hint=hint)
 
 
-def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
+_Generated = Iterator[tuple[tuple[str, ...], object, "_Named"]]
+"""Identity, source and place of every generated object whose name could meet another's."""
+
+
+def _collisions(generated: _Generated) -> Iterator[Diagnostic]:
     """Generated names that meet although their sources differ; of two PodCliqueSets once, however many meet."""
     seen: dict[tuple[str, ...], tuple[object, _Named]] = {}
     met: set[tuple[int, int]] = set()
-    for identity, source, item in _generated(fleet):
+    for identity, source, item in generated:
         owner, first = seen.setdefault(identity, (source, item))
         if owner == source:
             continue
@@ -169,8 +179,7 @@ def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(NAME_COLLISION, message, item.place, related, hint="Rename one of them.")
 
 
-def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:
-    """Identity, source and place of every generated object whose name could meet another's."""
+def _generated_of_context(fleet: Fleet) -> _Generated:
     kai_backends = [backend for backend in fleet.backends if backend.is_kai]
     for topology in fleet.topologies:
         for backend in [topology.backend] if topology.backend else kai_backends:
@@ -178,6 +187,9 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
                 item = _Named(topology.name, topology.declared)
                 yield ("Topology", backend.name, topology.name), id(topology.declared), item
     yield from _queues(fleet)
+
+
+def _generated_of_work(fleet: Fleet) -> _Generated:
     for pod_group in fleet.pod_groups:
         item = _Named(pod_group.name, pod_group.declared, namespace=pod_group.namespace)
         yield ("PodGroup", pod_group.backend.name, item.name), id(pod_group.declared), item
@@ -214,7 +226,7 @@ def _generated(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]
             yield ("PodGroup", workload.pool.backend.name, item.name), source, item
 
 
-def _queues(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:
+def _queues(fleet: Fleet) -> _Generated:
     """Every queue: names that the scheme gives never meet, those that are written may be any."""
     config = fleet.repository.config
     for backend in fleet.backends:
@@ -260,7 +272,7 @@ def _groups_that_could_meet(fleet: Fleet) -> Iterator[tuple[FleetWorkflow, list[
     yield from found.values()
 
 
-def _sub_groups(item: FleetPodCliqueSet) -> Iterator[tuple[tuple[str, ...], object, _Named]]:
+def _sub_groups(item: FleetPodCliqueSet) -> _Generated:
     """What becomes a SubGroup: PodCliques, and replicas of scaling groups that have a constraint."""
     where = ("SubGroup", item.backend.name if item.backend else "", item.namespace)
     for name, clique in item.pod_cliques:

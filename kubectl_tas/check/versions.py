@@ -46,7 +46,8 @@ _SUB_GROUP_FIELDS = {
 
 
 def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Pools, topologies, gangs, placements and hand-written PodGroups against the release of their backend."""
+    """Pools and topologies, and how workflows are rendered, against the release of their backend."""
+    yield from _jobs(fleet)
     for pool in fleet.pools:
         if pool.topology and _lacks(pool.backend, Feature.TOPOLOGY):
             field = "topology" if pool.declared.spec.spec.topology is not None else "topology_keys"
@@ -58,9 +59,12 @@ def check_versions(fleet: Fleet) -> Iterator[Diagnostic]:
             if getattr(pool.declared.spec.spec, field) is not None and _lacks(pool.backend, Feature.MIN_RUNTIME):
                 place = pool.declared.origin.locate(("spec", field), key=True)
                 yield unsupported(pool.backend, Feature.MIN_RUNTIME, field, place)
-    yield from _jobs(fleet)
     if fleet.config.guard:
         yield from check_guard(fleet)
+
+
+def check_work_versions(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Gangs, placements and hand-written PodGroups against the release of their backend."""
     for workflow in fleet.workflows:
         for group in workflow.groups:
             if _needs_subgroups(group) and _lacks(workflow.pool.backend, Feature.SUBGROUP_TREE):
@@ -87,7 +91,8 @@ def _jobs(fleet: Fleet) -> Iterator[Diagnostic]:
     config = fleet.repository.config
     if config is None or fleet.config.workflowsAs == "pods":
         return
-    backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in fleet.workflows}
+    workflows = (item for item in fleet.submissions if item.kind == "Workflow")
+    backends = {workflow.pool.backend.name: workflow.pool.backend for workflow in workflows}
     for backend in backends.values():
         if _lacks(backend, Feature.SKIP_PODGROUPER):
             place = config.at("spec", "workflowsAs")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import click
 
-from kubectl_tas.check import check_fleet
-from kubectl_tas.check.waivers import Base, settle
-from kubectl_tas.cli.options import base_option, output_option, repository_option, template_options
-from kubectl_tas.cli.session import open_session, read_revision, refuse_errors
+from kubectl_tas.check.judge import settled
+from kubectl_tas.check.waivers import Base
+from kubectl_tas.cli.options import base_option, output_option, repository_option, run_options, template_options
+from kubectl_tas.cli.session import open_change, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.impact import Impact, impact
@@ -18,6 +18,7 @@ from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.work.run import Run
 
 FORMATS: dict[str, Callable[[Impact], str]] = {
     "text": impacttext.render,
@@ -31,6 +32,7 @@ FORMATS: dict[str, Callable[[Impact], str]] = {
 @output_option(*FORMATS)
 @base_option("The git revision to compare with.", required=True)
 @template_options
+@run_options
 @repository_option
 def diff(output: str, base: str, directory: str | None) -> int:
     """Say what the changes since a git revision mean.
@@ -42,16 +44,15 @@ def diff(output: str, base: str, directory: str | None) -> int:
     Exits 0 where nothing changes, 1 where anything does. Where the repository has errors nothing is compared: they are
     printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.
     """
-    session = open_session(directory)
+    session, before, earlier = open_change(directory, base)
     if refuse_errors(session):
         return 3
-    before = read_revision(session.root, base, directory)
     found = tuple(compare(session.fleet, before, None, complete=session.complete))
-    settled = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
+    judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
     rules = {item.rule.code for item in found}
-    told = [item for item in settled.shown if item.rule.code in rules]
+    told = [item for item in judged.shown if item.rule.code in rules]
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
-    meaning = impact(change, told, _objects(before), compile_fleet(session.fleet))
+    meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet))
     text = FORMATS[output](meaning)
     if output == "text":
         show(text)
@@ -60,9 +61,8 @@ def diff(output: str, base: str, directory: str | None) -> int:
     return 0 if meaning.is_empty else 1
 
 
-def _objects(before: Earlier) -> tuple[Artifact, ...] | None:
-    """What a revision is rendered to; None where it has errors."""
-    complete = not before.unreadable
-    found = settle(check_fleet(before.fleet, complete=complete), before.fleet, None, complete=complete)
-    has_any = before.unreadable or has_errors(item for item in found if item.waiver is None)
+def _objects(before: Earlier, earlier: Run) -> tuple[Artifact, ...] | None:
+    """What a revision is rendered to, as far as it differs; None where it has errors."""
+    counted, _ = settled(earlier.found, before.fleet, None, complete=earlier.loaded.complete)
+    has_any = before.unreadable or has_errors(counted)
     return None if has_any else compile_fleet(before.fleet)

@@ -66,12 +66,10 @@ def fn() -> int:
 
 def _rendered(session: Session, given: ResourceList, function: Function) -> Sequence[Object]:
     """The items with the manifests of one cluster; those of the repository that stood among them are gone."""
-    from kubectl_tas.cli.render import artifacts_of_backend  # only Render needs the compiler and its templates
+    from kubectl_tas.cli.render import stream_of_backend  # only Render needs the compiler and its templates
     from kubectl_tas.emit.resourcelist import merged
-    from kubectl_tas.emit.text import stream
 
-    artifacts = artifacts_of_backend(session, function.spec.backend)
-    documents, problems = parse("manifests", stream(artifacts))
+    documents, problems = parse("manifests", stream_of_backend(session, function.spec.backend))
     assert not problems, problems
     left = given.others if function.spec.directory is None else given.items
     return merged(left, given.items, [document.data for document in documents])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -71,6 +72,43 @@ def template_options(command: F) -> F:
             help=f"{words[0].upper()}{words[1:]}. May be repeated.",
         )(command)
     return command
+
+
+def run_options(command: F) -> F:
+    """Adds what a run over all files may keep between runs, and how many processes it may use."""
+    for option in (
+        click.option(
+            "--processes",
+            metavar="N",
+            type=click.IntRange(1, 64),
+            expose_value=False,
+            callback=_note,
+            help="Compile in N processes. Default: as many as there are processors, if there are enough files.",
+        ),
+        click.option("--no-cache", is_flag=True, expose_value=False, callback=_note, help="Keep nothing between runs."),
+        click.option(
+            "--cache-dir",
+            metavar="DIR",
+            type=click.Path(file_okay=False, path_type=Path),
+            envvar="KUBECTL_TAS_CACHE",
+            show_envvar=True,
+            expose_value=False,
+            callback=_note,
+            help="Keep compiled files in DIR between runs. Default: $XDG_CACHE_HOME/kubectl-tas.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _note(context: click.Context, option: click.Parameter, given: object) -> None:
+    context.meta[f"{__name__}.{option.name}"] = given
+
+
+def noted(name: str) -> Any:
+    """What ``run_options`` gives for one of its options; None where the command does not have them."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"{__name__}.{name}") if context else None
 
 
 def _read_settings(context: click.Context, option: click.Parameter, given: Sequence[str]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
-from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, template_options
+from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, run_options, template_options
 from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
@@ -17,11 +18,14 @@ from kubectl_tas.diagnostics import in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
 from kubectl_tas.emit.stale import stale
+from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
+from kubectl_tas.work.manifests import Object
+from kubectl_tas.work.rendering import make_texts, objects_to_apply, text_of
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
@@ -40,6 +44,7 @@ guard_option = click.option(
 @click.option("--strict", is_flag=True, help="Warnings fail the run too.")
 @guard_option
 @template_options
+@run_options
 @repository_option
 def render(
     output: str | None,
@@ -59,11 +64,11 @@ def render(
     """
     if fail_on_change and output is not None:
         raise click.UsageError("--fail-on-change does not go with -o -, which changes no file")
-    session = open_session(directory, allow_empty=allow_empty).with_guard(guard=guard)
+    session = open_session(directory, allow_empty=allow_empty, by_file=True, render=True).with_guard(guard=guard)
     if refuse_errors(session, strict=strict):
         return 1
     if output == "-":
-        hand_over(text.stream(artifacts_of_backend(session, backend, allow_empty=allow_empty)))
+        hand_over(stream_of_backend(session, backend, allow_empty=allow_empty))
         tell_warnings(session)
         return 0
     artifacts = _artifacts(session, allow_empty=allow_empty)
@@ -93,6 +98,7 @@ def render(
 @backend_option("Compare what is for this backend alone, where there are several.")
 @guard_option
 @template_options
+@run_options
 @repository_option
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
@@ -100,14 +106,14 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     Prints a unified diff and exits 1 where they differ. Writes nothing. In the other formats each manifest that
     differs is a finding, and the diff goes to standard error.
     """
-    session = open_session(directory).with_guard(guard=guard)
+    session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():
         _print(session.findings("check"), output, session)
         return 1
     if refuse_errors(session):
         return 1
     chosen_backends(session.fleet, backend)
-    artifacts = compile_fleet(session.fleet)
+    artifacts = _compiled(session)
     plan = _within(session, artifacts, _plan(session, artifacts), backend)
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
@@ -137,8 +143,21 @@ def _print(findings: Findings, output: str, session: Session) -> None:
     print_findings(findings, output, session.root)
 
 
-def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Artifact, ...]:
-    artifacts = compile_fleet(session.fleet)
+def _compiled(session: Session) -> tuple[Placed, ...]:
+    """All objects, by backend and in the order of application."""
+    return objects_to_apply(session.run, session.fleet) if session.run else compile_fleet(session.fleet)
+
+
+def _text(session: Session, item: Placed) -> str | Deferred:
+    if isinstance(item, Artifact):
+        return text.file_text(item)
+    assert session.run is not None
+    assert isinstance(item, Object)
+    return text_of(session.run, item)
+
+
+def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Placed, ...]:
+    artifacts = _compiled(session)
     if not artifacts and not allow_empty:
         raise TasError(
             f"nothing to render: {session.root} declares no pool, topology, workflow, workload or PodGroup",
@@ -158,7 +177,7 @@ def _lost(session: Session, plan: Plan) -> str:
     return f"{names} {'are' if len(counts) > 1 else 'is'} not there, and manifests from there would be removed"
 
 
-def artifacts_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> list[Artifact]:
+def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> str:
     """The objects of one backend: a stream is applied to one cluster.
 
     Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
@@ -169,17 +188,23 @@ def artifacts_of_backend(session: Session, name: str | None, *, allow_empty: boo
     if name is None and len(known) > 1:
         listed = ", ".join(backend.name for backend in known)
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
-    return [artifact for artifact in artifacts if name in (None, artifact.backend)]
+    own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
+    if session.run is not None:
+        make_texts(session.run, [item.source for item in own if isinstance(item, Object)])
+    return text.joined(text.whole(_text(session, artifact)) for artifact in own)
 
 
-def _plan(session: Session, artifacts: tuple[Artifact, ...]) -> Plan:
+def _plan(session: Session, artifacts: tuple[Placed, ...]) -> Plan:
     config = session.fleet.config
     with progress("Rendering") as tick:
-        files = layout(artifacts, config, session.fleet.settings, tick)
-    return plan(files, session.root, config.output, config.sources)
+        files = layout(artifacts, config, session.fleet.settings, tick, read=partial(_text, session))
+    whole = plan(files, session.root, config.output, config.sources)
+    if session.run is not None:
+        make_texts(session.run, [x.content.source for x in whole.changes if isinstance(x.content, Deferred)])
+    return whole
 
 
-def _within(session: Session, artifacts: Sequence[Artifact], whole: Plan, backend: str | None) -> Plan:
+def _within(session: Session, artifacts: Sequence[Placed], whole: Plan, backend: str | None) -> Plan:
     """The part of a plan that is for one backend, which has a folder of its own where others have one too."""
     if backend is None:
         return whole

@@ -21,12 +21,12 @@ from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.judge import judge, settled
 from kubectl_tas.check.versions import check_guard
 from kubectl_tas.check.waivers import Base
-from kubectl_tas.cli.options import group_directory, settings
+from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
-from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.repository import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
 from kubectl_tas.load.unread import unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
@@ -34,6 +34,8 @@ from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
+from kubectl_tas.store.cache import Store, default_folder
+from kubectl_tas.work.run import Effort, Run, judged_both, run, survey
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -55,6 +57,8 @@ class Session:
     """Those that comments waive."""
     complete: bool = True
     """False where a document could not be read: what seems to be missing may stand in it."""
+    run: Run | None = None
+    """Where each file was judged by itself: what became of it, which the fleet has summaries of."""
 
     @cached_property
     def shown(self) -> tuple[Diagnostic, ...]:
@@ -102,7 +106,9 @@ class Session:
         return guarded.with_findings(more, None) if more else guarded
 
 
-def open_session(directory: str | None, *, allow_empty: bool = False) -> Session:
+def open_session(
+    directory: str | None, *, allow_empty: bool = False, by_file: bool = False, render: bool = False
+) -> Session:
     """Loads, resolves and checks the repository.
 
     Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
@@ -110,7 +116,13 @@ def open_session(directory: str | None, *, allow_empty: bool = False) -> Session
     """
     gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     root = find_root(directory)
-    session = check_source(root, FolderSource(root))
+    session = _by_file(root, render=render) if by_file else check_source(root, FolderSource(root))
+    return _opened(session, allow_empty=allow_empty)
+
+
+def _opened(session: Session, *, allow_empty: bool = False) -> Session:
+    """The same with what is found beside the files that are read."""
+    root = session.root
     if not session.files and not allow_empty:
         raise TasError(
             f"no repository in {root}: there is no tas.yaml, and no file in {', '.join(DEFAULT_SOURCES)}",
@@ -133,9 +145,66 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
     return _settled(Session(root, judged.fleet, (), (), complete=judged.complete), judged.found, None)
 
 
+def _by_file(root: Path, *, render: bool) -> Session:
+    with _effort(root, "Compiling" if render else "Reading") as effort:
+        return _of_run(root, run(FolderSource(root), settings(), effort, render=render))
+
+
+def _of_run(root: Path, done: Run) -> Session:
+    if done.loaded.refused:
+        raise click.UsageError("\n".join(done.loaded.refused))
+    return _settled(Session(root, done.fleet, (), (), complete=done.loaded.complete, run=done), done.found, None)
+
+
+@contextmanager
+def _effort(root: Path, label: str) -> Iterator[Effort]:
+    """How the command line wants the work done; what is kept is let go of at the end."""
+    store = _store(root)
+    try:
+        with progress(label) as tick:
+            yield Effort(noted("processes"), store, tick)
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _store(root: Path) -> Store | None:
+    """What is kept between runs; None where nothing is to be.
+
+    Raises a usage error where that would lie in the repository: what a pull request brings along is not trusted.
+    """
+    named: Path | None = noted("cache_dir")
+    folder = named or default_folder(os.environ)
+    if noted("no_cache") or folder is None:
+        return None
+    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
+        if named is None:
+            return None
+        raise click.UsageError(f"--cache-dir {named} lies in the repository; a pull request could fill it")
+    return Store(folder)
+
+
 def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:
     counted, waived = settled(found, session.fleet, base, complete=session.complete)
     return replace(session, found=found, diagnostics=counted, waived=waived)
+
+
+def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier, Run]:
+    """The repository, and what it was at a git revision, with the run that read that. What is the same in both has no
+    documents in either, but summaries.
+
+    Raises TasError where one of them cannot be read, or there is no file at all.
+    """
+    from kubectl_tas.load.revision import checked_out  # only --base needs it
+
+    gc.disable()
+    root = find_root(directory)
+    with _effort(root, "Reading") as effort:
+        after = survey(FolderSource(root), settings(), effort)
+        with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
+            before = survey(source, settings(), replace(effort, tick=lambda done, total: None), like=after)
+            earlier, now = judged_both(before, after)
+    return _opened(_of_run(root, now)), _earlier(earlier.fleet, revision, earlier.loaded), earlier
 
 
 def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
@@ -143,13 +212,18 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
 
     Raises TasError where it cannot be read.
     """
-    from kubectl_tas.compare.change import Earlier  # only --base needs these
-    from kubectl_tas.load.revision import checked_out
+    from kubectl_tas.load.revision import checked_out  # only --base needs it
 
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
         loaded = load_repository(source, settings=settings())
+    return _earlier(resolve(loaded.repository), revision, loaded)
+
+
+def _earlier(fleet: Fleet, revision: str, loaded: Loaded) -> Earlier:
+    from kubectl_tas.compare.change import Earlier  # only --base needs it
+
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
-    return Earlier(resolve(loaded.repository), revision, tuple(str(item.location) for item in errors))
+    return Earlier(fleet, revision, tuple(str(item.location) for item in errors))
 
 
 @contextmanager

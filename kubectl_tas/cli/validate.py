@@ -6,14 +6,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
-from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, repository_option, template_options
-from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
+from kubectl_tas.cli.options import (
+    FINDINGS,
+    TEXT,
+    base_option,
+    output_option,
+    repository_option,
+    run_options,
+    template_options,
+)
+from kubectl_tas.cli.session import (
+    Session,
+    check_source,
+    find_root,
+    open_change,
+    open_session,
+    read_revision,
+    read_stdin,
+    report,
+)
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
@@ -21,6 +38,9 @@ from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_re
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.resolve.fleet import replaced
+
+if TYPE_CHECKING:
+    from kubectl_tas.compare.change import Earlier
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
@@ -37,6 +57,7 @@ from kubectl_tas.resolve.fleet import replaced
 @click.option("--live", is_flag=True, help="Also compare with the clusters.")
 @cluster_options
 @template_options
+@run_options
 @repository_option
 def validate(
     paths: tuple[str, ...],
@@ -62,12 +83,18 @@ def validate(
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
     """
-    session, wanted = _opened(directory, paths, stdin_filename)
+    needs_all = live or any(cluster.values())
+    earlier: Earlier | None = None
+    if base is not None and not needs_all and "-" not in paths:
+        session, earlier, _ = open_change(directory, base)
+        wanted = [_relative(session.root, path) for path in paths]
+    else:
+        session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
     asked = named_clusters(session.fleet, cluster, live=live)
     if base is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        before = read_revision(session.root, base, directory) if base is not None else None
+        before = read_revision(session.root, base, directory) if base is not None and earlier is None else earlier
         found = compare(session.fleet, before, asked, complete=session.complete)
         session = session.since(before.fleet) if before else session
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
@@ -85,12 +112,16 @@ def validate(
     return 1 if session.failed(strict=strict) else 0
 
 
-def _opened(directory: str | None, paths: Sequence[str], stdin_filename: str | None) -> tuple[Session, list[Path]]:
-    """The repository, with what is on standard input where that is asked for, and what is to be reported of it."""
+def _opened(
+    directory: str | None, paths: Sequence[str], stdin_filename: str | None, *, needs_all: bool
+) -> tuple[Session, list[Path]]:
+    """The repository, with what is on standard input where that is asked for, and what is to be reported of it;
+    ``needs_all``: with all its documents.
+    """
     if "-" not in paths:
         if stdin_filename is not None:
             raise click.UsageError("--stdin-filename is for standard input; pass - too")
-        session = open_session(directory)
+        session = open_session(directory, by_file=not needs_all)
         return session, [_relative(session.root, path) for path in paths]
     if len(paths) > 1:
         raise click.UsageError("- does not go with other paths")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
 from kubectl_tas.compile.cliquesets import compile_sets
@@ -22,11 +22,13 @@ from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
 from kubectl_tas.compile.workloads import compile_members, compile_workloads
-from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 
-PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
+P = TypeVar("P", bound=Placed)
+Pass = Callable[[Fleet], Iterable[Artifact]]
+FLEET_PASSES: tuple[Pass, ...] = (
     compile_namespaces,
     compile_priority_classes,
     compile_guards,
@@ -34,6 +36,9 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_topologies,
     compile_bindings,
     compile_queues,
+)
+"""What is shared."""
+WORK_PASSES: tuple[Pass, ...] = (
     compile_companions,
     compile_workflows,
     pass_pod_groups,
@@ -45,6 +50,7 @@ PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     preview_pod_gangs,
     preview_set_pod_groups,
 )
+"""The work of some files in its context."""
 
 
 def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
@@ -54,18 +60,32 @@ def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
     """
     if fleet.repository.is_empty:
         return ()
+    return in_order_of_application(fleet, (*compile_shared(fleet), *compile_work(fleet)))
+
+
+def compile_shared(fleet: Fleet) -> Iterator[Artifact]:
+    """What all work shares: queues, topologies and what is above them."""
+    return (artifact for run in FLEET_PASSES for artifact in run(fleet))
+
+
+def compile_work(fleet: Fleet) -> Iterator[Artifact]:
+    """What the work of a fleet becomes."""
+    return (artifact for run in WORK_PASSES for artifact in run(fleet))
+
+
+def in_order_of_application(fleet: Fleet, made: Sequence[P]) -> tuple[P, ...]:
+    """Objects by backend and then in the order in which they are applied, no two in one file."""
     backends = {backend.name: backend.index for backend in fleet.backends}
-    artifacts = _in_own_files([artifact for run in PASSES for artifact in run(fleet)])
-    return tuple(sorted(artifacts, key=lambda artifact: (backends[artifact.backend], *artifact.order)))
+    return tuple(sorted(_in_own_files(made), key=lambda item: (backends[item.backend], *item.order)))
 
 
-def _in_own_files(artifacts: Sequence[Artifact]) -> Iterator[Artifact]:
-    """The artifacts, no two in one file: a namespace and a name may join to what another two join to."""
-    uses = Counter((artifact.backend, artifact.folder, artifact.file) for artifact in artifacts)
-    for artifact in artifacts:
-        if uses[artifact.backend, artifact.folder, artifact.file] == 1:
-            yield artifact
+def _in_own_files(made: Sequence[P]) -> Iterator[P]:
+    """The objects, no two in one file: a namespace and a name may join to what another two join to."""
+    uses = Counter((item.backend, item.folder, item.file) for item in made)
+    for item in made:
+        if uses[item.backend, item.folder, item.file] == 1:
+            yield item
         else:
-            identity = "/".join((artifact.manifest.apiVersion, *map(str, artifact.order)))
-            stem = artifact.file.removesuffix(".yaml")
-            yield replace(artifact, file=names.file(f"{stem}-{names.digest(identity)}"))
+            identity = "/".join((item.api_version, *map(str, item.order)))
+            stem = item.file.removesuffix(".yaml")
+            yield item.in_file(names.file(f"{stem}-{names.digest(identity)}"))

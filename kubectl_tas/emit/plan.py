@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import Disk, is_leftover
+from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
-from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.model.artifact import Placed
 from kubectl_tas.model.config import ConfigSpec
 
 KUSTOMIZATION = "kustomization.yaml"
 PLATFORM, POOLS = "platform", "pools"
 """Folders of the sharded layout: what is of no one pool, and the work of each pool."""
 
+P = TypeVar("P", bound=Placed)
 Tick = Callable[[int, int], None]
 """Told how many of how many steps are done."""
 
@@ -31,8 +34,13 @@ class Change:
     """Relative to the repository root."""
     before: str | None
     """None: the file is not there."""
-    after: str | None
+    content: str | Deferred | None
     """None: the file is to go."""
+
+    @property
+    def after(self) -> str | None:
+        """The text that it is to have; None: the file is to go."""
+        return None if self.content is None else text.whole(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +79,19 @@ class Plan:
 
 
 def layout(
-    artifacts: Sequence[Artifact], config: ConfigSpec, settings: str, tick: Tick | None = None
-) -> dict[str, str]:
+    artifacts: Sequence[P],
+    config: ConfigSpec,
+    settings: str,
+    tick: Tick | None = None,
+    *,
+    read: Callable[[P], str | Deferred] = text.file_text,  # type: ignore[assignment]
+) -> dict[str, str | Deferred]:
     """The text of every file, by its path relative to the repository root; ``settings`` is what the Config comes from.
 
-    ``artifacts`` come by backend and in the order of application. Several backends have a folder each.
+    ``artifacts`` come by backend and in the order of application; ``read`` gives the text of each. Several backends
+    have a folder each.
     """
-    files: dict[str, str] = {}
+    files: dict[str, str | Deferred] = {}
     for backend, group in groupby(artifacts, key=lambda artifact: artifact.backend):
         base = folder_of(backend, artifacts, config.output)
         listed: dict[str, list[str]] = {}
@@ -87,7 +101,7 @@ def layout(
             path = f"{artifact.folder}/{artifact.file}"
             if artifact.apply:
                 resources.append(path)
-            files[f"{folder if artifact.apply else base}/{path}"] = text.file_text(artifact)
+            files[f"{folder if artifact.apply else base}/{path}"] = read(artifact)
             if config.layout == "sharded" and artifact.pool is not None:
                 listed.setdefault(f"{base}/{POOLS}/{artifact.pool}", [])  # a pool without work has its folder too
             if tick:
@@ -97,12 +111,12 @@ def layout(
     return files
 
 
-def _unit(artifact: Artifact) -> str:
+def _unit(artifact: Placed) -> str:
     """The folder of the sharded layout that an object is applied with: that of its pool where it is work."""
     return f"{POOLS}/{artifact.pool}" if artifact.is_work else PLATFORM
 
 
-def folder_of(backend: str, artifacts: Sequence[Artifact], output: str) -> str | None:
+def folder_of(backend: str, artifacts: Sequence[Placed], output: str) -> str | None:
     """The folder of a backend: its own where there are several that have objects; None where it has none."""
     backends = {artifact.backend for artifact in artifacts}
     if backend not in backends:
@@ -110,7 +124,7 @@ def folder_of(backend: str, artifacts: Sequence[Artifact], output: str) -> str |
     return f"{output}/{backend}" if len(backends) > 1 else output
 
 
-def plan(files: dict[str, str], root: Path, output: str, sources: Sequence[str]) -> Plan:
+def plan(files: Mapping[str, str | Deferred], root: Path, output: str, sources: Sequence[str]) -> Plan:
     """Compares ``files`` with what lies below ``output``.
 
     What the tool did not write there is left alone; where it stands in the way, or the output folder is one that
@@ -140,7 +154,7 @@ _MANIFESTS = Kind(
 )
 
 
-def compared(files: dict[str, str], present: Present, kind: Kind) -> Plan:
+def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind) -> Plan:
     """Compares ``files`` with what is ``present``. Raises TasError where something else is in the way of one."""
     obstacle = present.obstacle(files)
     if obstacle is not None:
@@ -149,7 +163,7 @@ def compared(files: dict[str, str], present: Present, kind: Kind) -> Plan:
     same: list[str] = []
     for path, after in files.items():
         before = present.read(path) if path in present.files else None
-        if before == after:
+        if before is not None and text.is_same(before, after):
             same.append(path)
             continue
         if before is not None and not kind.is_ours(before):
@@ -169,7 +183,7 @@ def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
     ``absent`` are folders that should have been read but are not there, and the file of the settings where it is
     not: without it, all that other folders held would go.
     """
-    removed = [change for change in plan.changes if change.after is None]
+    removed = [change for change in plan.changes if change.content is None]
     counts = dict.fromkeys(absent, 0)
     for change in removed:
         sources = text.sources(change.before or "")
@@ -260,10 +274,11 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path 
     with Disk(root.resolve()) as disk:
         for index, change in enumerate(sorted(plan.changes, key=_step)):
             try:
-                if change.after is None:
+                after = change.after
+                if after is None:
                     disk.remove(plan.locate(change))
                 else:
-                    disk.replace(plan.locate(change), change.after.encode())
+                    disk.replace(plan.locate(change), after.encode())
             except OSError as error:
                 message = f"cannot write {(above or Path()) / change.path}: {error.strerror}"
                 raise TasError(message, hint="Check permissions and free space; run again to finish.") from error
@@ -275,5 +290,5 @@ def _step(change: Change) -> tuple[bool, bool, str]:
     """Objects are written before, and removed after, the kustomizations that list them: what a kustomization lists is
     there at every moment.
     """
-    is_removed = change.after is None
+    is_removed = change.content is None
     return (is_removed, change.path.endswith(f"/{KUSTOMIZATION}") != is_removed, change.path)

@@ -12,6 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.podgroup import least_of
+from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, ResourceName, each, larger, said, show, smaller, total
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
@@ -105,20 +106,6 @@ class Answer:
     """What others of its queue use: as told, as the cluster says, or as declared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked of a queue by a submission and all that share its gang."""
-
-    asks: Amounts = NOTHING
-    """What all pods ask for that run at a time."""
-    largest: Amounts = NOTHING
-    """What the pods ask for that must start together, in the gang that asks for most of each resource."""
-    first: Amounts = NOTHING
-    """The same of the gang that starts with the least: with less, nothing of it runs."""
-    is_one_gang: bool = True
-    """Whether nothing of it runs before all of it can."""
-
-
 class Admission:
     """The verdicts on all that a fleet sends to its queues."""
 
@@ -146,6 +133,8 @@ class Admission:
     def request(self, item: Submission) -> Request:
         """What a submission asks for, together with all that share its gang, queue and priority."""
         match item:
+            case Summary():
+                return item.request
             case FleetWorkflow():
                 gangs = [group.asks for group in item.groups] or [NOTHING]
                 return Request(item.asks, reduce(larger, gangs), reduce(smaller, gangs), len(item.groups) <= 1)
@@ -362,7 +351,7 @@ def _never(workflow: Submission, request: Request) -> tuple[Rule, ResourceName, 
     if workflow.is_draining:
         return None
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
-        work = "workflows" if isinstance(workflow, FleetWorkflow) else "workloads"
+        work = "workflows" if workflow.kind == "Workflow" else "workloads"
         return SUBPOOL_CLOSED, "gpu", f"subpool {target} is {workflow.subpool.state} and takes no {work}"
     for name in largest.exceeding(workflow.maximum):
         most = workflow.maximum.of(name)

@@ -44,6 +44,11 @@ def read_local_files(
     return found, problems
 
 
+def has_local_files(declared: Declared[Workflow]) -> bool:
+    """Whether any task names a file of the repository."""
+    return next(iter(_local(declared)), None) is not None
+
+
 def _local(declared: Declared[Workflow]) -> Iterable[tuple[Location, File]]:
     """The files with a localpath, and where it stands."""
     spec = declared.spec.workflow

@@ -15,10 +15,10 @@ from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.lists import items_of
-from kubectl_tas.load.localfiles import read_local_files
+from kubectl_tas.load.localfiles import has_local_files, read_local_files
 from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
-from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source, decode
+from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.load.tokens import template_root
 from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.companion import Companion, CompanionKind
@@ -71,6 +71,27 @@ def load_repository(
     return loader.finish()
 
 
+def config_of(source: Source) -> ConfigSpec:
+    """The settings of a repository; the defaults where it has none, or none that can be read."""
+    loader = _Loader(source, ())
+    loader.read_config()
+    found = loader.found["Config"]
+    spec: ConfigSpec = found[0].spec.spec if found else ConfigSpec()
+    return spec
+
+
+def load_work(raw: RawFile, companions: Sequence[CompanionKind]) -> Loaded | None:
+    """What one file declares where nothing but the kinds that the Config adds is known; None where it is a template, or
+    names other files.
+    """
+    loader = _Loader(MemorySource({}), (), companions)
+    text, problem = decode(raw.path, raw.content) if raw.problem is None else ("", raw.problem)
+    if problem is None and template_root(text) is not None:
+        return None
+    loader.read_file(raw)
+    return None if any(map(has_local_files, loader.found["Workflow"])) else loader.finish()
+
+
 def _has_values(raw: RawFile) -> bool:
     return raw.path.startswith(f"{FOLDER}/")
 
@@ -78,7 +99,7 @@ def _has_values(raw: RawFile) -> bool:
 class _Loader:
     """Collects documents by kind, and diagnostics."""
 
-    def __init__(self, source: Source, settings: Sequence[Setting]) -> None:
+    def __init__(self, source: Source, settings: Sequence[Setting], companions: Sequence[CompanionKind] = ()) -> None:
         self.source = source
         self.settings = settings
         self.folders: list[str] = []
@@ -90,13 +111,13 @@ class _Loader:
         self.refused_config: Document | None = None
         self.files: list[str] = []
         self.absent: list[str] = []
-        self._companions: tuple[CompanionKind, ...] = ()
+        self._companions = tuple(companions)
 
     def read_config(self) -> None:
         """Reads ``tas.yaml``, which may hold other documents too."""
         raw = self.source.config()
         if raw is not None:
-            self._file(raw)
+            self.read_file(raw)
 
     def read_sources(self, tick: Callable[[int, int], None]) -> None:
         """Reads every file of the folders that the Config names."""
@@ -115,7 +136,7 @@ class _Loader:
             self._refuse(*self.templates.read_values(values, declared))
             self.waivers += self.templates.waivers
         for index, raw in enumerate(files):
-            self._file(raw)
+            self.read_file(raw)
             tick(index + 1, len(files))
 
     @property
@@ -158,7 +179,8 @@ class _Loader:
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
 
-    def _file(self, raw: RawFile) -> None:
+    def read_file(self, raw: RawFile) -> None:
+        """Reads the documents of one file."""
         self.files.append(raw.path)
         if raw.problem is not None:
             return self._refuse(raw.problem)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Protocol, Self
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Model, Text
@@ -84,6 +85,45 @@ class Phase(IntEnum):
     POD = 8
 
 
+class Placed(Protocol):
+    """An object, or what is kept of one, of which it is known where it is written and when it is applied."""
+
+    @property
+    def backend(self) -> str:
+        """The cluster it is for."""
+
+    @property
+    def folder(self) -> str:
+        """Folder below the backend's output."""
+
+    @property
+    def file(self) -> str:
+        """File name in that folder."""
+
+    @property
+    def api_version(self) -> str:
+        """Of the object."""
+
+    @property
+    def apply(self) -> bool:
+        """False for a preview."""
+
+    @property
+    def pool(self) -> str | None:
+        """The pool that it is of, or whose subpool it is of; None where it belongs to no one pool."""
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is work of a pool, and not what work needs to be there."""
+
+    @property
+    def order(self) -> tuple[int, str, str, str]:
+        """Its place in the total order of application."""
+
+    def in_file(self, file: str) -> Self:
+        """The same in another file of its folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """One object."""
@@ -103,6 +143,15 @@ class Artifact:
     """False for a preview, which people read: it is written, and nothing else."""
     comments: Mapping[str, str] = field(default_factory=dict)
     """What stands behind a value, by the name of what the value is about."""
+
+    @property
+    def api_version(self) -> str:
+        """Of the object."""
+        return self.manifest.apiVersion
+
+    def in_file(self, file: str) -> Artifact:
+        """The same in another file of its folder."""
+        return replace(self, file=file)
 
     @property
     def pool(self) -> str | None:

@@ -69,6 +69,8 @@ class Fleet:
     companions: tuple[FleetCompanion, ...] = ()
     """Sorted by kind and name."""
     dangling: tuple[Dangling, ...] = ()
+    summaries: tuple[Submission, ...] = ()
+    """Of work whose documents were let go."""
 
     @property
     def settings(self) -> str:
@@ -79,7 +81,13 @@ class Fleet:
     @property
     def submissions(self) -> tuple[Submission, ...]:
         """All that is sent to a queue."""
-        return (*self.workflows, *self.workloads, *self.submitted_sets, *self.submitted_pod_groups)
+        sent = (*self.workflows, *self.workloads, *self.submitted_sets, *self.submitted_pod_groups)
+        return (*sent, *self.summaries)
+
+    @property
+    def used_platforms(self) -> frozenset[tuple[str, str]]:
+        """The platforms that work asks for, each with its pool."""
+        return frozenset((item.pool.name, name) for item in self.submissions for name in item.used_platforms)
 
     @cached_property
     def submitted_sets(self) -> tuple[SubmittedSet, ...]:
@@ -197,8 +205,36 @@ class Fleet:
         return leaves
 
 
+@dataclass(frozen=True)
+class Context:
+    """What all work of a repository shares: clusters, topologies and pools, with every reference followed."""
+
+    config: ConfigSpec
+    backends: tuple[FleetBackend, ...]
+    grove: Grove
+    topologies: Mapping[str, FleetTopology]
+    """Cluster topologies by name."""
+    pools: Mapping[str, FleetPool]
+    """By name, sorted; those that could not be resolved are left out."""
+    declared_pools: frozenset[str]
+    """Those that could not be resolved themselves included."""
+    dangling: tuple[Dangling, ...] = ()
+
+    @property
+    def own_topologies(self) -> dict[str, FleetTopology]:
+        """The topologies that pools declare for themselves, by name."""
+        return {
+            pool.topology.name: pool.topology for pool in self.pools.values() if pool.topology and pool.topology.pool
+        }
+
+
 def resolve(repository: Repository) -> Fleet:
     """The fleet that a repository declares. Of two things with one name, the first one counts."""
+    return resolve_work(repository, resolve_context(repository))
+
+
+def resolve_context(repository: Repository) -> Context:
+    """What the pools, subpools, topologies and settings of a repository come to."""
     declared = repository.config
     config = declared.spec.spec if declared else ConfigSpec()
     backends = tuple(
@@ -209,8 +245,15 @@ def resolve(repository: Repository) -> Fleet:
     grove = Grove(repository.operators[0] if repository.operators else None)
     topologies = cluster_topologies(repository.topologies, grove)
     pools = resolve_pools(repository, config, backends, topologies, dangling)
-    own = {pool.topology.name: pool.topology for pool in pools.values() if pool.topology and pool.topology.pool}
-    known = Known(backends, {**topologies, **own}, pools, names_of(repository.pools), dangling)
+    return Context(config, backends, grove, topologies, pools, names_of(repository.pools), tuple(dangling))
+
+
+def resolve_work(repository: Repository, context: Context) -> Fleet:
+    """The fleet of the work in ``repository``, with all names followed in ``context``."""
+    own = context.own_topologies
+    topologies, pools, grove = dict(context.topologies), context.pools, context.grove
+    dangling = list(context.dangling)
+    known = Known(context.backends, {**topologies, **own}, pools, context.declared_pools, dangling)
     workflows = _known(resolve_workflow(item, known) for item in repository.workflows)
     groups: dict[str, list[Declared[PodGroup]]] = {}
     for item in repository.pod_groups:
@@ -229,8 +272,8 @@ def resolve(repository: Repository) -> Fleet:
     companions = resolve_companions(repository.companions, work, known)
     return Fleet(
         repository=repository,
-        config=config,
-        backends=backends,
+        config=context.config,
+        backends=context.backends,
         topologies=(*topologies.values(), *own.values()),
         pools=tuple(pools.values()),
         workflows=tuple(sorted(workflows, key=lambda item: item.name)),

@@ -326,6 +326,16 @@ class Submission(ABC):
         """Where its pool stands."""
 
     @property
+    def used_platforms(self) -> tuple[str, ...]:
+        """The platforms of its pool that its tasks run on."""
+        return ()
+
+    @property
+    def objects(self) -> int:
+        """How many objects are applied for it, at least."""
+        return 1
+
+    @property
     def own_namespace(self) -> str | None:
         """The namespace that it names itself."""
         return None

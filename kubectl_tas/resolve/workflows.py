@@ -120,6 +120,16 @@ class FleetWorkflow(Submission):
         return "Workflow"
 
     @property
+    def used_platforms(self) -> tuple[str, ...]:
+        """The platforms of its pool that its tasks run on."""
+        return tuple(dict.fromkeys(task.platform.name for group in self.groups for task in group.tasks))
+
+    @property
+    def objects(self) -> int:
+        """A PodGroup for each group, and a pod for each task."""
+        return sum(1 + len(group.tasks) for group in self.groups)
+
+    @property
     def priority(self) -> Priority:
         """HIGH, NORMAL or LOW."""
         return self.declared.spec.workflow.priority

@@ -1,0 +1,142 @@
+"""Entries by their keys, in one file of the user's, which several processes may use at once and any may be killed.
+
+An entry that is cut off, changed or of another version counts as absent, and so does a file of another program. Entries
+are bytes; nothing that is read from here is ever run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FILE = "outcomes-1.sqlite"
+"""The number changes with the form of entries."""
+MOST = 512 * 1024 * 1024
+"""Bytes that the file may have; beyond them the entries that were used longest ago go."""
+_DAY = 24 * 60 * 60
+_WAIT = 5.0
+"""Seconds that a process waits for others that write."""
+_DIGEST = 16
+_DAMAGED = (1, 11, 24, 26)
+"""Codes of SQLite: a statement that the file does not know, damage, another form, and no database at all."""
+
+
+def default_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where a user's programs keep what can be made again, by the XDG Base Directory Specification; None where the user
+    has no such place.
+    """
+    base = environment.get("XDG_CACHE_HOME") or ""
+    if not os.path.isabs(base):  # noqa: PTH117 - a relative one is to be ignored
+        home = environment.get("HOME") or ""
+        base = f"{home}/.cache" if os.path.isabs(home) else ""  # noqa: PTH117
+    return Path(base, "kubectl-tas") if base else None
+
+
+class Store:
+    """The entries below a folder, which is made where it is missing. Where it cannot be used, nothing is kept."""
+
+    def __init__(self, folder: Path, most: int = MOST) -> None:
+        self._path = folder / FILE
+        self._most = most
+        self._today = int(time.time()) // _DAY
+        self._used: list[bytes] = []
+        """Keys that were asked for, and not yet today."""
+        self._open: sqlite3.Connection | None = None
+        with self._failing():
+            self._open = self._connect()
+
+    def get(self, key: bytes) -> bytes | None:
+        """An entry; None where there is none."""
+        row = None
+        with self._failing():
+            if self._open is not None:
+                row = self._open.execute("SELECT used, body FROM entry WHERE key = ?", (key,)).fetchone()
+        content = _opened(key, row[1]) if row is not None else None
+        if row is not None and content is not None and row[0] != self._today:
+            self._used.append(key)
+        return content
+
+    def put(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
+        """Adds entries, in place of those of the same keys."""
+        rows = [(key, self._today, _closed(key, content)) for key, content in entries]
+        with self._failing():
+            if self._open is not None and rows:
+                self._open.execute("BEGIN IMMEDIATE")
+                self._open.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
+                self._open.execute("COMMIT")
+
+    def close(self) -> None:
+        """Notes what was used, removes what is too much, and lets go of the file."""
+        with self._failing():
+            if self._open is not None:
+                self._note(self._open)
+                self._open.close()
+        self._open = None
+
+    def _connect(self) -> sqlite3.Connection | None:
+        import sqlite3  # where nothing is kept, nobody waits for it
+
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_own(self._path.parent.stat()) or (self._path.exists() and not _is_own(self._path.lstat())):
+            return None
+        found = sqlite3.connect(self._path, timeout=_WAIT, isolation_level=None)
+        found.execute("PRAGMA synchronous = OFF")  # what a power cut loses is made again; digests tell what it damages
+        found.execute("PRAGMA trusted_schema = OFF")
+        found.execute("CREATE TABLE IF NOT EXISTS entry (key BLOB PRIMARY KEY, used INTEGER, body BLOB)")
+        return found
+
+    def _note(self, open_: sqlite3.Connection) -> None:
+        if self._used:
+            open_.execute("BEGIN IMMEDIATE")
+            open_.executemany("UPDATE entry SET used = ? WHERE key = ?", ((self._today, key) for key in self._used))
+            open_.execute("COMMIT")
+        if self._path.stat().st_size > self._most:
+            (half,) = open_.execute("SELECT count(*) / 2 FROM entry").fetchone()
+            open_.execute("DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY used LIMIT ?)", (half + 1,))
+            open_.execute("VACUUM")
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Whatever goes wrong here costs time alone: what is not kept is computed. Removes a damaged file."""
+        import sqlite3
+
+        try:
+            yield
+        except (sqlite3.Error, UnicodeError, OSError) as error:
+            self._open = None
+            code = getattr(error, "sqlite_errorcode", None) or sqlite3.SQLITE_CORRUPT
+            if not isinstance(error, OSError) and code & 0xFF in _DAMAGED:
+                with contextlib.suppress(OSError):
+                    self._path.unlink()
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, and nobody else may write to it."""
+    mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return mine and not status.st_mode & 0o022 and (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode))
+
+
+def _closed(key: bytes, content: bytes) -> bytes:
+    body = zlib.compress(content, 1)
+    return _digest(key, body) + body
+
+
+def _opened(key: bytes, sealed: object) -> bytes | None:
+    """What is in an entry; None where it is damaged."""
+    if not isinstance(sealed, bytes) or sealed[:_DIGEST] != _digest(key, sealed[_DIGEST:]):
+        return None
+    return zlib.decompress(sealed[_DIGEST:])
+
+
+def _digest(key: bytes, body: bytes) -> bytes:
+    return hashlib.blake2b(key + body, digest_size=_DIGEST).digest()

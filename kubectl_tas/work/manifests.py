@@ -1,0 +1,58 @@
+"""What is kept of the manifests of a file that was compiled by itself, and their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kubectl_tas.compile import compile_work
+from kubectl_tas.emit import text
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.work.plain import Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What is kept of a manifest: where it is written, when it is applied, and a digest of its text."""
+
+    backend: str
+    folder: str
+    file: str
+    api_version: str
+    apply: bool
+    pool: str | None
+    is_work: bool
+    order: tuple[int, str, str, str]
+    digest: str
+    source: str
+    """The file that it is compiled from."""
+    at: int
+    """Bytes of the texts of that file which stand before its own."""
+    size: int
+    """Bytes of its text."""
+
+    def in_file(self, file: str) -> Object:
+        """The same in another file of its folder."""
+        return replace(self, file=file)
+
+
+def objects(fleet: Fleet, texts: list[str]) -> Plain:
+    """The manifests of the work of a fleet, as plain data; the text of each is added to ``texts``."""
+    return [_object(item, texts) for item in compile_work(fleet)]
+
+
+def objects_of(plain: Plain, source: str) -> Iterator[Object]:
+    """The manifests of an outcome of the file ``source``."""
+    at = 0
+    for backend, folder, file, version, apply, pool, is_work, order, digest, size in plain:
+        yield Object(backend, folder, file, version, apply, pool, is_work, tuple(order), digest, source, at, size)
+        at += size
+
+
+def _object(artifact: Artifact, texts: list[str]) -> Plain:
+    content = text.file_text(artifact)
+    texts.append(content)
+    places = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
+    kept = [*places, artifact.apply, artifact.pool, artifact.is_work, artifact.order]
+    return [*kept, text.digest_of(content), len(content.encode("utf-8", "surrogatepass"))]

@@ -1,0 +1,190 @@
+"""The unit of work: the bytes of one file and its context in; findings, what others must know of it, and manifests out.
+
+It is a pure function, and its result is plain data. A file that only makes sense together with others is not judged
+here: the result says so, and all such files are judged together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kubectl_tas.check import check_work
+from kubectl_tas.check.platforms import check_platforms
+from kubectl_tas.diagnostics import has_errors
+from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.admission import Admission
+from kubectl_tas.gangs.podgrouper import pod_group_name
+from kubectl_tas.gangs.summary import sent
+from kubectl_tas.load.repository import load_work
+from kubectl_tas.load.source import RawFile
+from kubectl_tas.model import labels
+from kubectl_tas.model.repository import Repository
+from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.fleet import Fleet, resolve_work
+from kubectl_tas.work.context import Shared, Wanted
+from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
+
+_SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators")
+"""What a file may declare that others depend on."""
+_WITH_OTHERS = ("pod_groups", "pod_clique_sets")
+"""What is judged together with what other files declare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one file comes to, as plain data."""
+
+    wanted: Plain | None
+    """The pools that its context was narrowed to."""
+    is_alone: bool
+    """False: it only makes sense together with others, and nothing below says anything."""
+    is_shared: bool = False
+    """Whether it declares what work depends on."""
+    findings: Plain = field(default_factory=list)
+    sent: Plain = field(default_factory=list)
+    """What it sends to queues, each behind its pool, its subpool and the place of these."""
+    claims: Plain = field(default_factory=list)
+    """Names that no other file may have or use; with one that does, it is judged together."""
+    stems: Plain = field(default_factory=list)
+    """What the names of objects begin with that it becomes."""
+    points: Plain = field(default_factory=list)
+    """Names of objects that may begin with such a stem."""
+    waivers: Plain = field(default_factory=list)
+    is_empty: bool = True
+    objects: Plain | None = None
+    """Of its manifests; None where nobody asked for these, or where they are not made because of errors."""
+
+    @property
+    def seen(self) -> Wanted:
+        """What of the context it may depend on."""
+        return None if self.wanted is None else frozenset(self.wanted)
+
+    @property
+    def plain(self) -> Plain:
+        """As JSON has it; ``Outcome(*plain)`` is the same again."""
+        return [getattr(self, name) for name in self.__slots__]
+
+
+def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Outcome:
+    """What a file comes to among what all share. With ``texts`` its manifests are made, and their texts added there."""
+    loaded = load_work(raw, shared.context.config.companions)
+    if loaded is None or not loaded.complete:
+        return Outcome([], is_alone=False)
+    repository = loaded.repository
+    if repository.config is not None or any(getattr(repository, name) for name in _SHARED):
+        return Outcome([], is_alone=False, is_shared=True)
+    if any(getattr(repository, name) for name in _WITH_OTHERS):
+        return Outcome([], is_alone=False)
+    wanted = _wanted(repository, raw)
+    fleet = resolve_work(repository, shared.narrowed(wanted))
+    named = None if wanted is None else sorted(wanted)
+    if not _is_alone(fleet):
+        return Outcome(named, is_alone=False)
+    admission = Admission(fleet)
+    work = [
+        [
+            item.pool.name,
+            item.subpool.name if item.subpool else None,
+            from_location(item.place),
+            from_sent(sent(item, admission.request(item))),
+        ]
+        for item in fleet.submissions
+    ]
+    found = (*loaded.diagnostics, *check_work(fleet))
+    return Outcome(
+        named,
+        is_alone=True,
+        findings=[from_diagnostic(item) for item in found],
+        sent=work,
+        claims=sorted(claims(fleet)),
+        stems=sorted(stems_of(fleet)),
+        points=sorted(points_of(fleet)),
+        waivers=[from_waiver(item) for item in repository.waivers],
+        is_empty=repository.is_empty,
+        objects=None if texts is None or has_errors(found) else _objects(fleet, texts),
+    )
+
+
+def _objects(fleet: Fleet, texts: list[str]) -> Plain | None:
+    """The manifests; None where there are none because of what only a rule of all work together refuses."""
+    from kubectl_tas.work.manifests import objects  # only rendering waits for the compiler and its templates
+
+    try:
+        return objects(fleet, texts)
+    except (TasError, ValueError):  # where no rule refuses it, rendering comes here again, and says so
+        texts.clear()
+        return None
+
+
+def work_of(raw: RawFile, shared: Shared) -> Fleet:
+    """The work of a file that makes sense alone, whatever rules say of it."""
+    loaded = load_work(raw, shared.context.config.companions)
+    assert loaded is not None
+    return resolve_work(loaded.repository, shared.narrowed(_wanted(loaded.repository, raw)))
+
+
+def _wanted(repository: Repository, raw: RawFile) -> Wanted:
+    """The pools that the work of a file names."""
+    if repository.companions or labels.TOPOLOGY.encode() in raw.content:
+        return None  # which namespaces there are, or which topologies, is told by all pools
+    found = {item.spec.workflow.pool for item in repository.workflows}
+    found |= {item.spec.metadata.labels.get(labels.POOL, "") for item in repository.workloads}
+    return frozenset(found)
+
+
+def _is_alone(fleet: Fleet) -> bool:
+    """Whether all that can be said of the work in a file can be said without any other file."""
+    repository = fleet.repository
+    are_resolved = (len(fleet.workflows), len(fleet.workloads), len(fleet.companions)) == (
+        len(repository.workflows),
+        len(repository.workloads),
+        len(repository.companions),
+    )
+    in_groups = any(_names_group(item.spec) for item in repository.workloads)
+    return are_resolved and not fleet.dangling and not in_groups and not any(check_platforms(fleet))
+
+
+def _names_group(workload: AnyWorkload) -> bool:
+    """Whether a workload or any of its pods names a PodGroup, which another file may declare."""
+    templates = (item.template for item in workload.pod_sets)
+    every = (workload.metadata.annotations, *(item.metadata.annotations for item in templates if item is not None))
+    return any(labels.POD_GROUP in annotations for annotations in every)
+
+
+def claims(fleet: Fleet) -> Iterator[str]:
+    """Names that only one file may have, or use: those of work, of companions and of what these scale, and of gangs."""
+    for workflow in fleet.workflows:
+        yield f"Workflow/{workflow.name}"
+    for workload in fleet.workloads:
+        yield _identity(workload.pool.backend.name, workload.kind, workload.namespace, workload.name)
+        if workload.gang is not None:
+            yield f"gang/{workload.pool.backend.name}/{workload.gang}"
+    for item in fleet.companions:
+        yield "/".join(item.identity)
+        target = item.declared.origin.value(("spec", "scaleTargetRef"))
+        if isinstance(target, dict):
+            yield _identity(item.backend.name, target.get("kind"), item.namespace, target.get("name"))
+
+
+def _identity(backend: str, kind: object, namespace: str, name: object) -> str:
+    return f"{backend}/{kind}/{namespace}/{name}"
+
+
+def stems_of(fleet: Fleet) -> Iterator[str]:
+    """What the names of PodGroups and pods of workflows begin with."""
+    kept = names.MAX_LABEL - names.HASH - 1  # of a name that is too long
+    return (f"{workflow.name}-{group.name}-"[:kept] for workflow in fleet.workflows for group in workflow.groups)
+
+
+def points_of(fleet: Fleet) -> Iterator[str]:
+    """Names of other PodGroups and Pods."""
+    for item in fleet.pod_groups:
+        yield item.name
+        yield from (pod.spec.metadata.name for pod in item.pods)
+    for workload in fleet.workloads:
+        if workload.kind == "Pod":
+            yield workload.name
+        if workload.is_owned:
+            yield pod_group_name(workload)

@@ -1,0 +1,59 @@
+"""The objects of a run and their texts: artifacts, and what is kept of files that were compiled by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubectl_tas.compile import compile_shared, compile_work, in_order_of_application
+from kubectl_tas.emit.text import Deferred, file_text
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.work.manifests import Object, objects, objects_of
+from kubectl_tas.work.outcome import work_of
+from kubectl_tas.work.plain import Plain
+from kubectl_tas.work.pool import Spool, Strip, outcomes, processes_for
+from kubectl_tas.work.run import Run
+
+
+def objects_to_apply(run: Run, fleet: Fleet) -> tuple[Artifact | Object, ...]:
+    """All objects of a repository without errors, by backend and then in the order in which they are applied. ``fleet``
+    is that of the run, perhaps with other settings of what all work shares.
+    """
+    if run.is_empty:
+        return ()
+    made: list[Artifact | Object] = [*compile_shared(fleet), *compile_work(fleet)]
+    for path, item in run.outcomes.items():
+        made += objects_of(_again(run, path) if item.objects is None else item.objects, path)
+    return in_order_of_application(fleet, made)
+
+
+def text_of(run: Run, item: Artifact | Object) -> str | Deferred:
+    """The text of an object's file."""
+    if isinstance(item, Artifact):
+        return file_text(item)
+    return Deferred(item.digest, item.source, lambda: _text(run, item))
+
+
+def make_texts(run: Run, sources: Iterable[str]) -> None:
+    """Makes the texts of files that were kept without them, all at once."""
+    known, effort = run.survey.strips, run.survey.effort
+    missing = [run.survey.parts.raws[path] for path in sorted(run.outcomes.keys() & sources - known.keys())]
+    many = processes_for(len(missing)) if effort.processes is None else effort.processes
+    for done in outcomes(missing, run.survey.shared, many, render=True) if len(missing) > 1 else ():
+        if done.texts is not None and done.outcome.objects is not None:
+            known[done.raw.path] = done.texts
+
+
+def _text(run: Run, item: Object) -> str:
+    if item.source not in run.survey.strips:
+        _again(run, item.source)
+    return run.survey.strips[item.source].text(item.at, item.size)
+
+
+def _again(run: Run, path: str) -> Plain:
+    """Compiles a file once more, for its texts."""
+    texts: list[str] = []
+    made = objects(work_of(run.survey.parts.raws[path], run.survey.shared), texts)
+    spool = Spool()
+    run.survey.strips[path] = Strip(spool, spool.put(texts))
+    return made

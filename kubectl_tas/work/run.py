@@ -1,0 +1,266 @@
+"""A source in, all that is to be known of its repository out: each file by itself, what concerns several at the end.
+
+Files that declare what others share are read first. Every other one gives an outcome (work.outcome). Those that only
+make sense together, or of which two claim one name, are judged together, as one small repository of their own in which
+the summaries of all others are known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from kubectl_tas.check import check_fleet
+from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
+from kubectl_tas.folders import is_below, misspelled
+from kubectl_tas.gangs.summary import Kept, Summary
+from kubectl_tas.load.repository import Loaded, config_of, load_repository
+from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
+from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.values import FOLDER as VALUES
+from kubectl_tas.model.values import Setting
+from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, resolve_work
+from kubectl_tas.store.cache import Store
+from kubectl_tas.work.context import Shared
+from kubectl_tas.work.kept import Outcomes
+from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of
+from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
+from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
+
+ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
+LEAST_KEPT = 20
+"""Files below which it takes longer to look for what is kept than to make it."""
+Tick = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A repository that was read and checked, each file by itself."""
+
+    fleet: Fleet
+    """What is shared, what was judged together, and summaries of all else."""
+    found: tuple[Diagnostic, ...]
+    """All findings, as the rules have them."""
+    loaded: Loaded
+    """What was read to be judged together."""
+    outcomes: Mapping[str, Outcome]
+    """Of the files that were judged by themselves."""
+    survey: Survey
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is declared that could be rendered."""
+        return self.fleet.repository.is_empty and all(item.is_empty for item in self.outcomes.values())
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How the work is done; nothing of it changes a byte of what comes out."""
+
+    processes: int | None = None
+    """How many work at once; None: as many as are worth it."""
+    store: Store | None = None
+    """What is kept between runs."""
+    tick: Tick = lambda done, total: None
+    """Told how many of how many files are done."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All files of a repository, each by itself."""
+
+    parts: Parts
+    shared: Shared
+    outcomes: Mapping[str, Outcome]
+    strips: dict[str, Strip]
+    settings: Sequence[Setting]
+    effort: Effort
+
+    @cached_property
+    def together(self) -> frozenset[str]:
+        """The files that are judged as one: those that others depend on, that only make sense with others, or of which
+        two claim one name.
+        """
+        if any(item.is_shared for item in self.outcomes.values()):  # what work depends on stands among the work
+            return frozenset((*self.parts.shared, *self.parts.raws))
+        first = self.parts.shared | {path for path, item in self.outcomes.items() if not item.is_alone}
+        fleet = resolve(load_repository(self.parts.only(first), settings=self.settings).repository)
+        return frozenset(first | _meeting({p: item for p, item in self.outcomes.items() if item.is_alone}, fleet))
+
+    def differing(self, other: Survey) -> set[str]:
+        """The files that come to something else in another survey, since they or what they may see differ."""
+        mine, theirs = self.parts.raws, other.parts.raws
+        found = {path for path in mine.keys() | theirs.keys() if mine.get(path) != theirs.get(path)}
+        for path in self.outcomes.keys() - found:
+            wanted = self.outcomes[path].seen
+            if self.shared.digest(wanted) != other.shared.digest(wanted):
+                found.add(path)
+        return found
+
+
+def judged_both(before: Survey, after: Survey) -> tuple[Run, Run]:
+    """What comes of two surveys of one repository. What differs between them is known in full, in both; of all else
+    there are summaries, which are the same.
+    """
+    also = after.differing(before) | before.differing(after) | before.together | after.together
+    return judged(before, also), judged(after, also)
+
+
+def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = Effort(), *, render: bool = False) -> Run:
+    """Reads and checks a repository, and with ``render`` notes the objects that each file becomes. ``settings`` are
+    values of templates. Raises TasError where a folder or file cannot be read.
+    """
+    return judged(survey(source, settings, effort, render=render))
+
+
+def survey(
+    source: Source,
+    settings: Sequence[Setting] = (),
+    effort: Effort = Effort(),
+    *,
+    render: bool = False,
+    like: Survey | None = None,
+) -> Survey:
+    """The outcome of each file of a repository; of those that are as in the survey ``like``, that one's."""
+    parts = Parts(source)
+    first = load_repository(parts.only(parts.shared), settings=settings)
+    context = resolve_context(first.repository)
+    shared = Shared(context, first.repository, parts.digests())
+    work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
+    found = Survey(parts, shared, {}, {}, settings, effort)
+    known: dict[str, Outcome] = {}
+    if like is not None:
+        known = {path: like.outcomes[path] for path in like.outcomes.keys() - like.differing(found)}
+    made, strips = dict(known), dict[str, Strip]()
+    missing = [raw for raw in work if raw.path not in known]
+    for done in _known_or_made(missing, shared, effort, render=render and not _fails(first, context)):
+        made[done.raw.path] = done.outcome
+        if done.texts is not None and done.outcome.objects is not None:
+            strips[done.raw.path] = done.texts
+        effort.tick(len(made), len(work))
+        if done.outcome.is_shared:
+            break
+    return replace(found, outcomes={path: made[path] for path in sorted(made)}, strips=strips)
+
+
+def judged(found: Survey, also: Collection[str] = ()) -> Run:
+    """What comes of a survey. Files that only make sense together, and ``also``, are judged as one."""
+    parts, context = found.parts, found.shared.context
+    together = found.together | (parts.raws.keys() & set(also))
+    alone = {path: item for path, item in found.outcomes.items() if path not in together}
+    loaded = load_repository(parts.only(together), settings=found.settings)
+    repository = replace(
+        loaded.repository,
+        files=tuple(sorted((*loaded.repository.files, *alone))),
+        waivers=(*loaded.repository.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
+    )
+    fleet = replace(resolve(repository), summaries=tuple(_summaries(alone, context)))
+    own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
+    return Run(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete), *own), loaded, alone, found)
+
+
+def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, render: bool) -> Iterator[Done]:
+    """The outcomes of files, first those that are kept."""
+    kept = Outcomes(effort.store, shared) if effort.store is not None and len(work) >= LEAST_KEPT else None
+    missing: list[RawFile] = []
+    for raw in work:
+        found = kept.get(raw, render=render) if kept else None
+        if found is None:
+            missing.append(raw)
+        else:
+            yield Done(raw, found, None)
+    many = processes_for(len(missing)) if effort.processes is None else effort.processes
+    for done in outcomes(missing, shared, many, render=render):
+        if kept:
+            kept.add(done.raw, done.outcome, render=render)
+        yield done
+    if kept:
+        kept.save()
+
+
+def _fails(loaded: Loaded, context: Context) -> bool:
+    """Whether what is shared has errors, so that nothing is rendered of what depends on it."""
+    fleet = resolve_work(replace(loaded.repository, workflows=(), workloads=(), companions=()), context)
+    return has_errors((*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete)))
+
+
+def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summary]:
+    """What all others must know of the work that was judged by itself."""
+    for path, item in alone.items():
+        for pool_name, subpool_name, place, plain in item.sent:
+            pool = context.pools[pool_name]
+            subpool = next((part for part in pool.subpools if part.name == subpool_name), None)
+            declared = Declared(None, Kept(path, Location(*place)))
+            yield Summary(declared, pool, subpool, to_sent(plain))
+
+
+def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
+    """The files that claim a name which another one has or uses too, ``fleet`` being what is judged together."""
+    found: set[str] = set()
+    first: dict[str, str] = dict.fromkeys(claims(fleet), "")
+    for path, item in alone.items():
+        for claim in item.claims:
+            other = first.setdefault(claim, path)
+            if other != path:
+                found |= {path, other}
+    stems = sorted((stem, path) for path, item in alone.items() for stem in item.stems)
+    stems += [(stem, "") for stem in stems_of(fleet)]
+    points = [(point, path) for path, item in alone.items() for point in item.points]
+    points += [(point, "") for point in points_of(fleet)]
+    found |= {path for pair in _begin_alike(stems, points) for path in pair}
+    return found - {""}
+
+
+def _begin_alike(stems: Iterable[tuple[str, str]], points: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The files of a stem, and of another stem or a name that begins with it."""
+    ordered = sorted([*((stem, path, True) for stem, path in stems), *((point, path, False) for point, path in points)])
+    open_: list[tuple[str, str]] = []
+    for name, path, is_stem in ordered:
+        while open_ and not name.startswith(open_[-1][0]):
+            open_.pop()
+        yield from ((path, other) for _, other in open_ if other != path)
+        if is_stem:
+            open_.append((name, path))
+
+
+class Parts:
+    """The files of a source, read once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.raws: dict[str, RawFile] = {}
+        config = config_of(source)
+        self.shared = {CONFIG_FILE}
+        folders = [folder for folder in config.sources if misspelled(folder) is None]
+        for folder in folders:
+            source.has_folder(folder)  # one that is there now and vanishes is not gone
+        for raw in source.files(folders, exclude=config.output):
+            self.raws[raw.path] = raw
+            if any(is_below(raw.path, folder) for folder in ADMIN_SOURCES):
+                self.shared.add(raw.path)
+
+    def digests(self) -> dict[str, bytes]:
+        """A digest of each file that others depend on."""
+        raws = [self.raws[path] for path in self.shared if path in self.raws]
+        config = self._source.config()
+        return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *([config] if config else ()))}
+
+    def only(self, paths: Collection[str]) -> Source:
+        """The source with these files alone."""
+        return _Some(self._source, {path: raw for path, raw in self.raws.items() if path in paths})
+
+
+class _Some:
+    """Another source with some of its files, which were read."""
+
+    def __init__(self, source: Source, raws: Mapping[str, RawFile]) -> None:
+        self._source, self._raws = source, raws
+        self.config, self.has_folder, self.local_file = source.config, source.has_folder, source.local_file
+
+    def files(self, folders: Sequence[str], *, exclude: str) -> tuple[RawFile, ...]:
+        """Those of these folders; of values all."""
+        if list(folders) == [VALUES]:
+            return self._source.files(folders, exclude=exclude)
+        return tuple(self._raws[path] for path in sorted(self._raws))

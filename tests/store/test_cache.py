@@ -1,0 +1,165 @@
+"""What is kept between runs: it never changes a byte, whatever becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.load.source import MemorySource
+from kubectl_tas.store.cache import FILE, Store, default_folder
+from kubectl_tas.work import run as running
+from kubectl_tas.work.run import Effort
+from tests.support.cli import kubectl_tas
+from tests.work.repositories import repository
+from tests.work.test_by_file import by_file, whole
+
+
+def test_what_was_put_is_got(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put([(b"a", b"one"), (b"b", b"two")])
+    assert store.get(b"a") == b"one"
+    store.close()
+    again = Store(tmp_path)
+    assert (again.get(b"b"), again.get(b"c")) == (b"two", None)
+    again.close()
+
+
+def test_every_bit_that_flips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bit of each sixteenth byte, in turn: what is read from such a store is what is computed without."""
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+    files = MemorySource({**repository(3), **repository(4)})
+    expected = whole(files)
+    store = Store(tmp_path)
+    by_file(files, Effort(1, store))
+    store.close()
+    kept = (tmp_path / FILE).read_bytes()
+    used = [place for place in range(len(kept)) if kept[place]]
+    for place in used[:: max(1, len(used) // 250)]:
+        damaged = bytearray(kept)
+        damaged[place] ^= 1 << place % 8
+        (tmp_path / FILE).write_bytes(damaged)
+        store = Store(tmp_path)
+        assert by_file(files, Effort(1, store)) == expected, f"byte {place}"
+        store.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"not a database at all" * 99, b"\0" * 8192])
+def test_a_file_that_is_none_of_ours(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+    (tmp_path / FILE).write_bytes(content)
+    files = MemorySource(repository(5))
+    store = Store(tmp_path)
+    assert by_file(files, Effort(1, store)) == whole(files)
+    store.close()
+
+
+def test_what_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+    files = MemorySource(repository(6))
+    store = Store(tmp_path)
+    expected = by_file(files, Effort(1, store))
+    store.close()
+    kept = (tmp_path / FILE).read_bytes()
+    for part in range(0, len(kept), max(1, len(kept) // 20)):
+        (tmp_path / FILE).write_bytes(kept[:part])
+        store = Store(tmp_path)
+        assert by_file(files, Effort(1, store)) == expected
+        store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners of files")
+def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    store = Store(tmp_path)
+    store.put([(b"a", b"one")])
+    assert store.get(b"a") is None
+    store.close()
+    assert not (tmp_path / FILE).exists()
+
+
+def test_it_is_bounded(tmp_path: Path) -> None:
+    for day in range(8):
+        store = Store(tmp_path, most=400_000)
+        store.put((os.urandom(8), os.urandom(10_000)) for _ in range(20))
+        store.close()
+        assert (tmp_path / FILE).stat().st_size < 700_000, day
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    """Processes that write at one time lose nothing of each other."""
+    program = (
+        "import sys; from pathlib import Path; from kubectl_tas.store.cache import Store\n"
+        "store = Store(Path(sys.argv[1]))\n"
+        "for n in range(40): store.put([(f'{sys.argv[2]}-{n}'.encode(), b'x' * 500)])\n"
+        "store.close()\n"
+    )
+    running_ = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(number)]) for number in range(4)]
+    assert [process.wait(timeout=60) for process in running_] == [0] * 4
+    store = Store(tmp_path)
+    assert all(store.get(f"{number}-{n}".encode()) == b"x" * 500 for number in range(4) for n in range(40))
+    store.close()
+
+
+def test_two_hundred_kills(tmp_path: Path) -> None:
+    """Whatever moment a process is ended at, what was there before stays, and the file can be used."""
+    program = (
+        "import os, sys; from pathlib import Path; from kubectl_tas.store.cache import Store\n"
+        "store = Store(Path(sys.argv[1]))\n"
+        "print(flush=True)\n"
+        "while True: store.put([(b'%d' % n, os.urandom(3000)) for n in range(50)])\n"
+    )
+    store = Store(tmp_path)
+    store.put([(b"before", b"stays")])
+    store.close()
+    for number in range(20):
+        process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        for _ in range(10):  # each a moment of its own: writes take less than that
+            time.sleep(0.001 * (number % 7))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        store = Store(tmp_path)
+        assert store.get(b"before") == b"stays"
+        store.put([(b"after", b"written")])
+        assert store.get(b"after") == b"written"
+        store.close()
+
+
+class TestPlace:
+    """Where it is kept."""
+
+    def test_by_default(self) -> None:
+        assert default_folder({"XDG_CACHE_HOME": "/c", "HOME": "/h"}) == Path("/c/kubectl-tas")
+        assert default_folder({"XDG_CACHE_HOME": "c", "HOME": "/h"}) == Path("/h/.cache/kubectl-tas")
+        assert default_folder({}) is None
+
+    def test_never_in_the_repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for path, content in repository(0).items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_bytes(content)
+        found = kubectl_tas("validate", "-C", tmp_path, "--cache-dir", tmp_path / "cache")
+        assert found.code == 2
+        assert "lies in the repository" in found.err
+        monkeypatch.setattr(running, "LEAST_KEPT", 0)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+        kubectl_tas("validate", "-C", tmp_path)
+        assert not (tmp_path / "home").exists()
+
+    def test_where_it_is_asked_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        root, kept = tmp_path / "repository", tmp_path / "kept"
+        for path, content in repository(0).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+        monkeypatch.setattr(running, "LEAST_KEPT", 0)
+        kubectl_tas("validate", "-C", root, "--cache-dir", kept, "--no-cache")
+        assert not kept.exists()
+        kubectl_tas("validate", "-C", root, "--cache-dir", kept)
+        assert (kept / FILE).exists()

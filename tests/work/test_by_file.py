@@ -1,0 +1,180 @@
+"""Each file by itself gives what all files together give: findings, and every byte of the manifests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.compile import compile_fleet
+from kubectl_tas.diagnostics import Diagnostic, has_errors
+from kubectl_tas.emit import text
+from kubectl_tas.emit.plan import layout
+from kubectl_tas.errors import TasError
+from kubectl_tas.load.source import FolderSource, MemorySource, Source
+from kubectl_tas.store.cache import Store
+from kubectl_tas.work import run as running
+from kubectl_tas.work.rendering import objects_to_apply, text_of
+from kubectl_tas.work.run import Effort, judged, judged_both, run, survey
+from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
+from tests.work.repositories import changed, repository
+
+ALL = [*find(GOLDEN), *sorted(path.parent for path in EXAMPLES.rglob("tas.yaml"))]
+
+
+@dataclass
+class Came:
+    """What comes of a repository."""
+
+    findings: list[object]
+    files: dict[str, str] | None
+    """None where there are errors."""
+    failure: str = ""
+
+
+def told(found: Diagnostic) -> object:
+    return (*found.sort_key, found.hint, found.severity, found.related, found.cause, found.location)
+
+
+def whole(source: Source) -> Came:
+    try:
+        found = judge(source)
+    except TasError as error:
+        return Came([], None, error.message)
+    counted, _ = settled(found.found, found.fleet, None, complete=found.complete)
+    files = None
+    if not has_errors(counted):
+        files = layout(compile_fleet(found.fleet), found.fleet.config, found.fleet.settings)
+    return Came([told(item) for item in counted], texts(files))
+
+
+def by_file(source: Source, effort: Effort) -> Came:
+    try:
+        found = run(source, (), effort, render=True)
+    except TasError as error:
+        return Came([], None, error.message)
+    counted, _ = settled(found.found, found.fleet, None, complete=found.loaded.complete)
+    files = None
+    if not has_errors(counted):
+        made = objects_to_apply(found, found.fleet)
+        files = layout(made, found.fleet.config, found.fleet.settings, read=lambda item: text_of(found, item))
+    return Came([told(item) for item in counted], texts(files))
+
+
+def texts(files: Mapping[str, str | text.Deferred] | None) -> dict[str, str] | None:
+    return None if files is None else {path: text.whole(content) for path, content in files.items()}
+
+
+@pytest.fixture(autouse=True)
+def small_repositories_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "LEAST_KEPT", 0)
+
+
+@pytest.mark.parametrize(
+    "case", ALL, ids=lambda path: path.as_posix().rpartition("golden/")[2].rpartition("examples/")[2]
+)
+def test_goldens_and_examples(case: Path, tmp_path: Path) -> None:
+    folders = [case] if case.is_relative_to(EXAMPLES) else [f for f in laid_out(case).iterdir() if f.is_dir()]
+    for number, folder in enumerate(folders):
+        expected = whole(FolderSource(folder))
+        store = Store(tmp_path / str(number))
+        assert by_file(FolderSource(folder), Effort(1, store)) == expected, "nothing is kept yet"
+        assert by_file(FolderSource(folder), Effort(1, store)) == expected, "all of it is kept"
+        store.close()
+
+
+@pytest.mark.parametrize("processes", [1, 2, 8])
+def test_processes(processes: int) -> None:
+    """However many there are."""
+    files = {path: content for seed in range(12) for path, content in repository(seed, prefix=f"r{seed}-").items()}
+    files = {path: content for path, content in files.items() if not path.endswith("tas.yaml")}
+    assert by_file(MemorySource(files), Effort(processes)) == whole(MemorySource(files))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_repositories_that_change(seed: int, tmp_path: Path) -> None:
+    """A file is added, changed, removed, renamed, a pool changes, the tool changes, and all of it goes back."""
+    store = Store(tmp_path)
+    chance = random.Random(seed)
+    files = repository(seed)
+    states = [files]
+    for _ in range(3):
+        files = changed(chance, files)
+        states.append(files)
+    for state in (*states, states[0]):
+        assert by_file(MemorySource(state), Effort(1, store)) == whole(MemorySource(state))
+    store.close()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_differs_from_a_base(seed: int) -> None:
+    """Two states of a repository: the findings of each are the same with the other beside it as without."""
+    chance = random.Random(seed)
+    earlier = repository(seed)
+    later = changed(chance, changed(chance, earlier))
+    after = survey(MemorySource(later))
+    before = survey(MemorySource(earlier), like=after)
+    for found, alone in zip(judged_both(before, after), (judged(before), judged(after)), strict=True):
+        assert sorted(map(told, found.found), key=str) == sorted(map(told, alone.found), key=str)
+    kept, now = judged_both(before, after)
+    same = {path for path in earlier.keys() & later.keys() if earlier[path] == later[path]}
+    assert kept.outcomes.keys() == now.outcomes.keys() <= same, "only what is the same has no documents"
+
+
+def test_another_version_of_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another version kept is not read."""
+    files = MemorySource(repository(1))
+    store = Store(tmp_path)
+    run(files, (), Effort(1, store))
+    made: list[str] = []
+    from kubectl_tas.work import kept, pool
+
+    really = pool.outcome
+    monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
+    run(files, (), Effort(1, store))
+    assert made == []
+    monkeypatch.setattr(kept, "tool_digest", lambda: b"another")
+    run(files, (), Effort(1, store))
+    assert made
+    store.close()
+
+
+def test_a_pool_that_changes_makes_its_own_work_anew_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kubectl_tas.work import pool
+
+    files = {
+        "pools/a.yaml": POOL.format("a", 16).encode(),
+        "pools/b.yaml": POOL.format("b", 16).encode(),
+        "workflows/a.yaml": WORKFLOW.format("one", "a").encode(),
+        "workflows/b.yaml": WORKFLOW.format("two", "b").encode(),
+    }
+    store = Store(tmp_path)
+    run(MemorySource(files), (), Effort(1, store))
+    made: list[str] = []
+    really = pool.outcome
+    monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
+    run(MemorySource({**files, "pools/a.yaml": POOL.format("a", 17).encode()}), (), Effort(1, store))
+    assert made == ["workflows/a.yaml"]
+    store.close()
+
+
+POOL = """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata: {{name: {0}}}
+spec: {{resources: {{gpu: {{guarantee: {1}}}}}}}
+"""
+WORKFLOW = """\
+workflow:
+  name: {0}
+  pool: {1}
+  tasks:
+  - {{name: main, image: "busybox:1.37", command: [sleep, "1"]}}
+  resources: {{default: {{gpu: 1, cpu: 1, memory: 1Gi}}}}
+"""
