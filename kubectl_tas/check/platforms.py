@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,7 @@ from kubectl_tas.check.mounts import MOUNT_PATH
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.pods import check_spec
 from kubectl_tas.check.resourcenames import resources_of
+from kubectl_tas.check.visibledevices import devices_of, said_by
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.files import normal
 from kubectl_tas.gangs.platform import is_pod, on_platform
@@ -255,7 +256,7 @@ def _pod(
         return
     judged.add(text)
     origin = _Made(pod, declared, where)
-    for found in _faults(origin, pool):
+    for found in _faults(origin, pool, said_by(task.spec)):
         if found.location not in told:
             yield found
 
@@ -292,7 +293,8 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
     return {**pod, "spec": {**pod["spec"], "containers": [left, *containers[1:]]}}
 
 
-def _faults(origin: _Made, pool: FleetPool) -> Iterator[Diagnostic]:
+def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
+    """What is wrong with a pod; ``said`` are the variables and mounts of the task itself, which are judged there."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
         try:
@@ -311,6 +313,7 @@ def _faults(origin: _Made, pool: FleetPool) -> Iterator[Diagnostic]:
         if what != "labels":
             yield from backdoors_of(origin, part, {})
         yield from resources_of(origin, part)
+        yield from devices_of(origin, part, {}, but=said)
     if is_pod(origin.data["spec"]):
         yield from check_spec(origin, ("spec",))
         try:

@@ -1,0 +1,125 @@
+"""Secrets that stand in a file: in variables, words of a command line, files of tasks and ConfigMaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kubectl_tas.check.parts import Part
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.resolve.fleet import Fleet
+
+SECRET_IN_CLEAR = Rule(
+    "secret-in-clear",
+    Severity.WARNING,
+    "A password, a token or a private key stands in a file.",
+    "Whoever reads the repository, its history, or pods in the cluster can use it. Create a Secret in the "
+    "cluster. A workload takes a variable from it with valueFrom.secretKeyRef, a task of OSMO with credentials. Then "
+    "withdraw the old secret where it was made: it stays in the history of git.",
+    protects=Waiving.ANYBODY,
+)
+_SHAPES = re.compile(
+    r"\b(?P<AWS>A(?:KI|SI)A[0-9A-Z]{16})\b"
+    r"|\b(?P<HuggingFace>hf_[A-Za-z0-9]{30,})\b"
+    r"|\b(?P<GitHub>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
+    r"|\b(?P<GitLab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
+    r"|\b(?P<OpenAI>sk-(?:proj-|svcacct-|ant-)?[A-Za-z0-9_-]{32,})"
+    r"|\b(?P<NGC>nvapi-[A-Za-z0-9_-]{40,})"
+    r"|\b(?P<Slack>xox[abprs]-[0-9A-Za-z-]{20,})"
+    r"|\b(?P<Google>AIza[0-9A-Za-z_-]{35})\b"
+    r"|(?P<key>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)"
+)
+_MARKS = ("AKIA", "ASIA", "hf_", "gh", "gl", "sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY")
+"""One of them is in each text of such a shape: looking for it is cheap."""
+_NAMES = re.compile(
+    r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
+    r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"
+    r"|(?:HF|HUB|HUGGINGFACE|GITHUB|GH|GITLAB|SLACK|WANDB|NPM|PYPI|VAULT|JUPYTER|INFLUX|CI_JOB|NGC)_TOKEN)$"
+)
+"""Names of variables that hold secrets."""
+_LEAST = 8
+"""Characters of a value that is taken for a secret by its name."""
+_HARMLESS = re.compile(
+    r"[./~]|[a-z]+://|true$|false$|none$|null$|[0-9]+$|x+$|\*+$|.*(?:change-?_?me|example|placeholder|dummy|redacted"
+    r"|replace|your[-_]|to-?do|<.*>|\$[({A-Za-z]|\{\{|%\(|\s)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Values that are none: paths, addresses, switches, numbers, words that stand for a secret, references, sentences."""
+_WORKLOAD = "Put it into a Secret, and take it from there: valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}."
+_FILE = "Put it into a Secret, and mount that."
+
+
+def secrets_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
+    """Those in the variables and on the command line of a container."""
+    what, path, container = part
+    if what != "container":
+        return
+    variables = container.get("env")
+    for index, variable in enumerate(variables if isinstance(variables, list) else ()):
+        if isinstance(variable, dict) and (kind := kind_of(variable.get("name"), variable.get("value"))):
+            place = origin.locate((*path, "env", index, "value"))
+            yield _found(f"the variable {variable.get('name')}", kind, place, _WORKLOAD)
+    for field in ("command", "args"):
+        words = container.get(field)
+        for index, word in enumerate(words if isinstance(words, list) else ()):
+            if kind := shape_of(word):
+                yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
+
+
+def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
+    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.documents."""
+    for workflow in fleet.workflows:
+        for task in (task for group in workflow.groups for task in group.tasks):
+            yield from _of_task(workflow.declared.origin, task.path, task.spec.environment, task.spec)
+    for item in fleet.companions:
+        data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
+        for key, value in data.items() if isinstance(data, dict) else ():
+            if kind := kind_of(key, value):
+                yield _found(f"the key {key}", kind, item.declared.at("data", key), _FILE)
+
+
+def _of_task(origin: Origin, path: KeyPath, variables: Mapping[str, object], task: Any) -> Iterator[Diagnostic]:
+    hint = "Put it into a Secret, and name that in credentials of the task: {}."
+    for name, value in variables.items():
+        if kind := kind_of(name, value):
+            own = hint.format(f"SECRET: {{{name}: KEY}}")
+            yield _found(f"the variable {name}", kind, origin.locate((*path, "environment", name)), own)
+    for field in ("command", "args"):
+        for index, word in enumerate(getattr(task, field)):
+            if kind := shape_of(word):
+                place = origin.locate((*path, field, index))
+                yield _found(f"{field}[{index}]", kind, place, hint.format("SECRET: {VARIABLE: KEY}"))
+    for index, file in enumerate(task.files):
+        if kind := shape_of(file.contents):
+            place = origin.locate((*path, "files", index, "contents"))
+            yield _found(f"the file {file.path}", kind, place, hint.format("SECRET: /folder"))
+
+
+def kind_of(name: object, value: object) -> str:
+    """What a variable holds that nobody may read; empty where that is nothing."""
+    if not isinstance(value, str) or len(value) < _LEAST:
+        return ""
+    if kind := shape_of(value):
+        return kind
+    named = isinstance(name, str) and _NAMES.search(name.upper().replace("-", "_").replace(".", "_"))
+    return "a secret by its name" if named and not _HARMLESS.match(value) else ""
+
+
+def shape_of(text: object) -> str:
+    """The same of any text, by its shape alone."""
+    if not isinstance(text, str) or not any(mark in text for mark in _MARKS):
+        return ""
+    found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
+    if found is None:
+        return ""
+    return "a private key" if found.lastgroup == "key" else f"a key of {found.lastgroup}"
+
+
+def _found(what: str, kind: str, place: Location, hint: str) -> Diagnostic:
+    """The finding; its place has no text, which would show the secret."""
+    shown = replace(place, source="", length=1, source_column=1)
+    return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind}, which stands here in clear", shown, hint=hint)
