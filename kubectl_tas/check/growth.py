@@ -26,8 +26,9 @@ GROWTH_UNCOUNTED = Rule(
     "Work may grow to more GPUs than are counted for it.",
     "What is compared with quotas is what the work starts with. What an autoscaler adds takes GPUs that others count "
     "on, or stays Pending: lower maxReplicas to what is counted, or write as many replicas. An update of a Deployment "
-    "adds pods before it removes old ones, a quarter where maxSurge is absent, which is told where no quota is left for "
-    "them: write maxSurge: 0. Runs of a CronJob overlap where one takes long: write concurrencyPolicy: Forbid.",
+    "adds pods before it removes old ones: write maxSurge: 0. Where it is absent Kubernetes adds a quarter, which is "
+    "told where the quota has no room for it: such an update never ends. Runs of a CronJob overlap where one takes "
+    "long: write concurrencyPolicy: Forbid.",
     protects=Waiving.CONFIG,
 )
 
@@ -214,11 +215,11 @@ def _judged(
 ) -> Iterator[Diagnostic]:
     for part in parts:
         if part.gpus and (part.most is None or part.most > part.start):
-            if part.is_default and part.most is not None:
-                if not _is_short(item, (part.most - part.start) * part.gpus, held):
-                    continue
+            more = (part.most or 0) - part.start
+            if part.is_default and not _is_short(item, more * part.gpus, held):
+                continue
             many = "any number" if part.most is None else str(part.most)
-            total = "without limit" if part.most is None else f"to {item.gpus + (part.most - part.start) * part.gpus}"
+            total = "without limit" if part.most is None else f"to {item.gpus + more * part.gpus}"
             message = (
                 f"{part.what} may grow from {part.start} to {many}{part.when}: "
                 f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"

@@ -23,16 +23,27 @@ SECRET_IN_CLEAR = Rule(
     protects=Waiving.ANYBODY,
 )
 _SHAPES = re.compile(
-    r"\b(?P<AWS>A(?:KI|SI)A[0-9A-Z]{16})\b"
-    r"|\b(?P<HuggingFace>hf_[A-Za-z0-9]{30,})\b"
-    r"|\b(?P<GitHub>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
-    r"|\b(?P<GitLab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
-    r"|\b(?P<OpenAI>sk-(?:proj-|svcacct-|ant-)?[A-Za-z0-9_-]{32,})"
-    r"|\b(?P<NGC>nvapi-[A-Za-z0-9_-]{40,})"
-    r"|\b(?P<Slack>xox[abprs]-[0-9A-Za-z-]{20,})"
-    r"|\b(?P<Google>AIza[0-9A-Za-z_-]{35})\b"
-    r"|(?P<key>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)"
+    r"\b(?P<aws>A(?:KI|SI)A[0-9A-Z]{16})\b"
+    r"|\b(?P<hf>hf_[A-Za-z0-9]{30,})\b"
+    r"|\b(?P<github>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
+    r"|\b(?P<gitlab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
+    r"|\b(?P<sk>sk-(?:proj-|svcacct-|ant-)?[A-Za-z0-9_-]{32,})"
+    r"|\b(?P<ngc>nvapi-[A-Za-z0-9_-]{40,})"
+    r"|\b(?P<slack>xox[abprs]-[0-9A-Za-z-]{20,})"
+    r"|\b(?P<google>AIza[0-9A-Za-z_-]{35})\b"
+    r"|(?P<private>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)"
 )
+_CALLED = {
+    "aws": "an access key of AWS",
+    "hf": "a token of Hugging Face",
+    "github": "a token of GitHub",
+    "gitlab": "a token of GitLab",
+    "sk": "an API key of a model's provider",
+    "ngc": "an API key of NVIDIA",
+    "slack": "a token of Slack",
+    "google": "an API key of Google",
+    "private": "a private key",
+}
 _MARKS = ("AKIA", "ASIA", "hf_", "gh", "gl", "sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY")
 """One of them is in each text of such a shape: looking for it is cheap."""
 _NAMES = re.compile(
@@ -106,7 +117,7 @@ def kind_of(name: object, value: object) -> str:
     if kind := shape_of(value):
         return kind
     named = isinstance(name, str) and _NAMES.search(name.upper().replace("-", "_").replace(".", "_"))
-    return "a secret by its name" if named and not _HARMLESS.match(value) else ""
+    return "a secret" if named and not _HARMLESS.match(value) else ""
 
 
 def shape_of(text: object) -> str:
@@ -114,12 +125,10 @@ def shape_of(text: object) -> str:
     if not isinstance(text, str) or not any(mark in text for mark in _MARKS):
         return ""
     found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
-    if found is None:
-        return ""
-    return "a private key" if found.lastgroup == "key" else f"a key of {found.lastgroup}"
+    return _CALLED[found.lastgroup or ""] if found is not None else ""
 
 
 def _found(what: str, kind: str, place: Location, hint: str) -> Diagnostic:
     """The finding; its place has no text, which would show the secret."""
     shown = replace(place, source="", length=1, source_column=1)
-    return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind}, which stands here in clear", shown, hint=hint)
+    return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind} in clear", shown, hint=hint)

@@ -91,7 +91,8 @@ def _variables(
         reference = source.get("configMapRef")
         named = reference.get("name") if isinstance(reference, dict) else None
         item = maps.get((namespace, str(named)))
-        key = VISIBLE_DEVICES.removeprefix(str(source.get("prefix") or ""))
+        prefix = str(source.get("prefix") or "")
+        key = VISIBLE_DEVICES[len(prefix) :] if VISIBLE_DEVICES.startswith(prefix) else ""
         if item is not None and sees(value := item.declared.origin.value(("data", key))):
             related = (Related(f"ConfigMap {named} sets it", item.declared.at("data", key)),)
             yield seen(value, origin.locate((*path, "envFrom", index)), related)
@@ -104,8 +105,8 @@ def sees(value: object) -> bool:
 
 def seen(value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
     """The finding of the variable; with no value one is taken from elsewhere."""
-    given = f'is "{value}"' if value is not None else "takes its value from elsewhere"
-    message = f"{VISIBLE_DEVICES} {given}: the container sees GPUs that no queue is charged for"
+    given = f'is "{value}": the container sees' if value is not None else "comes from elsewhere: the container may see"
+    message = f"{VISIBLE_DEVICES} {given} GPUs that no queue is charged for"
     return Diagnostic(GPU_BYPASS, message, place, related, hint=f"{_HINT} To hide all GPUs, write void.")
 
 

@@ -62,7 +62,7 @@ def test_in_an_init_container(repository: Path) -> None:
 def test_a_variable_from_elsewhere(repository: Path) -> None:
     source = {"configMapKeyRef": {"name": "devices", "key": "which"}}
     item = put(JOB, f"{CONTAINER} env", env(source, "valueFrom"))
-    assert_found(*validated(repository, item), "valueFrom", "gpu-bypass", "takes its value from elsewhere")
+    assert_found(*validated(repository, item), "valueFrom", "gpu-bypass", "comes from elsewhere")
 
 
 @pytest.mark.parametrize(("prefix", "key"), [("", NAME), ("NVIDIA_", "VISIBLE_DEVICES")])

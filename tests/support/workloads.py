@@ -59,7 +59,8 @@ def accepted(kind: str, spec: Object) -> Object:
     """
     if kind == "CronJob":
         job = spec["jobTemplate"]
-        return {"schedule": "@daily", **spec, "jobTemplate": {**job, "spec": accepted("Job", job.get("spec", {}))}}
+        own = {"schedule": "@daily", "concurrencyPolicy": "Forbid"}
+        return {**own, **spec, "jobTemplate": {**job, "spec": accepted("Job", job.get("spec", {}))}}
     pods = spec.get("template", {})
     if kind == "Job":
         pods = {**pods, "spec": {"restartPolicy": "Never", **pods.get("spec", {})}}
