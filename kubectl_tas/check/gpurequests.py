@@ -23,8 +23,10 @@ GPUS_UNKNOWN = Rule(
     Severity.WARNING,
     "Pods ask for GPUs in a way that no file says the number of.",
     "What gpu-memory comes to depends on the node, what a resource claim asks for is in another object, and KAI "
-    "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. Quotas are checked "
-    "without them. Ask for whole GPUs or a gpu-fraction where the quota must hold.",
+    "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
+    "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
+    "network card or the like. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where the quota "
+    "must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(

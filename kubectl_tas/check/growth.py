@@ -144,17 +144,26 @@ def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
         grouped = sum(group.spec.replicas * groups[group.name] for group in sent.set.groups)
         return _Scaled(sent, sent.set.replicas, alone + grouped)
     replica, _, part = name.removeprefix(f"{sent.name}-").partition("-")
-    if not (name.startswith(f"{sent.name}-") and replica.isdecimal() and replica.isascii()):
+    if not name.startswith(f"{sent.name}-") or not _is_index(replica, sent.set.replicas):
         return None
     if kind == "PodCliqueScalingGroup" and part in groups:
         start = next(group.spec.replicas for group in sent.set.groups if group.name == part)
         return _Scaled(sent, start, groups[part])
     for clique in sent.set.cliques if kind == "PodClique" else ():
-        group = sent.set.group_of(clique)
-        own = re.escape(clique.name)
-        if re.fullmatch(own if group is None else rf"{re.escape(group.name)}-[0-9]+-{own}", part):
+        group, index = sent.set.group_of(clique), part.removesuffix(f"-{clique.name}")
+        if group is None:
+            is_found = part == clique.name
+        else:
+            of_group = index.removeprefix(f"{group.name}-")
+            is_found = part == f"{group.name}-{of_group}-{clique.name}" and _is_index(of_group, group.spec.replicas)
+        if is_found:
             return _Scaled(sent, clique.spec.spec.replicas, clique.gpus)
     return None
+
+
+def _is_index(text: str, count: int) -> bool:
+    """Whether a text is the number of one of so many."""
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_COUNT)) and int(text) < count
 
 
 def _gpus(clique: FleetClique) -> Gpus:
@@ -175,7 +184,8 @@ def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Sca
         f"this {companion.kind} may take {' '.join(target)} from {many}: "
         f"{item.gpus} GPUs{counted} are counted, and they may grow {total}"
     )
-    hint = f"Lower {field}, or write as many replicas in the {item.kind}."
+    verb = "Lower" if origin.value(("spec", field)) is not None else "Write"
+    hint = f"{verb} {field}, or write as many replicas in the {item.kind}."
     related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
 
@@ -250,7 +260,7 @@ def _of_runs(workload: FleetWorkload) -> Iterator[_Growth]:
     origin = workload.declared.origin
     if origin.value(policy) in (None, "Allow") and origin.value(("spec", "suspend")) is not True:
         hint = "Write concurrencyPolicy: Forbid, or Replace."
-        yield _Growth(policy, 1, None, workload.gpus, "the runs at a time", hint=hint)
+        yield _Growth(policy, 1, None, workload.gpus, "the runs", " at a time", hint)
 
 
 def _of_update(workload: FleetWorkload, path: tuple[str, ...], default: object) -> Iterator[_Growth]:

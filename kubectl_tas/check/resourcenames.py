@@ -70,7 +70,7 @@ def _profile(origin: Origin, path: KeyPath) -> Diagnostic:
     name = str(path[-1])
     slices = name[: name.index("g.") + len("g.")]
     same = [known for known in gpus.MIG_PROFILES if known.startswith(slices)]
-    hint = did_you_mean(name, gpus.MIG_PROFILES, f"Known are {shortened(same or gpus.MIG_PROFILES)}.", quote="")
+    hint = did_you_mean(name, same, f"Known are {shortened(same or gpus.MIG_PROFILES)}.", quote="")
     message = f'KAI counts GPUs for "{name}", but no GPU has that MIG profile: the pod stays Pending'
     return Diagnostic(GPU_NAME, message, origin.locate(path, key=True), hint=hint)
 

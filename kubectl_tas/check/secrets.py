@@ -27,7 +27,7 @@ _SHAPES = re.compile(
     r"|\b(?P<hf>hf_[A-Za-z0-9]{30,})\b"
     r"|\b(?P<github>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
     r"|\b(?P<gitlab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
-    r"|\b(?P<sk>sk-(?:proj-|svcacct-|ant-)?[A-Za-z0-9_-]{32,})"
+    r"|\b(?P<sk>sk-[A-Za-z0-9]{40,}|sk-(?:admin|ant|proj|svcacct)-[A-Za-z0-9_-]{32,})"
     r"|\b(?P<ngc>nvapi-[A-Za-z0-9_-]{40,})"
     r"|\b(?P<slack>xox[abprs]-[0-9A-Za-z-]{20,})"
     r"|\b(?P<google>AIza[0-9A-Za-z_-]{35})\b"
@@ -44,7 +44,10 @@ _CALLED = {
     "google": "an API key of Google",
     "private": "a private key",
 }
-_MARKS = ("AKIA", "ASIA", "hf_", "gh", "gl", "sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY")
+_MARKS = (
+    *("AKIA", "ASIA", "hf_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "glrt-"),
+    *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
+)
 """One of them is in each text of such a shape: looking for it is cheap."""
 _NAMES = re.compile(
     r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
