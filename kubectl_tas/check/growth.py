@@ -82,22 +82,20 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
             yield from _judged(item, _of_set(item), held)
         elif isinstance(item, FleetWorkload):
             yield from _judged(item, _of_workload(item), held)
-    for companion, target in _scalers(fleet):
-        scaled = _target(fleet, companion, target)
+    for companion, target, scaled in _scalers(fleet):
         if scaled is not None:
             yield from _autoscaled(companion, target, scaled)
 
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Autoscalers of what no file declares."""
-    scalers = [*_scalers(fleet)]
+    lost = [(companion, target) for companion, target, scaled in _scalers(fleet) if scaled is None]
     repository = fleet.repository
     specs = [item.spec for item in repository.workloads] + [item.spec for item in repository.pod_clique_sets]
-    declared = {(item.kind, item.metadata.name): None for item in specs if scalers}
-    placed = {(item.kind, item.name) for item in fleet.submissions} if scalers else ()
-    for companion, (kind, name) in scalers:
-        has_finding = (kind, name) in declared and (kind, name) not in placed  # such as one without a pool
-        if has_finding or _target(fleet, companion, (kind, name)) is not None:
+    declared = {(item.kind, item.metadata.name): None for item in specs if lost}
+    placed = {(item.kind, item.name) for item in fleet.submissions if lost}
+    for companion, (kind, name) in lost:
+        if (kind, name) in declared and (kind, name) not in placed:  # it has no pool, and a finding of its own
             continue
         message = (
             f"this {companion.kind} scales {kind} {name}, which this repository does not declare: "
@@ -108,24 +106,28 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
         yield Diagnostic(GROWTH_UNCOUNTED, message, companion.declared.at(*_TARGET, "name"), hint=hint)
 
 
-def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str]]]:
-    """HorizontalPodAutoscalers, and other kinds with the same field, each with the kind and the name in it."""
+def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _Scaled | None]]:
+    """HorizontalPodAutoscalers, and other kinds with the same field, each with the kind and the name in it, and with
+    what is declared under these in its namespace.
+    """
+    found: list[tuple[FleetCompanion, tuple[str, str]]] = []
     for companion in fleet.companions:
         target = companion.declared.origin.value(_TARGET)
         if isinstance(target, dict) and isinstance(target.get("name"), str):
-            yield companion, (str(target.get("kind") or "Deployment"), target["name"])  # KEDA has that default
-
-
-def _target(fleet: Fleet, companion: FleetCompanion, target: tuple[str, str]) -> _Scaled | None:
-    """What is declared in the namespace of an autoscaler under a kind and a name."""
-    where = companion.backend, companion.namespace
-    for item in fleet.workloads:
-        if (item.kind, item.name) == target and (item.pool.backend, item.namespace) == where:
-            return _scaled(item)
-    for sent in fleet.submitted_sets:
-        if (sent.pool.backend, sent.namespace) == where and (found := _of_grove(sent, *target)) is not None:
-            return found
-    return None
+            found.append((companion, (str(target.get("kind") or "Deployment"), target["name"])))  # KEDA's default
+    workloads = {
+        (item.pool.backend.name, item.namespace, item.kind, item.name): item for item in fleet.workloads if found
+    }
+    sets: dict[tuple[str, str], list[SubmittedSet]] = {}
+    for sent in fleet.submitted_sets if found else ():
+        sets.setdefault((sent.pool.backend.name, sent.namespace), []).append(sent)
+    for companion, named in found:
+        where = companion.backend.name, companion.namespace
+        workload = workloads.get((*where, *named))
+        scaled = (
+            [_scaled(workload)] if workload is not None else (_of_grove(sent, *named) for sent in sets.get(where, ()))
+        )
+        yield companion, named, next((item for item in scaled if item is not None), None)
 
 
 def _scaled(item: FleetWorkload) -> _Scaled:

@@ -20,6 +20,7 @@ from kubectl_tas.check.mounts import MOUNT_PATH
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.pods import check_spec
 from kubectl_tas.check.resourcenames import resources_of
+from kubectl_tas.check.secrets import secrets_of
 from kubectl_tas.check.visibledevices import devices_of, said_by
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.files import normal
@@ -294,7 +295,7 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
 
 
 def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
-    """What is wrong with a pod; ``said`` are the variables and mounts of the task itself, which are judged there."""
+    """What is wrong with a pod; ``said`` is what the task says itself, which is judged there."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
         try:
@@ -314,6 +315,7 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
             yield from backdoors_of(origin, part, {})
         yield from resources_of(origin, part)
         yield from devices_of(origin, part, {}, but=said)
+        yield from secrets_of(origin, part, said)
     if is_pod(origin.data["spec"]):
         yield from check_spec(origin, ("spec",))
         try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Any
 
 from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.workflow import Task
 from kubectl_tas.resolve.fleet import Fleet
 
 SECRET_IN_CLEAR = Rule(
@@ -67,20 +67,21 @@ _WORKLOAD = "Put it into a Secret, and take it from there: valueFrom: {secretKey
 _FILE = "Put it into a Secret, and mount that."
 
 
-def secrets_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
-    """Those in the variables and on the command line of a container."""
+def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterator[Diagnostic]:
+    """Those in the variables and on the command line of a container, but for the variables and words in ``but``."""
     what, path, container = part
     if what != "container":
         return
     variables = container.get("env")
     for index, variable in enumerate(variables if isinstance(variables, list) else ()):
-        if isinstance(variable, dict) and (kind := kind_of(variable.get("name"), variable.get("value"))):
+        name, value = (variable.get("name"), variable.get("value")) if isinstance(variable, dict) else (None, None)
+        if (kind := kind_of(name, value)) and name not in but:
             place = origin.locate((*path, "env", index, "value"))
-            yield _found(f"the variable {variable.get('name')}", kind, place, _WORKLOAD)
+            yield _found(f"the variable {name}", kind, place, _WORKLOAD)
     for field in ("command", "args"):
         words = container.get(field)
         for index, word in enumerate(words if isinstance(words, list) else ()):
-            if kind := shape_of(word):
+            if (kind := shape_of(word)) and word not in but:
                 yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
 
 
@@ -88,7 +89,7 @@ def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
     """What tasks of workflows and ConfigMaps hold; workloads are walked by check.documents."""
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
-            yield from _of_task(workflow.declared.origin, task.path, task.spec.environment, task.spec)
+            yield from _of_task(workflow.declared.origin, task.path, task.spec)
     for item in fleet.companions:
         data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
         for key, value in data.items() if isinstance(data, dict) else ():
@@ -96,9 +97,9 @@ def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield _found(f"the key {key}", kind, item.declared.at("data", key), _FILE)
 
 
-def _of_task(origin: Origin, path: KeyPath, variables: Mapping[str, object], task: Any) -> Iterator[Diagnostic]:
+def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
     hint = "Put it into a Secret, and name that in credentials of the task: {}."
-    for name, value in variables.items():
+    for name, value in task.environment.items():
         if kind := kind_of(name, value):
             own = hint.format(f"SECRET: {{{name}: KEY}}")
             yield _found(f"the variable {name}", kind, origin.locate((*path, "environment", name)), own)

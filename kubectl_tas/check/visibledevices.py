@@ -122,10 +122,15 @@ def mounted(target: str, place: Location) -> Diagnostic:
 
 
 def said_by(task: Task) -> set[str]:
-    """The variables and mount paths that a task says itself."""
+    """The variables, the mount paths and the words of the command line that a task says itself."""
     keys = (keys for keys in task.credentials.values() if isinstance(keys, dict))
     mounts = (mount.rpartition(":")[2] for mount in task.volumeMounts)
-    return {*task.environment, *(name for names in keys for name in names), *mounts}
+    return {
+        *task.environment,
+        *(name for names in keys for name in names),
+        *mounts,
+        *map(str, (*task.command, *task.args)),
+    }
 
 
 def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
