@@ -32,8 +32,12 @@ def check_documents(fleet: Fleet) -> Iterator[Diagnostic]:
         values = sent.get(id(origin), {})
         namespace = values.get(Decides.NAMESPACE, ("", ""))[0]
         for part in parts(origin):
+            if part[0] == "container":
+                yield from devices_of(origin, part, maps, namespace)
+                yield from secrets_of(origin, part)
+                continue
             yield from keys_of(origin, part)
             yield from backdoors_of(origin, part, values)
             yield from resources_of(origin, part)
-            yield from devices_of(origin, part, maps, namespace)
-            yield from secrets_of(origin, part)
+            if part[0] == "annotations":
+                yield from devices_of(origin, part, maps, namespace)

@@ -30,7 +30,7 @@ def parts(origin: Origin) -> Iterator[Part]:
             continue
         above = path[-1] if path else ""
         holds = above == "metadata" or path == ("spec",) or path[-2:-1] == ("cliques",)
-        if (len(path) > 1 and path[-2] in _CONTAINERS) or isinstance(value.get("env"), list):
+        if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
             yield "container", path, value
         for key, item in value.items():
             if isinstance(item, (dict, list)):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
@@ -72,29 +73,58 @@ def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterato
     what, path, container = part
     if what != "container":
         return
-    variables = container.get("env")
-    for index, variable in enumerate(variables if isinstance(variables, list) else ()):
-        name, value = (variable.get("name"), variable.get("value")) if isinstance(variable, dict) else (None, None)
+    variables = [item if isinstance(item, dict) else {} for item in _list(container, "env")]
+    words = {field: _list(container, field) for field in ("command", "args")}
+    names, values = [item.get("name") for item in variables], [item.get("value") for item in variables]
+    if not _may_hold(names, values, *words.values()):
+        return
+    for index, (name, value) in enumerate(zip(names, values, strict=True)):
         if (kind := kind_of(name, value)) and name not in but:
             place = origin.locate((*path, "env", index, "value"))
             yield _found(f"the variable {name}", kind, place, _WORKLOAD)
-    for field in ("command", "args"):
-        words = container.get(field)
-        for index, word in enumerate(words if isinstance(words, list) else ()):
+    for field, own in words.items():
+        for index, word in enumerate(own):
             if (kind := shape_of(word)) and word not in but:
                 yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
+
+
+def _list(container: Mapping[str, Any], field: str) -> list[Any]:
+    written = container.get(field)
+    return written if isinstance(written, list) else []
+
+
+def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
+    """Whether a closer look is worth its time: one look at all names, and one at all texts."""
+    said = "\n".join([name for name in names if isinstance(name, str)]).upper()
+    if "TOKEN" in said or "KEY" in said or "PASS" in said or "SECRET" in said:
+        return True
+    return _is_marked("\n".join([text for part in texts for text in part if isinstance(text, str)]))
+
+
+def _is_marked(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
 
 
 def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
     """What tasks of workflows and ConfigMaps hold; workloads are walked by check.documents."""
     for workflow in fleet.workflows:
-        for task in (task for group in workflow.groups for task in group.tasks):
-            yield from _of_task(workflow.declared.origin, task.path, task.spec)
-    for item in fleet.companions:
-        data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
+        tasks = [item for group in workflow.groups for item in group.tasks]
+        names: list[object] = []
+        texts: list[object] = []
+        for task in (item.spec for item in tasks):
+            names += task.environment
+            texts += task.environment.values()
+            texts += task.command
+            texts += task.args
+            texts += [file.contents for file in task.files]
+        if _may_hold(names, texts):
+            for item in tasks:
+                yield from _of_task(workflow.declared.origin, item.path, item.spec)
+    for companion in fleet.companions:
+        data = companion.declared.origin.value(("data",)) if companion.kind == "ConfigMap" else None
         for key, value in data.items() if isinstance(data, dict) else ():
             if kind := kind_of(key, value):
-                yield _found(f"the key {key}", kind, item.declared.at("data", key), _FILE)
+                yield _found(f"the key {key}", kind, companion.declared.at("data", key), _FILE)
 
 
 def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
@@ -126,7 +156,7 @@ def kind_of(name: object, value: object) -> str:
 
 def shape_of(text: object) -> str:
     """The same of any text, by its shape alone."""
-    if not isinstance(text, str) or not any(mark in text for mark in _MARKS):
+    if not isinstance(text, str) or not _is_marked(text):
         return ""
     found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
     return _CALLED[found.lastgroup or ""] if found is not None else ""

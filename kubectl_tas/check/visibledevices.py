@@ -78,9 +78,10 @@ def _variables(
     namespace: str,
     but: Collection[str],
 ) -> Iterator[Diagnostic]:
-    said = False
-    for index, variable in enumerate(_items(container, "env")):
-        if variable.get("name") == VISIBLE_DEVICES and VISIBLE_DEVICES not in but:
+    said, written = False, container.get("env")
+    for index, variable in enumerate(written if isinstance(written, list) else ()):
+        is_it = isinstance(variable, dict) and variable.get("name") == VISIBLE_DEVICES
+        if is_it and VISIBLE_DEVICES not in but:
             said = True
             elsewhere = variable.get("valueFrom")
             value = None if elsewhere else variable.get("value")
@@ -138,7 +139,7 @@ def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
     for workflow in fleet.workflows:
         for task in (task for group in workflow.groups for task in group.tasks):
             spec, path, origin = task.spec, task.path, workflow.declared.origin
-            if sees(spec.environment.get(VISIBLE_DEVICES)):
+            if VISIBLE_DEVICES in spec.environment and sees(spec.environment[VISIBLE_DEVICES]):
                 place = origin.locate((*path, "environment", VISIBLE_DEVICES))
                 yield seen(spec.environment[VISIBLE_DEVICES], place)
             for name, keys in spec.credentials.items():
