@@ -71,7 +71,8 @@ def accepted(kind: str, spec: Object) -> Object:
         metadata = pods.get("metadata", {})
         labels = {"app": "a", **metadata.get("labels", {})}
         pods = {**pods, "metadata": {**metadata, "labels": labels}}
-        return {"selector": {"matchLabels": {"app": labels["app"]}}, **spec, "template": pods}
+        own = {"strategy": {"type": "Recreate"}} if kind == "Deployment" else {}
+        return {"selector": {"matchLabels": {"app": labels["app"]}}, **own, **spec, "template": pods}
     return spec
 
 
