@@ -26,13 +26,57 @@ WHOLE = (GPU, "amd.com/gpu")
 """All resources that KAI counts as whole GPUs."""
 MIG = r"^nvidia[.]com/mig-([0-9]{1,2})g[.]"
 """MIG devices, and the number of their slices."""
-ACCELERATOR = r"gpu|^nvidia[.]com/mig-|^habana[.]ai/|^google[.]com/tpu|^aws[.]amazon[.]com/neuron"
-"""Resources that are accelerators by their names, whether or not KAI counts them."""
+HARMLESS = (
+    r"(?i)(^|[/_.-])(ib|v?nic|vf|tun|eni|efa|kvm|hca|fuse)s?([0-9_.-]|$)"
+    r"|(^|[/_.-])(e?rdma|roce|sriov|mlnx|netdev|hostdev|infiniband|vhost|dpdk)"
+    r"|^(openshift[.]io|mellanox[.]com|smarter-devices|squat[.]ai|aliyun|vpc[.]amazonaws[.]com|tke[.]cloud[.]tencent[.]com"
+    r"|devices[.]kubevirt[.]io|networking[.]gke[.]io([.]networks)?|topolvm[.](io|cybozu[.]com)"
+    r"|(sgx|qat|dlb|dsa|iaa)[.]intel[.]com)/"
+    r"|^koordinator[.]sh/(batch|mid)-"
+)
+"""Resources with a domain that are no accelerators: network cards and their functions, devices that every node has, and
+those of CPUs. Device plugins name all others as they are configured, such as ``nvidia.com/GH100_H100``.
+"""
+_MIG_BY_PRODUCT = {
+    "A30": "1g.6gb 1g.6gb.me 2g.12gb 2g.12gb.me 4g.24gb",
+    "A100 40 GB": "1g.5gb 1g.5gb.me 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb",
+    "A100 80 GB, H100 80 GB": "1g.10gb 1g.10gb.me 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb",
+    "H100 94 GB": "1g.12gb 1g.12gb.me 1g.24gb 2g.24gb 3g.47gb 4g.47gb 7g.94gb",
+    "H100 96 GB, GH200 96 GB, H20": "1g.12gb 1g.12gb.me 1g.24gb 1g.24gb.me 2g.24gb 3g.48gb 4g.48gb 7g.96gb",
+    "H200": "1g.18gb 1g.18gb.me 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb",
+    "GH200 144 GB": "1g.18gb 1g.18gb.me 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb",
+    "B200": "1g.23gb 1g.23gb.me 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",
+    "GB200": "1g.23gb 1g.23gb.me 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb 3g.95gb 4g.95gb 7g.189gb",
+    "B300": "1g.34gb 1g.34gb.me 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb",
+    "GB300": "1g.35gb 1g.35gb.me 1g.70gb 2g.70gb 3g.139gb 4g.139gb 7g.278gb",
+}
+_MIG_OF_RTX_PRO = {
+    "4500": "1g.16gb 2g.32gb",
+    "5000": "1g.12gb 1g.24gb 2g.24gb 2g.48gb 4g.48gb",
+    "6000": "1g.24gb 2g.48gb 4g.96gb",
+}
+_ATTRIBUTES_OF_RTX_PRO = ("", ".gfx", ".me", ".me.all", "-me")
+"""MIG profiles as the device plugin names them, with a point for the plus. Sources: "Supported MIG Profiles" of
+NVIDIA's MIG User Guide, deployments/systemd/config-default.yaml and pkg/mig/builder of NVIDIA/mig-parted 0.15, and
+internal/resource/nvml-mig-device.go of NVIDIA/k8s-device-plugin 0.20.
+"""
+MIG_PROFILES = tuple(
+    dict.fromkeys(
+        f"nvidia.com/mig-{name}{attribute}"
+        for table, attributes in ((_MIG_BY_PRODUCT, ("",)), (_MIG_OF_RTX_PRO, _ATTRIBUTES_OF_RTX_PRO))
+        for names in table.values()
+        for name in names.split()
+        for attribute in attributes
+    )
+)
+"""All resources of MIG devices."""
 FRACTION = "gpu-fraction"
 MEMORY = "gpu-memory"
 DEVICES = "gpu-fraction-num-devices"
 ANNOTATIONS = (FRACTION, MEMORY, DEVICES)
 """Annotations of a pod in which KAI reads what it asks for."""
+VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+"""The variable by which NVIDIA's container runtime shows GPUs to a container."""
 _PART = r"^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,3})?$"
 _COUNT = r"^[0-9]{1,9}$"
 _HUNDREDTHS = 100
@@ -100,8 +144,13 @@ def of_node(allocatable: Mapping[str, Decimal]) -> int:
 
 
 def is_uncounted(resource: str) -> bool:
-    """Whether a resource is an accelerator that KAI charges to no queue."""
-    return not is_counted(resource) and re.search(ACCELERATOR, resource) is not None
+    """Whether a resource is a device that KAI charges to no queue, as far as its name tells."""
+    return "/" in resource and not is_counted(resource) and re.search(HARMLESS, resource) is None
+
+
+def is_unknown_mig(name: str) -> bool:
+    """Whether a resource or an annotation is counted as a MIG device of which no GPU has the profile."""
+    return re.search(MIG, name) is not None and name not in MIG_PROFILES
 
 
 def of_pod(
@@ -215,7 +264,8 @@ def cel_uncounted() -> str:
     asks = "object.spec.containers.exists(c, {}) || variables.initContainers.exists(c, {})"
     one = " || ".join(
         f"(has(c.resources) && has(c.resources.{part}) && c.resources.{part}.exists(k, "
-        f"k.matches('{ACCELERATOR}') && !({_cel_is_counted()}) && string(c.resources.{part}[k]) != '0'))"
+        f"k.contains('/') && !k.matches('{HARMLESS}') && !({_cel_is_counted()}) && "
+        f"string(c.resources.{part}[k]) != '0'))"
         for part in ("limits", "requests")
     )
     return asks.format(one, one)

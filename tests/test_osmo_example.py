@@ -64,7 +64,8 @@ def test_platforms_decide_where_tasks_run(applied: list[Item]) -> None:
         assert pod["metadata"]["labels"]["acme.io/hardware"] == "h100"
         volume = next(x for x in pod["spec"]["volumes"] if x["name"] == "shm")
         assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": "64Gi"}
-    (variable,) = compare["spec"]["containers"][0]["env"]
+    variable, hidden = compare["spec"]["containers"][0]["env"]
+    assert hidden == {"name": "NVIDIA_VISIBLE_DEVICES"}
     assert variable["valueFrom"]["secretKeyRef"] == {"name": "model-registry", "key": "key"}
 
 

@@ -12,13 +12,14 @@ from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.departments import check_departments
 from kubectl_tas.check.documents import check_documents
 from kubectl_tas.check.draining import check_draining
+from kubectl_tas.check.eviction import check_evictions
 from kubectl_tas.check.exported import check_exported
 from kubectl_tas.check.fields import check_fields, check_kubernetes
 from kubectl_tas.check.finished import check_finished
 from kubectl_tas.check.gpurequests import check_gpu_requests
 from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
-from kubectl_tas.check.growth import check_growth
+from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.layout import check_layout
 from kubectl_tas.check.lifetime import check_default_lifetimes, check_lifetimes
 from kubectl_tas.check.mounts import check_mounts
@@ -34,12 +35,15 @@ from kubectl_tas.check.pods import check_pods
 from kubectl_tas.check.quota import check_admission, check_quotas
 from kubectl_tas.check.references import check_references
 from kubectl_tas.check.replicas import check_replicas
+from kubectl_tas.check.secrets import check_secrets
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
+from kubectl_tas.check.selectors import check_selectors
 from kubectl_tas.check.tokens import check_tokens
 from kubectl_tas.check.topology import check_bindings, check_topologies
 from kubectl_tas.check.unique import check_unique, check_unique_work
 from kubectl_tas.check.versions import check_versions, check_work_versions
+from kubectl_tas.check.visibledevices import check_visible_devices
 from kubectl_tas.check.workflow import check_workflows
 from kubectl_tas.check.workload import check_workloads
 from kubectl_tas.diagnostics import Diagnostic
@@ -59,6 +63,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_departments,
     check_quotas,
     check_draining,
+    check_scale_targets,
     check_topologies,
     check_bindings,
     check_default_lifetimes,
@@ -86,13 +91,17 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_workloads,
     check_finished,
     check_documents,
+    check_visible_devices,
     check_companions,
+    check_selectors,
+    check_secrets,
     check_pod_placement,
     check_replicas,
     check_segment_sizes,
     check_segments,
     check_gangs,
     check_gpu_requests,
+    check_evictions,
     check_growth,
     check_pod_groups,
     check_grove,
@@ -101,7 +110,7 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_work_versions,
 )
 """The work of some files in its context."""
-NEED_ALL = (check_references, check_draining, check_default_topology)
+NEED_ALL = (check_references, check_draining, check_scale_targets, check_default_topology)
 """Those that look for what is missing."""
 
 

@@ -23,8 +23,10 @@ GPUS_UNKNOWN = Rule(
     Severity.WARNING,
     "Pods ask for GPUs in a way that no file says the number of.",
     "What gpu-memory comes to depends on the node, what a resource claim asks for is in another object, and KAI "
-    "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. Quotas are checked "
-    "without them. Ask for whole GPUs or a gpu-fraction where the quota must hold.",
+    "charges no queue for accelerators other than nvidia.com/gpu, amd.com/gpu and MIG devices. A device plugin gives "
+    "GPUs under any name that it is configured for, so each resource with a domain is told that is not known as a "
+    "network card or the like. Quotas are checked without them. Ask for whole GPUs or a gpu-fraction where the quota "
+    "must hold. Where a plugin gives no accelerators, spec.rules of the Config says so: gpus-unknown: off.",
     protects=Waiving.CONFIG,
 )
 GPU_ANNOTATION = Rule(
@@ -56,11 +58,11 @@ class _Pod:
 
 def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
     """Pod templates of workloads and PodCliqueSets. What OSMO's tasks ask for themselves is always whole GPUs."""
-    for pod in (pod for group in fleet.pod_groups for pod in _members(group)):
+    for pod in (pod for group in fleet.pod_groups for pod in pods_of(group)):
         yield from _unknown(pod)
         yield from _refused(pod)
     for item in fleet.submissions:
-        for pod in _pods(item):
+        for pod in pods_of(item):
             yield from _unknown(pod)
             yield from _refused(pod)
         if isinstance(item, FleetWorkload):
@@ -76,13 +78,12 @@ def check_pod_gpus(origin: Origin, spec: PodSpec, annotations: Mapping[str, str]
     yield from _refused(pod)
 
 
-def _members(group: FleetPodGroup) -> Iterator[_Pod]:
-    for pod in group.pods:
-        yield _Pod(pod.origin, pod.spec.spec, ("spec",), pod.spec.metadata.annotations, ROOT)
-
-
-def _pods(item: object) -> Iterator[_Pod]:
-    if isinstance(item, FleetWorkload):
+def pods_of(item: object) -> Iterator[_Pod]:
+    """The pod templates of a workload or a PodCliqueSet, and the Pods of a hand-written PodGroup; of others none."""
+    if isinstance(item, FleetPodGroup):
+        for member in item.pods:
+            yield _Pod(member.origin, member.spec.spec, ("spec",), member.spec.metadata.annotations, ROOT)
+    elif isinstance(item, FleetWorkload):
         for part in item.templates:
             if part.template is not None:
                 notes = part.annotations_path

@@ -1,29 +1,47 @@
-"""Work that may grow beyond what is counted: autoscaling, and elastic jobs."""
+"""Work that may grow beyond what is counted: autoscaling, elastic jobs, updates that add pods before they remove some,
+and runs of a CronJob that overlap.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.kubeflow import PyTorchJob
 from kubectl_tas.model.ray import RayWorkload
-from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.cliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.words import did_you_mean
 
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",
     Severity.WARNING,
     "Work may grow to more GPUs than are counted for it.",
     "What is compared with quotas is what the work starts with. What an autoscaler adds takes GPUs that others count "
-    "on, or stays Pending. Lower maxReplicas to what is counted, or write as many replicas.",
+    "on, or stays Pending: lower maxReplicas to what is counted, or write as many replicas. An update of a Deployment "
+    "adds pods before it removes old ones: write maxSurge: 0. Where it is absent Kubernetes adds a quarter, which is "
+    "told where the quota has no room for it: such an update never ends. Runs of a CronJob overlap where one takes "
+    "long: write concurrencyPolicy: Forbid.",
     protects=Waiving.CONFIG,
 )
+
+
+_TARGET: KeyPath = ("spec", "scaleTargetRef")
+_OF_KEDA = 100
+_SURGES: dict[str, tuple[tuple[str, ...], object]] = {
+    "Deployment": (("spec", "strategy", "rollingUpdate", "maxSurge"), "25%"),
+    "LeaderWorkerSet": (("spec", "rolloutStrategy", "rollingUpdateConfiguration", "maxSurge"), 0),
+}
+"""Where kinds say how many pods, or groups of pods, an update adds, and what they add where they do not. Sources:
+Kubernetes 1.35, ``SetDefaults_Deployment`` of pkg/apis/apps/v1/defaults.go; LeaderWorkerSet 0.7.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,56 +57,192 @@ class _Growth:
     gpus: Gpus
     """GPUs of one."""
     what: str
+    when: str = ""
+    """When there are more, where that is not at any time."""
+    hint: str = "Lower it, or write as many replicas."
+    is_default: bool = False
+    """Whether no file says it: it counts where the quota has no room for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """What an autoscaler sets the replicas of."""
+
+    item: FleetWorkload | SubmittedSet
+    start: int
+    gpus: Gpus
+    """GPUs of one replica."""
 
 
 def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
     """Workloads and PodCliqueSets whose pool is known; parts without GPUs are let alone."""
+    held = _held(fleet)
     for item in fleet.submissions:
         if isinstance(item, SubmittedSet):
-            yield from _judged(item, _of_set(item))
+            yield from _judged(item, _of_set(item), held)
         elif isinstance(item, FleetWorkload):
-            yield from _judged(item, _of_workload(item))
-    for companion in fleet.companions:
-        if companion.kind == "HorizontalPodAutoscaler":
-            yield from _autoscaled(fleet, companion)
+            yield from _judged(item, _of_workload(item), held)
+    for companion, target, scaled in _scalers(fleet):
+        if scaled is not None:
+            yield from _autoscaled(companion, target, scaled)
 
 
-def _autoscaled(fleet: Fleet, companion: FleetCompanion) -> Iterator[Diagnostic]:
-    """A HorizontalPodAutoscaler sets spec.replicas of a workload: its pods, or the groups of a LeaderWorkerSet."""
-    origin = companion.declared.origin
-    target = origin.value(("spec", "scaleTargetRef"))
-    most = origin.value(("spec", "maxReplicas"))
-    if not (isinstance(target, dict) and isinstance(most, int)):
-        return
-    for item in fleet.workloads:
-        there = (item.pool.backend, item.namespace) == (companion.backend, companion.namespace)
-        if not there or (item.kind, item.name) != (target.get("kind"), target.get("name")) or not item.replicas:
+def waits_for_sums(fleet: Fleet) -> bool:
+    """Whether anything may grow by a default that is told where a queue, with all that others send to it, is short."""
+    return any(item.kind in _SURGES and item.gpus for item in fleet.workloads)
+
+
+def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Autoscalers of what no file declares."""
+    lost = [(companion, target) for companion, target, scaled in _scalers(fleet) if scaled is None]
+    repository = fleet.repository
+    specs = [item.spec for item in repository.workloads] + [item.spec for item in repository.pod_clique_sets]
+    declared = sorted({(item.kind, item.metadata.name) for item in specs if lost})
+    placed = {(item.kind, item.name) for item in fleet.submissions if lost}
+    for companion, (kind, name) in lost:
+        if (kind, name) in declared and (kind, name) not in placed:  # it has no pool, and a finding of its own
             continue
-        parts = item.replicas if item.kind == "LeaderWorkerSet" else (replace(item.replicas[0], replicas=1),)
-        gpus = sum(part.replicas * part.gpus for part in parts)
-        start = item.copies if item.kind == "LeaderWorkerSet" else item.replicas[0].replicas
-        if gpus and most > start:
-            message = (
-                f"this HorizontalPodAutoscaler may take {item.kind} {item.name} from {start} to {most} replicas: "
-                f"{item.gpus} GPUs are counted, and they may grow to {item.gpus + (most - start) * gpus}"
-            )
-            hint = "Lower it, or write as many replicas in the workload."
-            place = companion.declared.at("spec", "maxReplicas")
-            related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
-            yield Diagnostic(GROWTH_UNCOUNTED, message, place, related, hint=hint)
+        message = (
+            f"this {companion.kind} scales {kind} {name}, which this repository does not declare: "
+            "no quota is compared with the GPUs that it adds"
+        )
+        known = [other for its_kind, other in sorted({*declared, *placed}) if its_kind == kind]
+        hint = did_you_mean(name, known, "Declare it in this repository, or correct the name.", quote="")
+        yield Diagnostic(GROWTH_UNCOUNTED, message, companion.declared.at(*_TARGET, "name"), hint=hint)
 
 
-def _judged(item: Submission, parts: Iterator[_Growth]) -> Iterator[Diagnostic]:
+def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _Scaled | None]]:
+    """HorizontalPodAutoscalers, and other kinds with the same field, each with the kind and the name in it, and with
+    what is declared under these in its namespace.
+    """
+    found: list[tuple[FleetCompanion, tuple[str, str]]] = []
+    for companion in fleet.companions:
+        target = companion.declared.origin.value(_TARGET)
+        if isinstance(target, dict) and isinstance(target.get("name"), str):
+            found.append((companion, (str(target.get("kind") or "Deployment"), target["name"])))  # KEDA's default
+    workloads = {
+        (item.pool.backend.name, item.namespace, item.kind, item.name): item for item in fleet.workloads if found
+    }
+    sets: dict[tuple[str, str], list[SubmittedSet]] = {}
+    for sent in fleet.submitted_sets if found else ():
+        sets.setdefault((sent.pool.backend.name, sent.namespace), []).append(sent)
+    for companion, named in found:
+        where = companion.backend.name, companion.namespace
+        workload = workloads.get((*where, *named))
+        scaled = (
+            [_scaled(workload)] if workload is not None else (_of_grove(sent, *named) for sent in sets.get(where, ()))
+        )
+        yield companion, named, next((item for item in scaled if item is not None), None)
+
+
+def _scaled(item: FleetWorkload) -> _Scaled:
+    """The replicas of a workload: the groups of a LeaderWorkerSet, the workers where pods have roles, else its pods."""
+    if item.kind == "LeaderWorkerSet":
+        return _Scaled(item, item.copies, sum(part.replicas * part.gpus for part in item.replicas))
+    part = next((part for part in item.replicas if part.name == "worker"), next(iter(item.replicas), None))
+    return _Scaled(item, part.replicas, part.gpus) if part is not None else _Scaled(item, 0, 0)
+
+
+def _of_grove(sent: SubmittedSet, kind: str, name: str) -> _Scaled | None:
+    """A set, or what Grove makes of it: PodCliques and PodCliqueScalingGroups called SET-REPLICA-NAME."""
+    groups = {group.name: sum(_gpus(clique) for clique in group.cliques) for group in sent.set.groups}
+    if (kind, name) == (sent.kind, sent.name):
+        alone = sum(_gpus(clique) for clique in sent.set.standalone)
+        grouped = sum(group.spec.replicas * groups[group.name] for group in sent.set.groups)
+        return _Scaled(sent, sent.set.replicas, alone + grouped)
+    replica, _, part = name.removeprefix(f"{sent.name}-").partition("-")
+    if not name.startswith(f"{sent.name}-") or not _is_index(replica, sent.set.replicas):
+        return None
+    if kind == "PodCliqueScalingGroup" and part in groups:
+        start = next(group.spec.replicas for group in sent.set.groups if group.name == part)
+        return _Scaled(sent, start, groups[part])
+    for clique in sent.set.cliques if kind == "PodClique" else ():
+        group, index = sent.set.group_of(clique), part.removesuffix(f"-{clique.name}")
+        if group is None:
+            is_found = part == clique.name
+        else:
+            of_group = index.removeprefix(f"{group.name}-")
+            is_found = part == f"{group.name}-{of_group}-{clique.name}" and _is_index(of_group, group.spec.replicas)
+        if is_found:
+            return _Scaled(sent, clique.spec.spec.replicas, clique.gpus)
+    return None
+
+
+def _is_index(text: str, count: int) -> bool:
+    """Whether a text is the number of one of so many."""
+    return text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_COUNT)) and int(text) < count
+
+
+def _gpus(clique: FleetClique) -> Gpus:
+    """GPUs of all pods of a clique."""
+    return clique.spec.spec.replicas * clique.gpus
+
+
+def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Scaled) -> Iterator[Diagnostic]:
+    """An autoscaler sets spec.replicas of its target: pods, or the groups of a LeaderWorkerSet."""
+    origin, item = companion.declared.origin, scaled.item
+    field, most = _most(companion)
+    if not scaled.gpus or (most is not None and most <= scaled.start):
+        return
+    many = f"{scaled.start} to {most} replicas" if most is not None else f"{scaled.start} replicas to any number"
+    total = f"to {item.gpus + (most - scaled.start) * scaled.gpus}" if most is not None else "without limit"
+    counted = "" if target == (item.kind, item.name) else f" of {item.kind} {item.name}"
+    message = (
+        f"this {companion.kind} may take {' '.join(target)} from {many}: "
+        f"{item.gpus} GPUs{counted} are counted, and they may grow {total}"
+    )
+    verb = "Lower" if origin.value(("spec", field)) is not None else "Write"
+    hint = f"{verb} {field}, or write as many replicas in the {item.kind}."
+    related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
+    yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
+
+
+def _most(companion: FleetCompanion) -> tuple[str, int | None]:
+    """The field with the most replicas, and their number; None: any. KEDA 2: ``maxReplicaCount``, 100 by default."""
+    written = companion.declared.origin.value(("spec",))
+    spec = written if isinstance(written, dict) else {}
+    field = "maxReplicaCount" if companion.kind == "ScaledObject" or "maxReplicaCount" in spec else "maxReplicas"
+    most = spec.get(field)
+    if most is None and companion.kind == "ScaledObject":
+        return field, _OF_KEDA
+    if companion.kind == "HorizontalPodAutoscaler" and type(most) is not int:  # an API server refuses it
+        return field, 0
+    return field, most if type(most) is int else None
+
+
+def _held(fleet: Fleet) -> dict[tuple[str, str, bool], Gpus]:
+    """GPUs that work of each queue asks for, by cluster, queue, and whether KAI may take them away."""
+    held: dict[tuple[str, str, bool], Gpus] = {}
+    for item in fleet.submissions if any(item.kind in _SURGES for item in fleet.workloads) else ():
+        key = item.pool.backend.name, item.queue, item.is_preemptible
+        held[key] = held.get(key, 0) + item.gpus
+    return held
+
+
+def _is_short(item: Submission, more: Gpus, held: Mapping[tuple[str, str, bool], Gpus]) -> bool:
+    """Whether the queue has room for what it holds, and none for more."""
+    used, lent = (held.get((item.pool.backend.name, item.queue, low), 0) for low in (False, True))
+    most = item.maximum if item.is_preemptible else item.quota
+    used += lent if item.is_preemptible else 0
+    return used <= most.gpu < used + more
+
+
+def _judged(
+    item: Submission, parts: Iterator[_Growth], held: Mapping[tuple[str, str, bool], Gpus]
+) -> Iterator[Diagnostic]:
     for part in parts:
         if part.gpus and (part.most is None or part.most > part.start):
+            more = (part.most or 0) - part.start
+            if part.is_default and not _is_short(item, more * part.gpus, held):
+                continue
             many = "any number" if part.most is None else str(part.most)
-            total = "without limit" if part.most is None else f"to {item.gpus + (part.most - part.start) * part.gpus}"
+            total = "without limit" if part.most is None else f"to {item.gpus + more * part.gpus}"
             message = (
-                f"{part.what} may grow from {part.start} to {many}: "
+                f"{part.what} may grow from {part.start} to {many}{part.when}: "
                 f"{item.gpus} GPUs of this {item.kind} are counted, and they may grow {total}"
             )
             place = item.declared.at(*part.path)
-            yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint="Lower it, or write as many replicas.")
+            yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint=part.hint)
 
 
 def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:
@@ -101,6 +255,38 @@ def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:
         for item in workload.replicas:
             if most is not None and item.path[2] == "Worker":  # a master is always one
                 yield _Growth(path, workload.pods, most, item.gpus, "the pods")
+    elif workload.kind == "CronJob":
+        yield from _of_runs(workload)
+    elif workload.kind in _SURGES:
+        yield from _of_update(workload, *_SURGES[workload.kind])
+
+
+def _of_runs(workload: FleetWorkload) -> Iterator[_Growth]:
+    """Kubernetes starts the next run while the last one is there, unless it is told otherwise."""
+    policy: KeyPath = ("spec", "concurrencyPolicy")
+    origin = workload.declared.origin
+    if origin.value(policy) in (None, "Allow") and origin.value(("spec", "suspend")) is not True:
+        hint = "Write concurrencyPolicy: Forbid, or Replace."
+        yield _Growth(policy, 1, None, workload.gpus, "the runs", " at a time", hint)
+
+
+def _of_update(workload: FleetWorkload, path: tuple[str, ...], default: object) -> Iterator[_Growth]:
+    """An update adds pods, or groups, before it removes others."""
+    origin, scaled = workload.declared.origin, _scaled(workload)
+    written = origin.value(path)
+    surge = _surge(default if written is None else written, scaled.start)
+    if origin.value((*path[:2], "type")) != "Recreate":
+        what = "the groups" if workload.kind == "LeaderWorkerSet" else "the pods"
+        hint = f"Write maxSurge: 0 and maxUnavailable: 1 in {'.'.join(path[:-1])}."
+        most, when = scaled.start + surge, " during an update"
+        yield _Growth(path, scaled.start, most, scaled.gpus, what, when, hint, is_default=written is None)
+
+
+def _surge(written: object, pods: int) -> int:
+    """A number of pods, or a part of them in percent, which Kubernetes rounds up."""
+    if isinstance(written, str) and re.fullmatch("[0-9]{1,9}%", written):
+        return -(-pods * int(written[:-1]) // 100)
+    return written if type(written) is int and 0 <= written < MAX_COUNT else 0
 
 
 def _of_ray(workload: FleetWorkload, spec: RayWorkload) -> Iterator[_Growth]:

@@ -10,12 +10,14 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 
 Part = tuple[str, KeyPath, Any]
-"""What a part is, its path, and its value: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), or
-a ``field`` of the table of back doors, with any value.
+"""What a part is, its path, and its value: a mapping of ``labels``, ``annotations`` or ``amounts`` (of resources), a
+``container`` (a mapping that has variables, or is in a list of containers), or a ``field`` of the table of back doors,
+with any value.
 """
 _LEFT = frozenset({"matchLabels", "nodeSelector", "env"})
 """Keys below which there is nothing of that, but names that users choose."""
 _RESOURCES = ("resources", "resourcesPerNode")
+_CONTAINERS = ("containers", "initContainers")
 
 
 def parts(origin: Origin) -> Iterator[Part]:
@@ -28,6 +30,8 @@ def parts(origin: Origin) -> Iterator[Part]:
             continue
         above = path[-1] if path else ""
         holds = above == "metadata" or path == ("spec",) or path[-2:-1] == ("cliques",)
+        if (type(above) is int and path[-2] in _CONTAINERS) or ("env" in value and isinstance(value["env"], list)):
+            yield "container", path, value
         for key, item in value.items():
             if isinstance(item, (dict, list)):
                 if holds and key in ("labels", "annotations") and isinstance(item, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,6 +20,8 @@ from kubectl_tas.check.mounts import MOUNT_PATH
 from kubectl_tas.check.parts import parts
 from kubectl_tas.check.pods import check_spec
 from kubectl_tas.check.resourcenames import resources_of
+from kubectl_tas.check.secrets import secrets_of
+from kubectl_tas.check.visibledevices import devices_of, said_by
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.files import normal
 from kubectl_tas.gangs.platform import is_pod, on_platform
@@ -263,7 +265,7 @@ def _pod(
         return
     judged.add(text)
     origin = _Made(pod, declared, where)
-    for found in _faults(origin, pool):
+    for found in _faults(origin, pool, said_by(task.spec)):
         if found.location not in told:
             yield found
 
@@ -300,7 +302,8 @@ def _without(pod: dict[str, Any], task: FleetTask) -> dict[str, Any]:
     return {**pod, "spec": {**pod["spec"], "containers": [left, *containers[1:]]}}
 
 
-def _faults(origin: _Made, pool: FleetPool) -> Iterator[Diagnostic]:
+def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[Diagnostic]:
+    """What is wrong with a pod; ``said`` is what the task says itself, which is judged there."""
     notes = origin.data.get("metadata", {})
     for key, value in notes.get("labels", {}).items():
         try:
@@ -319,6 +322,8 @@ def _faults(origin: _Made, pool: FleetPool) -> Iterator[Diagnostic]:
         if what != "labels":
             yield from backdoors_of(origin, part, {})
         yield from resources_of(origin, part)
+        yield from devices_of(origin, part, {}, but=said)
+        yield from secrets_of(origin, part, said)
     if is_pod(origin.data["spec"]):
         yield from check_spec(origin, ("spec",))
         try:

@@ -10,7 +10,7 @@ from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest
+from kubectl_tas.words import closest, did_you_mean, shortened
 
 RESOURCE_NAME = Rule(
     "resource-name",
@@ -24,8 +24,9 @@ GPU_NAME = Rule(
     Severity.ERROR,
     "A resource is nearly called like GPUs.",
     "An API server takes any name with a domain, such as nvidia.com/gpus. KAI counts no GPU for it, so no quota holds, "
-    "and where no device plugin serves it the pod stays Pending for ever. Correct the name; where a plugin serves a "
-    "resource of that name, spec.rules of the Config allows it: gpu-name: off.",
+    "and where no device plugin serves it the pod stays Pending for ever. Of nvidia.com/mig-1g.10g KAI counts one GPU, "
+    "but no GPU has such a MIG profile: 1g.10gb is one. Correct the name; where a plugin serves a resource of that "
+    "name, spec.rules of the Config allows it: gpu-name: off.",
     protects=Waiving.CONFIG,
 )
 NATIVE = ("cpu", "ephemeral-storage", "memory")
@@ -35,7 +36,6 @@ _CLAIMED = "deviceclass.resource.kubernetes.io/"
 """Before the name of a device class, of which one is asked for (Kubernetes 1.34)."""
 _DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = re.compile(rf"{_DOMAIN}/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_MIG = "nvidia.com/mig-1g.5gb"
 _SLIPS = 2
 """Slips that a name may have to be taken for one of GPUs."""
 
@@ -43,10 +43,18 @@ _SLIPS = 2
 def resources_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
     """Names in limits and requests."""
     what, path, amounts = part
+    if what == "annotations":
+        for name in amounts:
+            if gpus.is_unknown_mig(name):
+                yield _profile(origin, (*path, name))
     if what != "amounts":
         return
     for name in amounts:
-        if name in NATIVE or gpus.is_counted(name):
+        if name in NATIVE or name in gpus.WHOLE:
+            continue
+        if gpus.is_counted(name):
+            if gpus.is_unknown_mig(name):
+                yield _profile(origin, (*path, name))
             continue
         if name == "storage" and any(str(step).startswith("volumeClaimTemplate") for step in path):
             continue
@@ -56,6 +64,15 @@ def resources_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
 def is_misnamed(name: str) -> bool:
     """Whether a resource is called wrongly, so that nothing else needs to be said of it."""
     return bool(_refused(name) or _meant(name))
+
+
+def _profile(origin: Origin, path: KeyPath) -> Diagnostic:
+    name = str(path[-1])
+    slices = name[: name.index("g.") + len("g.")]
+    same = [known for known in gpus.MIG_PROFILES if known.startswith(slices)]
+    hint = did_you_mean(name, same, f"Known are {shortened(same or gpus.MIG_PROFILES)}.", quote="")
+    message = f'KAI counts GPUs for "{name}", but no GPU has that MIG profile: the pod stays Pending'
+    return Diagnostic(GPU_NAME, message, origin.locate(path, key=True), hint=hint)
 
 
 def _name(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
@@ -106,4 +123,8 @@ def _meant(name: str) -> str:
         return gpus.WHOLE[1] if "amd" in bare else gpus.GPU
     if not slash:
         return closest(name, NATIVE, folds=True) or ""
-    return _MIG if re.match(r"nvidia[.]com/mig", name.lower()) else ""
+    return (
+        closest(name, gpus.MIG_PROFILES, folds=True) or gpus.MIG_PROFILES[0]
+        if re.match(r"nvidia[.]com/mig", name.lower())
+        else ""
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 from kubectl_tas.gangs.files import with_mounts
 from kubectl_tas.gangs.tokens import OUTPUT
+from kubectl_tas.gpus import VISIBLE_DEVICES
 from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
@@ -90,7 +91,7 @@ def _container(task: Task, resource: Resource) -> dict[str, Any]:
         container["command"] = [str(word) for word in task.command]
     if task.args:
         container["args"] = [str(word) for word in task.args]
-    if variables := [*_variables(task)]:
+    if variables := [*_variables(task), *_hiding(task, resource)]:
         container["env"] = variables
     if amounts := resource.amounts:  # requests equal limits: what a gang holds is what its queue is charged for
         container["resources"] = {"limits": amounts, "requests": amounts}
@@ -115,6 +116,15 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
     for secret, keys in task.credentials.items():
         for name, key in keys.items() if isinstance(keys, dict) else ():
             yield {"name": name, "valueFrom": {"secretKeyRef": {"name": names.fold(secret), "key": str(key)}}}
+
+
+def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
+    """What hides the GPUs of its node from a task that asks for none, whatever its image says: ``to_pod_container`` of
+    OSMO (src/utils/job/task.py).
+    """
+    own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
+    if not resource.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
+        yield {"name": VISIBLE_DEVICES, "value": ""}
 
 
 def with_output(spec: dict[str, Any]) -> dict[str, Any]:

@@ -108,6 +108,7 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
         ("workload.codeflare.dev", ""),
         ("run.ai", ""),
         ("nvidia.com", "DynamoGraphDeployment"),
+        ("keda.sh", "ScaledJob"),
         ("source.toolkit.fluxcd.io", ""),
         ("kustomize.toolkit.fluxcd.io", ""),
         ("helm.toolkit.fluxcd.io", ""),

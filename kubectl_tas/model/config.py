@@ -21,6 +21,11 @@ PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass of each of OSMO's priorities."""
 
 
+Time = Annotated[
+    str,
+    StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"),
+    said("must be a time such as 90s, 15m or 1h", hint="Write a number and s, m or h, without a blank."),
+]
 RuleCode = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$"), said("must be the code of a rule")]
 Folder = Annotated[Text, AfterValidator(normal)]
 """A folder relative to the repository root, in its one spelling: ``./manifests/`` is ``manifests``."""
@@ -133,12 +138,12 @@ class ConfigSpec(Model):
     """
     createNamespaces: bool = False
     """Whether to emit the namespaces of the pools too, before all else."""
-    drainInterval: Annotated[
-        str,
-        StringConstraints(pattern=r"^[1-9][0-9]*(s|m|h)$"),
-        said("must be a time such as 90s, 15m or 1h", hint="Write a number and s, m or h, without a blank."),
-    ] = "15m"
+    drainInterval: Time = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
+    maxGracePeriod: Time = "10m"
+    """How long pods of LOW work may take to end once they are evicted: the most that their
+    terminationGracePeriodSeconds may be, as a number and s, m or h.
+    """
     rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     companions: Many[CompanionKind] = ()
@@ -155,7 +160,16 @@ class ConfigSpec(Model):
     @property
     def drain_seconds(self) -> int:
         """``drainInterval`` in seconds."""
-        return int(self.drainInterval[:-1]) * {"s": 1, "m": 60, "h": 3600}[self.drainInterval[-1]]
+        return _seconds(self.drainInterval)
+
+    @property
+    def grace_seconds(self) -> int:
+        """``maxGracePeriod`` in seconds."""
+        return _seconds(self.maxGracePeriod)
+
+
+def _seconds(time: str) -> int:
+    return int(time[:-1]) * {"s": 1, "m": 60, "h": 3600}[time[-1]]
 
 
 class Config(Model):

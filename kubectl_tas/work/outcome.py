@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kubectl_tas.check import check_work
+from kubectl_tas.check.growth import check_scale_targets, waits_for_sums
 from kubectl_tas.check.platforms import check_platforms
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.errors import TasError
@@ -47,6 +48,8 @@ class Outcome:
     """What it sends to queues, each behind its pool, its subpool and the place of these."""
     claims: Plain = field(default_factory=list)
     """Names that no other file may have or use; with one that does, it is judged together."""
+    uses: Plain = field(default_factory=list)
+    """Names that are used here; a file that has one is judged together with this one."""
     stems: Plain = field(default_factory=list)
     """What the names of objects begin with that it becomes."""
     points: Plain = field(default_factory=list)
@@ -80,7 +83,8 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
     wanted = _wanted(repository, raw)
     fleet = resolve_work(repository, shared.narrowed(wanted))
     named = None if wanted is None else sorted(wanted)
-    if not _is_alone(fleet):
+    found = (*loaded.diagnostics, *check_work(fleet))
+    if not _is_alone(fleet) or any(item.location is None or item.location.path != raw.path for item in found):
         return Outcome(named, is_alone=False)
     admission = Admission(fleet)
     work = [
@@ -92,13 +96,13 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
         ]
         for item in fleet.submissions
     ]
-    found = (*loaded.diagnostics, *check_work(fleet))
     return Outcome(
         named,
         is_alone=True,
         findings=[from_diagnostic(item) for item in found],
         sent=work,
         claims=sorted(claims(fleet)),
+        uses=sorted(uses(fleet)),
         stems=sorted(stems_of(fleet)),
         points=sorted(points_of(fleet)),
         waivers=[from_waiver(item) for item in repository.waivers],
@@ -143,7 +147,8 @@ def _is_alone(fleet: Fleet) -> bool:
         len(repository.companions),
     )
     in_groups = any(_names_group(item.spec) for item in repository.workloads)
-    return are_resolved and not fleet.dangling and not in_groups and not any(check_platforms(fleet))
+    is_known = are_resolved and not fleet.dangling and not in_groups and not waits_for_sums(fleet)
+    return is_known and not any(check_platforms(fleet)) and not any(check_scale_targets(fleet))
 
 
 def _names_group(workload: AnyWorkload) -> bool:
@@ -154,7 +159,7 @@ def _names_group(workload: AnyWorkload) -> bool:
 
 
 def claims(fleet: Fleet) -> Iterator[str]:
-    """Names that only one file may have, or use: those of work, of companions and of what these scale, and of gangs."""
+    """Names that only one file may have: those of work, of companions, and of gangs."""
     for workflow in fleet.workflows:
         yield f"Workflow/{workflow.name}"
     for workload in fleet.workloads:
@@ -163,9 +168,29 @@ def claims(fleet: Fleet) -> Iterator[str]:
             yield f"gang/{workload.pool.backend.name}/{workload.gang}"
     for item in fleet.companions:
         yield "/".join(item.identity)
+
+
+def uses(fleet: Fleet) -> Iterator[str]:
+    """Names of what others may declare: what companions scale, and the ConfigMaps that pods read."""
+    for item in fleet.companions:
         target = item.declared.origin.value(("spec", "scaleTargetRef"))
         if isinstance(target, dict):
             yield _identity(item.backend.name, target.get("kind"), item.namespace, target.get("name"))
+    for workload in fleet.workloads:
+        for name in _config_maps(workload.declared.origin.data):
+            yield f"{workload.pool.backend.name}/{workload.namespace}//ConfigMap/{name}"
+
+
+def _config_maps(data: object) -> Iterator[object]:
+    """The names of ConfigMaps that give variables, wherever in a document."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            if key in ("configMapRef", "configMapKeyRef") and isinstance(value, dict):
+                yield value.get("name")
+            yield from _config_maps(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _config_maps(value)
 
 
 def _identity(backend: str, kind: object, namespace: str, name: object) -> str:

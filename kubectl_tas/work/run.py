@@ -25,7 +25,7 @@ from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, 
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
-from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of
+from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of, uses
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
 from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
 
@@ -205,6 +205,8 @@ def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
             other = first.setdefault(claim, path)
             if other != path:
                 found |= {path, other}
+    used = [(name, "") for name in uses(fleet)] + [(name, path) for path, item in alone.items() for name in item.uses]
+    found |= {file for name, path in used if first.get(name, path) != path for file in (path, first[name])}
     stems = sorted((stem, path) for path, item in alone.items() for stem in item.stems)
     stems += [(stem, "") for stem in stems_of(fleet)]
     points = [(point, path) for path, item in alone.items() for point in item.points]

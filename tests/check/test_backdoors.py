@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubectl_tas import gpus
 from kubectl_tas.model.backdoors import BACKDOORS, Decides, Place
 from tests.check.test_fields import KINDS, document
 from tests.support.cli import Result, kubectl_tas, pool, write
@@ -360,6 +361,10 @@ SPELLINGS = [
     ("amd/gpu", "gpu-name", "Did you mean amd.com/gpu?"),
     ("nvidia.com/mig1g.5gb", "gpu-name", "Did you mean nvidia.com/mig-1g.5gb?"),
     ("nvidia.com/MIG-1g.5gb", "gpu-name", "Did you mean nvidia.com/mig-1g.5gb?"),
+    ("nvidia.com/mig-1g.10g", "gpu-name", "Did you mean nvidia.com/mig-1g.10gb?"),
+    ("nvidia.com/mig-3g.20GB", "gpu-name", "Did you mean nvidia.com/mig-3g.20gb?"),
+    ("nvidia.com/mig-7g.80g", "gpu-name", "Did you mean nvidia.com/mig-7g.80gb?"),
+    ("nvidia.com/mig-9g.5gb", "gpu-name", "Known are nvidia.com/mig-1g.6gb, "),
     ("nvidia.com.gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
     ("gpu", "resource-name", "Did you mean nvidia.com/gpu?"),
     ("GPU", "resource-name", "Did you mean nvidia.com/gpu?"),
@@ -403,6 +408,43 @@ def test_names_of_resources_that_there_are(repository: Path, name: str) -> None:
     result, _ = validated(repository, put(JOB, "spec template spec containers 0 resources limits", {name: 1}))
     assert "gpu-name" not in result.out
     assert "resource-name" not in result.out
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nvidia.com/GH100_H100", "nvidia.com/GRID_A100D-20C", "nvidia.com/gpu.shared", "tencent.com/vcuda-core",
+        "tencent.com/vcuda-memory", "aliyun.com/gpu-mem", "volcano.sh/vgpu-number", "4paradigm.com/vgpu",
+        "huawei.com/Ascend910", "cambricon.com/mlu", "enflame.com/gcu", "habana.ai/gaudi", "google.com/tpu",
+        "aws.amazon.com/neuroncore", "xilinx.com/fpga", "koordinator.sh/gpu", "acme.io/h100",
+        "deviceclass.resource.kubernetes.io/gpu.nvidia.com",
+    ],
+)  # fmt: skip
+def test_devices_that_no_queue_is_charged_for(repository: Path, name: str) -> None:
+    result, text = validated(repository, put(JOB, "spec template spec containers 0 resources limits", {name: 1}))
+    assert_found(result, text, name, "gpus-unknown", f"KAI charges no queue for {name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rdma/hca", "rdma/rdma_shared_device_a", "nvidia.com/hostdev", "nvidia.com/mlnxnics", "nvidia.com/sriov_ib_vf",
+        "openshift.io/mlxnics", "mellanox.com/cx7", "intel.com/intel_sriov_netdevice", "vpc.amazonaws.com/efa",
+        "amd.com/nic", "aliyun/erdma", "smarter-devices/fuse", "github.com/fuse", "devices.kubevirt.io/kvm",
+        "qat.intel.com/cy", "koordinator.sh/batch-cpu", "hugepages-2Mi", "ephemeral-storage",
+        *gpus.MIG_PROFILES, *gpus.WHOLE,
+    ],
+)  # fmt: skip
+def test_resources_that_are_counted_or_no_accelerators(repository: Path, name: str) -> None:
+    result, _ = validated(repository, put(JOB, "spec template spec containers 0 resources limits", {name: 1}))
+    assert "gpus-unknown" not in result.out
+    assert "gpu-name" not in result.out
+
+
+def test_a_mig_profile_in_an_annotation(repository: Path) -> None:
+    notes = {"annotations": {"nvidia.com/mig-2g.20g": "1"}}
+    result, text = validated(repository, put(JOB, "spec template metadata", notes))
+    assert_found(result, text, "mig-2g.20g", "gpu-name")
 
 
 def test_what_a_volume_asks_for(repository: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_repository_of_companions_alone_is_rendered(repository: Path) -> None:
         ),
         (
             "autoscaling/v1 HorizontalPodAutoscaler",
-            "{maxReplicas: 2, scaleTargetRef: {apiVersion: a/v1, kind: A, name: a}, metrics: []}",
+            "{metrics: [], maxReplicas: 2, scaleTargetRef: {apiVersion: a/v1, kind: A, name: a}}",
             'unknown field "metrics" in spec',
         ),
         ("networking.k8s.io/v1 NetworkPolicy", "{podSelectr: {}}", 'unknown field "podSelectr" in spec'),

@@ -228,7 +228,8 @@ spec:
 """
     + pods(4),
     "workflows/cronjob.yaml": head("batch/v1", "CronJob", "cronjob")
-    + "spec:\n  schedule: 0 * * * *\n  jobTemplate:\n    spec:\n      parallelism: 1\n      template:\n"
+    + "spec:\n  schedule: 0 * * * *\n  concurrencyPolicy: Forbid\n"
+    + "  jobTemplate:\n    spec:\n      parallelism: 1\n      template:\n"
     + pods(8),
     "workflows/deployment.yaml": head("apps/v1", "Deployment", "deployment")
     + "spec:\n  replicas: 1\n  selector:\n    matchLabels: {app: x}\n  template:\n"

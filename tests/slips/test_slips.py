@@ -34,6 +34,7 @@ CONFIG: tuple[Row, ...] = (
     ("tas", '      version: "0.17"', "      version: 1.0.0-rc1", "1.0.0-rc1 numbers alone 0.17"),
     ("tas", "  gitops: none", "  drainInterval: 15 minutes", "15 minutes 15m number blank"),
     ("tas", "  gitops: none", "  drainInterval: 900", "900 15m number"),
+    ("tas", "  gitops: none", "  maxGracePeriod: 10 minutes", "10 minutes 15m number blank"),
     ("tas", "  gitops: none", "  guard: on", "true, false, warn, enforce on text"),
     ("tas", "  gitops: none", "  guard: strict", "true, false, warn, enforce refused"),
     ("tas", '      version: "0.17"', "      name: default-scheduler", "default-scheduler kube-scheduler quota"),
@@ -324,11 +325,31 @@ PODS: tuple[Row, ...] = (
     ),
 )
 ENV = "        env: [{name: A, valueFrom: "
+VISIBLE = "        env: [{name: NVIDIA_VISIBLE_DEVICES"
 CLAIM = "volumeClaimTemplates: [{metadata: {name: d}"
 ASKS: tuple[Row, ...] = (
     (JOB, COMMAND, f"{ENV}{{}}}}]\n{COMMAND}", "valueFrom nothing secretKeyRef"),
     (JOB, COMMAND, f"{ENV}{{secretKeyRef: {{key: k}}}}}}]\n{COMMAND}", "name missing secretKeyRef"),
     (JOB, COMMAND, f"{ENV}{{secretKyRef: {{name: s, key: k}}}}}}]\n{COMMAND}", "secretKyRef secretKeyRef"),
+    (JOB, COMMAND, f"{VISIBLE}, value: all}}]\n{COMMAND}", "NVIDIA_VISIBLE_DEVICES all queue resources void"),
+    (
+        JOB,
+        COMMAND,
+        f"{VISIBLE}, valueFrom: {{fieldRef: {{fieldPath: metadata.name}}}}}}]\n{COMMAND}",
+        "elsewhere queue",
+    ),
+    (JOB, COMMAND, f"        env: [{{name: HF_API_TOKEN, value: correct-horse}}]\n{COMMAND}", "secret secretKeyRef"),
+    (JOB, NEVER, f"      terminationGracePeriodSeconds: 36000\n{NEVER}", "LOW borrow 10h 10m 600 NORMAL"),
+    (JOB, "nvidia.com/gpu: 1", "nvidia.com/mig-1g.10g: 1", "mig-1g.10g profile nvidia.com/mig-1g.10gb"),
+    (JOB, "nvidia.com/gpu: 1", "nvidia.com/GH100_H100: 1", "no queue nvidia.com/GH100_H100"),
+    ("workflows/cronjob", "Policy: Forbid", "Policy: Allow", "runs any number without limit Forbid"),
+    (
+        "workflows/deployment",
+        "  replicas: 1",
+        "  strategy: {rollingUpdate: {maxSurge: 100%}}\n  replicas: 1",
+        "from 1 to 2 during an update maxSurge: 0",
+    ),
+    ("workflows/train", '        DEBUG: "1"', "        NVIDIA_VISIBLE_DEVICES: all", "all queue resources"),
     (JOB, COMMAND, f"        envFrom: [{{prefix: A_}}]\n{COMMAND}", "envFrom configMapRef"),
     (JOB, COMMAND, f"        lifecycle: {{preStop: {{}}}}\n{COMMAND}", "preStop exec"),
     (JOB, NEVER, f"      volumes: [{{name: a, configMap: {{}}}}]\n{NEVER}", "name missing configMap"),
@@ -387,7 +408,7 @@ JOBS: tuple[Row, ...] = (
     (CRON, SCHEDULE, "  schedule: '@dayly'", "@daily"),
     (CRON, SCHEDULE, "  schedule: TZ=UTC 0 3 * * *", "timeZone"),
     (CRON, SCHEDULE, f"  timeZone: Local\n{SCHEDULE}", "Etc/UTC"),
-    (CRON, SCHEDULE, f"  concurrencyPolicy: forbid\n{SCHEDULE}", "mean Forbid"),
+    (CRON, "Policy: Forbid", "Policy: forbid", "mean Forbid"),
     (CRON, SCHEDULE, f"  successfulJobsHistoryLimit: -1\n{SCHEDULE}", "least 0"),
 )
 ELASTIC = "elasticPolicy: {maxReplicas: 1}"

@@ -59,7 +59,8 @@ def accepted(kind: str, spec: Object) -> Object:
     """
     if kind == "CronJob":
         job = spec["jobTemplate"]
-        return {"schedule": "@daily", **spec, "jobTemplate": {**job, "spec": accepted("Job", job.get("spec", {}))}}
+        own = {"schedule": "@daily", "concurrencyPolicy": "Forbid"}
+        return {**own, **spec, "jobTemplate": {**job, "spec": accepted("Job", job.get("spec", {}))}}
     pods = spec.get("template", {})
     if kind == "Job":
         pods = {**pods, "spec": {"restartPolicy": "Never", **pods.get("spec", {})}}
@@ -70,7 +71,8 @@ def accepted(kind: str, spec: Object) -> Object:
         metadata = pods.get("metadata", {})
         labels = {"app": "a", **metadata.get("labels", {})}
         pods = {**pods, "metadata": {**metadata, "labels": labels}}
-        return {"selector": {"matchLabels": {"app": labels["app"]}}, **spec, "template": pods}
+        own = {"strategy": {"type": "Recreate"}} if kind == "Deployment" else {}
+        return {"selector": {"matchLabels": {"app": labels["app"]}}, **own, **spec, "template": pods}
     return spec
 
 

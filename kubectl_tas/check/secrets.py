@@ -1,0 +1,168 @@
+"""Secrets that stand in a file: in variables, words of a command line, files of tasks and ConfigMaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from kubectl_tas.check.parts import Part
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.workflow import Task
+from kubectl_tas.resolve.fleet import Fleet
+
+SECRET_IN_CLEAR = Rule(
+    "secret-in-clear",
+    Severity.WARNING,
+    "A password, a token or a private key stands in a file.",
+    "Whoever reads the repository, its history, or pods in the cluster can use it. Create a Secret in the "
+    "cluster. A workload takes a variable from it with valueFrom.secretKeyRef, a task of OSMO with credentials. Then "
+    "withdraw the old secret where it was made: it stays in the history of git.",
+    protects=Waiving.ANYBODY,
+)
+_SHAPES = re.compile(
+    r"\b(?P<aws>A(?:KI|SI)A[0-9A-Z]{16})\b"
+    r"|\b(?P<hf>hf_[A-Za-z0-9]{30,})\b"
+    r"|\b(?P<github>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
+    r"|\b(?P<gitlab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
+    r"|\b(?P<sk>sk-[A-Za-z0-9]{40,}|sk-(?:admin|ant|proj|svcacct)-[A-Za-z0-9_-]{32,})"
+    r"|\b(?P<ngc>nvapi-[A-Za-z0-9_-]{40,})"
+    r"|\b(?P<slack>xox[abprs]-[0-9A-Za-z-]{20,})"
+    r"|\b(?P<google>AIza[0-9A-Za-z_-]{35})\b"
+    r"|(?P<private>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)"
+)
+_CALLED = {
+    "aws": "an access key of AWS",
+    "hf": "a token of Hugging Face",
+    "github": "a token of GitHub",
+    "gitlab": "a token of GitLab",
+    "sk": "an API key of a model's provider",
+    "ngc": "an API key of NVIDIA",
+    "slack": "a token of Slack",
+    "google": "an API key of Google",
+    "private": "a private key",
+}
+_MARKS = (
+    *("AKIA", "ASIA", "hf_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "glrt-"),
+    *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
+)
+"""One of them is in each text of such a shape: looking for it is cheap."""
+_NAMES = re.compile(
+    r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
+    r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"
+    r"|(?:HF|HUB|HUGGINGFACE|GITHUB|GH|GITLAB|SLACK|WANDB|NPM|PYPI|VAULT|JUPYTER|INFLUX|CI_JOB|NGC)_TOKEN)$"
+)
+"""Names of variables that hold secrets."""
+_LEAST = 8
+"""Characters of a value that is taken for a secret by its name."""
+_HARMLESS = re.compile(
+    r"[./~]|[a-z]+://|true$|false$|none$|null$|[0-9]+$|x+$|\*+$|.*(?:change-?_?me|example|placeholder|dummy|redacted"
+    r"|replace|your[-_]|to-?do|<.*>|\$[({A-Za-z]|\{\{|%\(|\s)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Values that are none: paths, addresses, switches, numbers, words that stand for a secret, references, sentences."""
+_WORKLOAD = "Put it into a Secret, and take it from there: valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}."
+_FILE = "Put it into a Secret, and mount that."
+
+
+def secrets_of(origin: Origin, part: Part, but: Collection[str] = ()) -> Iterator[Diagnostic]:
+    """Those in the variables and on the command line of a container, but for the variables and words in ``but``."""
+    what, path, container = part
+    if what != "container":
+        return
+    variables = [item if isinstance(item, dict) else {} for item in _list(container, "env")]
+    words = {field: _list(container, field) for field in ("command", "args")}
+    names, values = [item.get("name") for item in variables], [item.get("value") for item in variables]
+    if not _may_hold(names, values, *words.values()):
+        return
+    for index, (name, value) in enumerate(zip(names, values, strict=True)):
+        if (kind := kind_of(name, value)) and name not in but:
+            place = origin.locate((*path, "env", index, "value"))
+            yield _found(f"the variable {name}", kind, place, _WORKLOAD)
+    for field, own in words.items():
+        for index, word in enumerate(own):
+            if (kind := shape_of(word)) and word not in but:
+                yield _found(f"{field}[{index}]", kind, origin.locate((*path, field, index)), _WORKLOAD)
+
+
+def _list(container: Mapping[str, Any], field: str) -> list[Any]:
+    written = container.get(field)
+    return written if isinstance(written, list) else []
+
+
+def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
+    """Whether a closer look is worth its time: one look at all names, and one at all texts."""
+    said = "\n".join([name for name in names if isinstance(name, str)]).upper()
+    if "TOKEN" in said or "KEY" in said or "PASS" in said or "SECRET" in said:
+        return True
+    return _is_marked("\n".join([text for part in texts for text in part if isinstance(text, str)]))
+
+
+def _is_marked(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
+
+
+def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
+    """What tasks of workflows and ConfigMaps hold; workloads are walked by check.documents."""
+    for workflow in fleet.workflows:
+        tasks = [item for group in workflow.groups for item in group.tasks]
+        names: list[object] = []
+        texts: list[object] = []
+        for task in (item.spec for item in tasks):
+            names += task.environment
+            texts += task.environment.values()
+            texts += task.command
+            texts += task.args
+            texts += [file.contents for file in task.files]
+        if _may_hold(names, texts):
+            for item in tasks:
+                yield from _of_task(workflow.declared.origin, item.path, item.spec)
+    for companion in fleet.companions:
+        data = companion.declared.origin.value(("data",)) if companion.kind == "ConfigMap" else None
+        for key, value in data.items() if isinstance(data, dict) else ():
+            if kind := kind_of(key, value):
+                yield _found(f"the key {key}", kind, companion.declared.at("data", key), _FILE)
+
+
+def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
+    hint = "Put it into a Secret, and name that in credentials of the task: {}."
+    for name, value in task.environment.items():
+        if kind := kind_of(name, value):
+            own = hint.format(f"SECRET: {{{name}: KEY}}")
+            yield _found(f"the variable {name}", kind, origin.locate((*path, "environment", name)), own)
+    for field in ("command", "args"):
+        for index, word in enumerate(getattr(task, field)):
+            if kind := shape_of(word):
+                place = origin.locate((*path, field, index))
+                yield _found(f"{field}[{index}]", kind, place, hint.format("SECRET: {VARIABLE: KEY}"))
+    for index, file in enumerate(task.files):
+        if kind := shape_of(file.contents):
+            place = origin.locate((*path, "files", index, "contents"))
+            yield _found(f"the file {file.path}", kind, place, hint.format("SECRET: /folder"))
+
+
+def kind_of(name: object, value: object) -> str:
+    """What a variable holds that nobody may read; empty where that is nothing."""
+    if not isinstance(value, str) or len(value) < _LEAST:
+        return ""
+    if kind := shape_of(value):
+        return kind
+    named = isinstance(name, str) and _NAMES.search(name.upper().replace("-", "_").replace(".", "_"))
+    return "a secret" if named and not _HARMLESS.match(value) else ""
+
+
+def shape_of(text: object) -> str:
+    """The same of any text, by its shape alone."""
+    if not isinstance(text, str) or not _is_marked(text):
+        return ""
+    found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
+    return _CALLED[found.lastgroup or ""] if found is not None else ""
+
+
+def _found(what: str, kind: str, place: Location, hint: str) -> Diagnostic:
+    """The finding; its place has no text, which would show the secret."""
+    shown = replace(place, source="", length=1, source_column=1)
+    return Diagnostic(SECRET_IN_CLEAR, f"{what} holds {kind} in clear", shown, hint=hint)

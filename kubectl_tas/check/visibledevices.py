@@ -1,0 +1,161 @@
+"""What makes the container runtime of a node give a container GPUs that no scheduler gave it.
+
+Follows internal/config/image/cuda_image.go of NVIDIA/nvidia-container-toolkit 1.20: the runtime takes devices from CDI
+annotations, from mounts of /dev/null and from NVIDIA_VISIBLE_DEVICES. Kubelet puts variables of the container behind
+those of the device plugin, so the variable also replaces what a container with GPUs was given. KAI 0.17 refuses the
+same, where it runs with ``--block-nvidia-visible-devices`` (pkg/admission/webhook/v1alpha2/deviceaccess).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from kubectl_tas.check.parts import Part
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.gpus import VISIBLE_DEVICES
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.workflow import Task
+from kubectl_tas.resolve.companions import FleetCompanion
+from kubectl_tas.resolve.fleet import Fleet
+
+GPU_BYPASS = Rule(
+    "gpu-bypass",
+    Severity.ERROR,
+    "A container takes GPUs past the scheduler.",
+    "The container runtime of NVIDIA gives a container all GPUs of its node with NVIDIA_VISIBLE_DEVICES: all, a CDI "
+    "annotation, or a mount below /var/run/nvidia-container-devices. No queue is charged for them, and others "
+    "work on them. Remove it, and ask for nvidia.com/gpu in limits: the device plugin sets what the container sees. "
+    "Where a container must see GPUs that it does not ask for, spec.rules of the Config allows it: gpu-bypass: off.",
+    protects=Waiving.CONFIG,
+)
+ConfigMaps = Mapping[tuple[str, str], FleetCompanion]
+"""Those that set such a variable in a container, by namespace and name."""
+_NOTHING = ("", "none", "void")
+"""Values that give no device."""
+_MOUNTS = "/var/run/nvidia-container-devices"
+_CDI = "cdi.k8s.io"
+_DEVICES = ("cdi-devices.noderesource.dev", "cdi-devices.nri.io", "devices.noderesource.dev", "devices.nri.io")
+"""Annotations of the device injector of containerd/nri-plugins."""
+_HINT = "Remove it; a container that needs GPUs asks for them in its resources."
+
+
+def config_maps(fleet: Fleet) -> ConfigMaps:
+    """The ConfigMaps of the repository in which a key ends the name of the variable."""
+    found = {}
+    for item in fleet.companions:
+        data = item.declared.origin.value(("data",)) if item.kind == "ConfigMap" else None
+        if isinstance(data, dict) and any(_ends(key) for key in data):
+            found[item.namespace, item.name] = item
+    return found
+
+
+def devices_of(
+    origin: Origin, part: Part, maps: ConfigMaps, namespace: str = "", but: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """What a container or an annotation takes, but for the variables and mount paths in ``but``."""
+    what, path, written = part
+    if what == "annotations":
+        for name in written:
+            domain = name.partition("/")[0]
+            if domain.endswith(_CDI) or domain in _DEVICES:
+                message = f"{name} gives the pod devices of its node that no queue is charged for"
+                yield Diagnostic(GPU_BYPASS, message, origin.locate((*path, name), key=True), hint=_HINT)
+    elif what == "container":
+        yield from _variables(origin, path, written, maps, namespace, but)
+        for index, mount in enumerate(_items(written, "volumeMounts")):
+            target = mount.get("mountPath")
+            if isinstance(target, str) and takes_devices(target) and target not in but:
+                yield mounted(target, origin.locate((*path, "volumeMounts", index, "mountPath")))
+
+
+def _variables(
+    origin: Origin,
+    path: KeyPath,
+    container: Mapping[str, Any],
+    maps: ConfigMaps,
+    namespace: str,
+    but: Collection[str],
+) -> Iterator[Diagnostic]:
+    said, written = False, container.get("env")
+    for index, variable in enumerate(written if isinstance(written, list) else ()):
+        is_it = isinstance(variable, dict) and variable.get("name") == VISIBLE_DEVICES
+        if is_it and VISIBLE_DEVICES not in but:
+            said = True
+            elsewhere = variable.get("valueFrom")
+            value = None if elsewhere else variable.get("value")
+            if elsewhere or sees(value):
+                key = "valueFrom" if elsewhere else "value"
+                yield seen(value, origin.locate((*path, "env", index, key), key=bool(elsewhere)))
+    for index, source in enumerate(_items(container, "envFrom") if maps and not said else ()):
+        reference = source.get("configMapRef")
+        named = reference.get("name") if isinstance(reference, dict) else None
+        item = maps.get((namespace, str(named)))
+        prefix = str(source.get("prefix") or "")
+        key = VISIBLE_DEVICES[len(prefix) :] if VISIBLE_DEVICES.startswith(prefix) else ""
+        if item is not None and sees(value := item.declared.origin.value(("data", key))):
+            related = (Related(f"ConfigMap {named} sets it", item.declared.at("data", key)),)
+            yield seen(value, origin.locate((*path, "envFrom", index)), related)
+
+
+def sees(value: object) -> bool:
+    """Whether a value of the variable gives devices. What stands for another variable may be anything."""
+    return any(word.strip() not in _NOTHING for word in str("" if value is None else value).split(","))
+
+
+def seen(value: object, place: Location, related: tuple[Related, ...] = ()) -> Diagnostic:
+    """The finding of the variable; with no value one is taken from elsewhere."""
+    given = f'is "{value}": the container sees' if value is not None else "comes from elsewhere: the container may see"
+    message = f"{VISIBLE_DEVICES} {given} GPUs that no queue is charged for"
+    return Diagnostic(GPU_BYPASS, message, place, related, hint=f"{_HINT} To hide all GPUs, write void.")
+
+
+def takes_devices(mount_path: str) -> bool:
+    """Whether the runtime takes a mount for a device."""
+    return mount_path.startswith(_MOUNTS)
+
+
+def mounted(target: str, place: Location) -> Diagnostic:
+    """The finding of such a mount."""
+    message = f"the mount {target} gives the container devices of its node that no queue is charged for"
+    return Diagnostic(GPU_BYPASS, message, place, hint=_HINT)
+
+
+def said_by(task: Task) -> set[str]:
+    """The variables, the mount paths and the words of the command line that a task says itself."""
+    keys = (keys for keys in task.credentials.values() if isinstance(keys, dict))
+    mounts = (mount.rpartition(":")[2] for mount in task.volumeMounts)
+    return {
+        *task.environment,
+        *(name for names in keys for name in names),
+        *mounts,
+        *map(str, (*task.command, *task.args)),
+    }
+
+
+def check_visible_devices(fleet: Fleet) -> Iterator[Diagnostic]:
+    """What tasks of workflows say themselves; what pod templates say is for check.platforms."""
+    for workflow in fleet.workflows:
+        for task in (task for group in workflow.groups for task in group.tasks):
+            spec, path, origin = task.spec, task.path, workflow.declared.origin
+            if VISIBLE_DEVICES in spec.environment and sees(spec.environment[VISIBLE_DEVICES]):
+                place = origin.locate((*path, "environment", VISIBLE_DEVICES))
+                yield seen(spec.environment[VISIBLE_DEVICES], place)
+            for name, keys in spec.credentials.items():
+                if isinstance(keys, dict) and VISIBLE_DEVICES in keys:
+                    yield seen(None, origin.locate((*path, "credentials", name, VISIBLE_DEVICES), key=True))
+            for index, mount in enumerate(spec.volumeMounts):
+                target = mount.rpartition(":")[2]
+                if takes_devices(target):
+                    yield mounted(target, origin.locate((*path, "volumeMounts", index)))
+
+
+def _ends(key: object) -> bool:
+    return isinstance(key, str) and VISIBLE_DEVICES.endswith(key)
+
+
+def _items(container: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    """The items of a list of a container; one that is no mapping is an empty one."""
+    written = container.get(name)
+    return (item if isinstance(item, dict) else {} for item in (written if isinstance(written, list) else ()))
