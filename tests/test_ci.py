@@ -8,9 +8,8 @@ import re
 import shutil
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import yaml
 from tests.support.cli import Result, kubectl_tas, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
-from tests.support.jobs import ACTIONS, GITHUB, GITLAB, TOKEN, Github, gitlab
+from tests.support.jobs import ACTIONS, GITHUB, GITLAB, TOKEN, Github, Notes, address, gitlab, notes_api
 from tests.support.process import call
 
 Begin = Callable[[str], Path]
@@ -151,38 +150,10 @@ def test_actions_say_what_the_job_says(repository: Path) -> None:
         assert [step["run"].replace("$REQUIREMENTS", "requirements-tas.txt") for step in of_action] == runs
 
 
-class Notes(BaseHTTPRequestHandler):
-    """The notes of a merge request, as GitLab's API gives them."""
-
-    notes: list[dict[str, Any]]
-    asked: list[tuple[str, str]]
-
-    def answer(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        data = json.loads(self.rfile.read(length) or "{}")
-        assert self.headers["PRIVATE-TOKEN"] == TOKEN
-        self.asked.append((f"{self.command} {self.path}", data.get("body", "")))
-        text = json.dumps({"id": 1} if self.path == "/api/v4/user" else self.notes if self.command == "GET" else {})
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    do_GET = do_POST = do_PUT = answer  # noqa: N815 - the names of http.server
-
-    def log_message(self, *_: object) -> None:
-        """Prints nothing."""
-
-
 @pytest.fixture
 def api() -> Iterator[HTTPServer]:
-    Notes.notes, Notes.asked = [], []
-    server = HTTPServer(("127.0.0.1", 0), Notes)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with notes_api() as server:
+        yield server
 
 
 class TestGitlab:
@@ -216,8 +187,7 @@ class TestGitlab:
             *([{"id": 6, "body": f"{MARK}old", "author": {"id": 1}}] if own else []),
         ]
         assert gitlab(root, programs, "main").code == 0
-        address = {"CI_API_V4_URL": f"http://127.0.0.1:{api.server_port}/api/v4", "CI_MERGE_REQUEST_PROJECT_ID": "3"}
-        ran = gitlab(root, programs, "main", "comment", KUBECTL_TAS_TOKEN=TOKEN, **address)
+        ran = gitlab(root, programs, "main", "comment", **address(api))
         assert ran.code == 0, ran
         line, body = Notes.asked[-1]
         notes = "/api/v4/projects/3/merge_requests/4/notes"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +109,46 @@ def gitlab(root: Path, programs: Path, base: str, job: str = "manifests", **more
         variables |= {"CI_MERGE_REQUEST_IID": "4", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
         variables |= {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
     return call("bash", "-eo", "pipefail", "-c", script, cwd=root, **variables, **more)
+
+
+class Notes(BaseHTTPRequestHandler):
+    """The notes of a merge request, as GitLab's API gives them."""
+
+    notes: list[dict[str, Any]]
+    asked: list[tuple[str, str]]
+
+    def answer(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        data = json.loads(self.rfile.read(length) or "{}")
+        assert self.headers["PRIVATE-TOKEN"] == TOKEN
+        self.asked.append((f"{self.command} {self.path}", data.get("body", "")))
+        text = json.dumps({"id": 1} if self.path == "/api/v4/user" else self.notes if self.command == "GET" else {})
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    do_GET = do_POST = do_PUT = answer  # noqa: N815 - the names of http.server
+
+    def log_message(self, *_: object) -> None:
+        """Prints nothing."""
+
+
+@contextlib.contextmanager
+def notes_api() -> Iterator[HTTPServer]:
+    """GitLab's API, which has no notes yet and was asked nothing."""
+    Notes.notes, Notes.asked = [], []
+    server = HTTPServer(("127.0.0.1", 0), Notes)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def address(api: HTTPServer) -> dict[str, str]:
+    """What the job that comments is given."""
+    url = f"http://127.0.0.1:{api.server_port}/api/v4"
+    return {"CI_API_V4_URL": url, "CI_MERGE_REQUEST_PROJECT_ID": "3", "KUBECTL_TAS_TOKEN": TOKEN}
