@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import stat
@@ -19,7 +18,7 @@ import yaml
 from tests.support.cli import Result, kubectl_tas, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
-from tests.support.jobs import ACTIONS, GITHUB, GITLAB, TOKEN, Github, Notes, address, gitlab, notes_api
+from tests.support.jobs import ACTIONS, GITHUB, GITLAB, Github, Notes, address, gitlab, notes_api
 from tests.support.process import call
 
 Begin = Callable[[str], Path]
@@ -385,11 +384,15 @@ class TestOwners:
         assert "Replace @" not in result.err
         rows = self.rows(repository / path)
         assert set(map(tuple, rows.values())) == {tuple(owners)}
-        assert {*own, "/.pre-commit-config.yaml", "/manifests/**/.*", *(f"/{name}" for name in self.PLACES)} <= set(rows)
+        assert {*own, "/.pre-commit-config.yaml", "/manifests/**/.*", *(f"/{name}" for name in self.PLACES)} <= set(
+            rows
+        )
 
     def test_nobody_is_named(self, repository: Path) -> None:
         result = kubectl_tas("init", repository)
-        assert re.search(r"^Replace @your-organization/gpu-admins in .*/\.github/CODEOWNERS: ", result.err, re.MULTILINE)
+        assert re.search(
+            r"^Replace @your-organization/gpu-admins in .*/\.github/CODEOWNERS: ", result.err, re.MULTILINE
+        )
 
     @pytest.mark.parametrize("owner", ["", "acme", "@", "@a b", "@a\n* @b", "@a/", "#"])
     def test_no_owner(self, repository: Path, owner: str) -> None:
@@ -407,7 +410,12 @@ class TestOwners:
 
     @pytest.mark.parametrize(
         ("ci", "there"),
-        [("github", "CODEOWNERS"), ("github", "docs/CODEOWNERS"), ("gitlab", "CODEOWNERS"), ("gitlab", "docs/CODEOWNERS")],
+        [
+            ("github", "CODEOWNERS"),
+            ("github", "docs/CODEOWNERS"),
+            ("gitlab", "CODEOWNERS"),
+            ("gitlab", "docs/CODEOWNERS"),
+        ],
     )
     def test_a_file_elsewhere_counts_alone(self, repository: Path, ci: str, there: str) -> None:
         write(repository, {there: "* @them\n"})

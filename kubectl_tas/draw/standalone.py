@@ -17,5 +17,5 @@ def head(title: str, style: str) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<title>{title}</title>\n<style>{sheet}</style>\n</head>\n'
+        f"<title>{title}</title>\n<style>{sheet}</style>\n</head>\n"
     )

@@ -19,7 +19,7 @@ import yaml
 from tests.support.cli import Result, kubectl_tas, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
-from tests.support.jobs import ACTIONS, GITHUB, GITLAB, TOKEN, Github, address, gitlab, notes_api
+from tests.support.jobs import ACTIONS, TOKEN, Github, address, gitlab, notes_api
 from tests.support.process import call
 
 WHEEL = "kubectl_tas-9.0.0-py3-none-any.whl"
@@ -93,13 +93,24 @@ class World:
         tool = f"def main():\n    {mark}"
         wheel(self.root / "wheels" / WHEEL, mark + tool, {"hostile.pth": f"import os; {mark}"})
         shell = f'#!/bin/sh\necho "$0" >> "{self.broken}"\n'
-        modules = ("sitecustomize", "usercustomize", "json", "os", "venv", "pip", "site", "encodings", "urllib", "base64")
+        modules = (
+            "sitecustomize",
+            "usercustomize",
+            "json",
+            "os",
+            "venv",
+            "pip",
+            "site",
+            "encodings",
+            "urllib",
+            "base64",
+        )
         files = {
             "requirements-tas.txt": f"./wheels/{WHEEL}\n",
             **{f"{name}/__init__.py": mark for name in ("kubectl_tas", "chosen_main", "urllib", "pip", "venv")},
             **{f"{name}/__main__.py": mark for name in ("kubectl_tas", "pip", "venv")},
             **{f"{name}.py": mark for name in (*modules, "setup", "conftest", "kubectl_tas", "chosen_main")},
-            **{name: "[global]\nfind-links = ./wheels\n" for name in ("pip.conf", "pip.ini", ".pip/pip.conf")},
+            **dict.fromkeys(("pip.conf", "pip.ini", ".pip/pip.conf"), "[global]\nfind-links = ./wheels\n"),
             ".config/pip/pip.conf": "[global]\nfind-links = ./wheels\n",
             "setup.cfg": "[install]\nprefix = wheels\n",
             "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n',
@@ -109,8 +120,8 @@ class World:
             ".envrc": shell,
             ".gitattributes": "* filter=hostile diff=hostile\n",
             ".gitconfig": f'[core]\n\tfsmonitor = "echo >> {self.broken}"\n',
-            ".pre-commit-config.yaml": "repos: [{repo: local, hooks: [{id: x, name: x, language: system, entry: ./git}]}]\n",
-            **{name: shell for name in ("kubectl-tas", "git", "gh", "bash", "grep", "base64", "head", "rm", "mktemp")},
+            ".pre-commit-config.yaml": "repos: [{repo: local, hooks: [{id: x, name: x, language: script, entry: git}]}]\n",
+            **dict.fromkeys(("kubectl-tas", "git", "gh", "bash", "grep", "base64", "head", "rm", "mktemp"), shell),
             "chosen.pth": f"import os; {mark}",
             "notes.md": "a harmless change\n",
             **({"tas.yaml": "kind: Nonsense\n"} if settings else {}),
@@ -166,7 +177,9 @@ def repository_of_the_tool(world: World) -> str:
     copy = f"def build_wheel(to, *_):\n    import shutil; return shutil.copy({WHEEL!r}, to).rpartition('/')[2]\n"
     metadata = "Metadata-Version: 2.1\nName: kubectl-tas\nVersion: 9.0.0\n"
     build = 'build-backend = "backend"\nbackend-path = ["."]\n'
-    write(folder, {"backend.py": copy, "pyproject.toml": f"[build-system]\nrequires = []\n{build}", "PKG-INFO": metadata})
+    write(
+        folder, {"backend.py": copy, "pyproject.toml": f"[build-system]\nrequires = []\n{build}", "PKG-INFO": metadata}
+    )
     commit(folder)
     config = {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_1": "protocol.file.allow", "GIT_CONFIG_VALUE_1": "always"}
     config |= {"GIT_CONFIG_KEY_0": f"url.file://{folder}.insteadOf", "GIT_CONFIG_VALUE_0": URL}
