@@ -120,7 +120,7 @@ class World:
             ".envrc": shell,
             ".gitattributes": "* filter=hostile diff=hostile\n",
             ".gitconfig": f'[core]\n\tfsmonitor = "echo >> {self.broken}"\n',
-            ".pre-commit-config.yaml": "repos: [{repo: local, hooks: [{id: x, name: x, language: script, entry: git}]}]\n",
+            ".pre-commit-config.yaml": "repos: [{repo: local, hooks: [{id: x, name: x, entry: ./git}]}]\n",
             **dict.fromkeys(("kubectl-tas", "git", "gh", "bash", "grep", "base64", "head", "rm", "mktemp"), shell),
             "chosen.pth": f"import os; {mark}",
             "notes.md": "a harmless change\n",
