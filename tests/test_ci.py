@@ -265,6 +265,7 @@ class TestSource:
             "./kubectl_tas-1.0.0-py3-none-any.whl",
             "kubectl-tas @ git+https://git.example.com/kubectl-tas.git@v1.0.0",
             "kubectl-tas @ git+https://git.example.com/kubectl-tas.git@0123456",
+            f"kubectl-tas @ git+https://git.example.com/kubectl-tas.git@main#egg=x@{COMMIT}",
             "kubectl-tas @ https://files.example.com/kubectl_tas-1.0.0-py3-none-any.whl",
             f"kubectl-tas @ http://files.example.com/kubectl_tas-1.0.0-py3-none-any.whl#sha256={SHA256}",
         ],

@@ -15,7 +15,7 @@ from kubectl_tas import __version__, process
 from kubectl_tas.errors import TasError
 from kubectl_tas.resources import resource_root
 
-_DIGEST = re.compile(r"kubectl-tas @ (git\+(https|ssh)://\S+@[0-9a-f]{40}|https://\S+#sha256=[0-9a-f]{64})")
+_DIGEST = re.compile(r"kubectl-tas @ (git\+(https|ssh)://[^\s#]+@[0-9a-f]{40}|https://[^\s#]+#sha256=[0-9a-f]{64})")
 """The requirements that CI installs without further hashes; the jobs of ``templates/init/ci`` have the same words."""
 _SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
 """How git writes SSH addresses: git@github.com:team/gpu-pools.git."""

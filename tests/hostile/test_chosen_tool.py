@@ -227,6 +227,7 @@ class TestTool:
             (f"./wheels/{WHEEL}\n", "No such file or directory"),
             ("-r requirements-tas.txt\n", "Could not open requirements file"),
             (f"kubectl-tas @ git+{URL}@main\n", "Can't verify hashes"),
+            (f"kubectl-tas @ git+{URL}@main#egg=x@{'0' * 40}\n", "Can't verify hashes"),
             (f"kubectl-tas @ git+{URL}@{'0' * 40} ; python_version > '3'\n", "Can't verify hashes"),
             (f"kubectl-tas @ git+{URL}@{'0' * 40}\nkubectl-tas==9.0.0\n", "Can't verify hashes"),
             (f"kubectl-tas @ file:///wheels/{WHEEL}\n", "No such file or directory"),
