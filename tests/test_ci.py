@@ -3,50 +3,55 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import shutil
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from kubectl_tas import __version__
 from tests.support.cli import Result, kubectl_tas, subpool, write
 from tests.support.golden import ROOT
 from tests.support.history import commit, git
+from tests.support.jobs import ACTIONS, GITHUB, GITLAB, Github, Notes, address, gitlab, notes_api
 from tests.support.process import call
 
-GITHUB = ".github/workflows/manifests.yaml"
-GITLAB = ".gitlab-ci.yml"
-ACTION = ROOT / "integrations/github/action.yml"
 Begin = Callable[[str], Path]
 """Makes the repository with this CI."""
 MARK = "<!-- kubectl-tas -->\n"
+SOURCE = f"kubectl-tas @ git+https://git.example.com/kubectl-tas.git@{'0' * 40}"
 
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """A folder for the PATH: this checkout's command, a pip that is told what to install, and a gh that writes down
-    what it is asked.
+    """A folder for the PATH: a Python whose virtual environments have this checkout's command and a pip that is told
+    what to install, and a gh that writes down what it is asked.
     """
-    folder = tmp_path / "programs"
-    folder.mkdir()
+    folder, made = tmp_path / "programs", tmp_path / "made"
     for name, text in {
-        "kubectl-tas": f'exec "{sys.executable}" -m kubectl_tas "$@"',
-        "pip": f'echo "pip $*" >> "{tmp_path}/asked"',
-        "python3": f'exec "{sys.executable}" "$@"',
-        "gh": f'echo "gh $*" >> "{tmp_path}/asked"; for word; do case "$word" in --jq) echo "$COMMENTS";; '
+        made / "python": f'echo "$*" >> "{tmp_path}/asked"; cat requirements.txt >> "{tmp_path}/asked"',
+        made / "kubectl-tas": f'exec "{sys.executable}" -m kubectl_tas "$@"',
+        folder / "python": f'[ "$*" = "-I -m venv --clear kubectl-tas" ] && mkdir kubectl-tas && '
+        f'cp -r "{made}" kubectl-tas/bin',
+        folder / "python3": f'exec "{sys.executable}" "$@"',
+        folder / "gh": f'echo "gh $*" >> "{tmp_path}/asked"; for word; do case "$word" in --jq) echo "$COMMENTS";; '
         f'body=@*) cp "${{word#body=@}}" "{tmp_path}/comment";; esac; done',
     }.items():
-        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
-        (folder / name).chmod(stat.S_IRWXU)
+        name.parent.mkdir(exist_ok=True)
+        name.write_text(f"#!/bin/sh\n{text}\n")
+        name.chmod(stat.S_IRWXU)
     return folder
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    """What pip and gh were asked."""
+    return tmp_path / "asked"
 
 
 @pytest.fixture
@@ -54,7 +59,7 @@ def changed(repository: Path) -> Begin:
     """What ``init`` writes, rendered and committed to main, and on a branch of it a subpool more."""
 
     def made(ci: str) -> Path:
-        assert kubectl_tas("init", repository, "--ci", ci, "--gitops", "argocd").code == 0
+        assert kubectl_tas("init", repository, "--ci", ci, "--gitops", "argocd", "--source", SOURCE).code == 0
         assert kubectl_tas("render", "-C", repository).code == 0
         commit(repository)
         git(repository, "update-ref", "refs/remotes/origin/main", "HEAD")
@@ -71,96 +76,44 @@ def add(root: Path, text: str) -> None:
     commit(root)
 
 
-class Github:
-    """Runs the steps of a job as GitHub's runner does, for the events that the job knows."""
-
-    def __init__(self, root: Path, programs: Path, event: str, *, fork: bool = False, comments: str = "") -> None:
-        self.root, self.asked, self.comment = root, programs.parent / "asked", programs.parent / "comment"
-        self.summary = programs.parent / "summary"
-        self.values = {
-            "github.event_name": event,
-            "github.token": "secret",
-            "github.event.number": "7",
-            "github.event.pull_request.head.repo.full_name == github.repository": "false" if fork else "true",
-            "github.event.merge_group.base_sha || (github.base_ref && format('origin/{0}', github.base_ref)) || ''": (
-                "origin/main" if event == "pull_request" else ""
-            ),
-        }
-        self.environment = {
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-            "GITHUB_STEP_SUMMARY": str(self.summary),
-            "GITHUB_REPOSITORY": "team/gpu-pools",
-            "RUNNER_TEMP": str(programs.parent),
-            "COMMENTS": comments,
-            "PYTHONPATH": str(ROOT),
-        }
-
-    def filled(self, text: str) -> str:
-        return re.sub(r"\$\{\{ (.*?) \}\}", lambda found: self.values[found[1]], text)
-
-    def run(self, steps: list[dict[str, Any]], outer: dict[str, str]) -> list[Result]:
-        """What each step prints and exits with; none behind one that fails."""
-        done: list[Result] = []
-        for step in steps:
-            wanted = step.get("if", "").removeprefix("github.event_name == ").strip("'")
-            if "run" not in step or (wanted and wanted != self.values["github.event_name"]):
-                continue
-            own = {key: self.filled(value) for key, value in {**outer, **step.get("env", {})}.items()}
-            line = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"])
-            done.append(call(*line, cwd=self.root, **self.environment, **own))
-            if done[-1].code:
-                break
-        return done
-
-
-def steps_of(root: Path, programs: Path, runner: Github, kind: str) -> list[Result]:
-    """Runs init's own job, or the action in its place."""
-    if kind == "init":
-        job = yaml.safe_load((root / GITHUB).read_text())
-        return runner.run(job["jobs"]["manifests"]["steps"], job["env"])
-    action = yaml.safe_load(ACTION.read_text())
-    for name, about in action["inputs"].items():
-        runner.values[f"inputs.{name}"] = runner.filled(about["default"])
-    return runner.run(action["runs"]["steps"], {})
-
-
-@pytest.mark.parametrize("kind", ["init", "action"])
+@pytest.mark.parametrize("kind", ["job", "action"])
 class TestGithub:
-    def test_pull_request(self, changed: Begin, programs: Path, kind: str) -> None:
-        root = changed("github")
-        runner = Github(root, programs, "pull_request")
-        ran = steps_of(root, programs, runner, kind)
-        assert [step.code for step in ran] == [0, 0, 0, 0], ran
-        assert re.search(r"pip install --quiet -r (\./)?requirements-tas\.txt\n", runner.asked.read_text())
-        assert "--method POST repos/team/gpu-pools/issues/7/comments" in runner.asked.read_text()
-        comment = runner.comment.read_text()
+    def run(self, kind: str, root: Path, programs: Path, event: str = "pull_request", **more: Any) -> list[Result]:
+        ran: list[Result] = getattr(Github(root, programs, event, **more), kind)()
+        return ran
+
+    def test_pull_request(self, changed: Begin, programs: Path, asked: Path, kind: str) -> None:
+        ran = self.run(kind, changed("github"), programs)
+        assert [step.code for step in ran] == [0, 0, 0, 0, 0], ran
+        pip = "-I -m pip install --quiet --no-input -r requirements.txt\n"
+        assert pip in asked.read_text()
+        assert SOURCE in asked.read_text()
+        assert "--method POST repos/team/gpu-pools/issues/7/comments" in asked.read_text()
+        comment = (asked.parent / "comment").read_text()
         assert comment.startswith(MARK)
         assert "team--b" in comment
-        assert comment in runner.summary.read_text()
+        assert comment.removeprefix(MARK) in (asked.parent / "temp/summary").read_text()
 
-    def test_comment_that_is_there_is_written_anew(self, changed: Begin, programs: Path, kind: str) -> None:
-        root = changed("github")
-        runner = Github(root, programs, "pull_request", comments="41\n42")
-        assert all(step.code == 0 for step in steps_of(root, programs, runner, kind))
-        assert "--method PATCH repos/team/gpu-pools/issues/comments/41 " in runner.asked.read_text()
+    def test_comment_that_is_there_is_written_anew(
+        self, changed: Begin, programs: Path, asked: Path, kind: str
+    ) -> None:
+        ran = self.run(kind, changed("github"), programs, more={"COMMENTS": "41\n42"})
+        assert all(step.code == 0 for step in ran)
+        assert "--method PATCH repos/team/gpu-pools/issues/comments/41 " in asked.read_text()
 
-    def test_fork_gets_a_summary_alone(self, changed: Begin, programs: Path, kind: str) -> None:
-        root = changed("github")
-        runner = Github(root, programs, "pull_request", fork=True)
-        assert all(step.code == 0 for step in steps_of(root, programs, runner, kind))
-        assert "gh " not in runner.asked.read_text()
-        assert "team--b" in runner.summary.read_text()
+    def test_fork_gets_a_summary_alone(self, changed: Begin, programs: Path, asked: Path, kind: str) -> None:
+        ran = self.run(kind, changed("github"), programs, is_fork=True)
+        assert all(step.code == 0 for step in ran)
+        assert "gh " not in asked.read_text()
+        assert "team--b" in (asked.parent / "temp/summary").read_text()
 
     def test_push(self, changed: Begin, programs: Path, kind: str) -> None:
-        root = changed("github")
-        runner = Github(root, programs, "push")
-        assert [step.code for step in steps_of(root, programs, runner, kind)] == [0, 0, 0]
+        assert [step.code for step in self.run(kind, changed("github"), programs, "push")] == [0, 0, 0]
 
     def test_error_marks_its_line(self, changed: Begin, programs: Path, kind: str) -> None:
         root = changed("github")
         add(root, subpool("b", 65))
-        runner = Github(root, programs, "pull_request")
-        *_, last = steps_of(root, programs, runner, kind)
+        *_, last = self.run(kind, root, programs)
         assert last.code == 1
         assert re.search(r"^::error .*file=subpools/team--b\.yaml,line=7", last.out, re.MULTILINE)
 
@@ -168,7 +121,7 @@ class TestGithub:
         root = changed("github")
         write(root, {"subpools/team--b.yaml": subpool("b", 9)})
         commit(root)
-        *_, last = steps_of(root, programs, Github(root, programs, "pull_request"), kind)
+        *_, last = self.run(kind, root, programs)
         assert last.code == 1
         assert "file=manifests/queues/" in last.out
 
@@ -179,105 +132,71 @@ class TestGithub:
         (root / "workflows/train.yaml").unlink()
         kubectl_tas("render", "-C", root)
         commit(root)
-        assert steps_of(root, programs, Github(root, programs, "pull_request"), kind)[-1].code == 1
-        assert steps_of(root, programs, Github(root, programs, "push"), kind)[-1].code == 0
+        assert self.run(kind, root, programs)[-1].code == 1
+        git(root, "clean", "-ffdxq")
+        for made in (programs.parent / "temp").iterdir():
+            call("rm", "-r", made)
+        assert self.run(kind, root, programs, "push")[-1].code == 0
 
 
-def test_action_says_what_the_job_says(repository: Path) -> None:
+def test_actions_say_what_the_job_says(repository: Path) -> None:
     kubectl_tas("init", repository)
-    job = yaml.safe_load((repository / GITHUB).read_text())
-    runs = [step["run"] for step in job["jobs"]["manifests"]["steps"] if "run" in step]
-    of_action = [step["run"] for step in yaml.safe_load(ACTION.read_text())["runs"]["steps"] if "run" in step]
-    assert of_action[1:] == runs[1:]
-    assert of_action[0].replace("$REQUIREMENTS", "$KUBECTL_TAS_DIRECTORY/requirements-tas.txt") == runs[0]
-
-
-class Notes(BaseHTTPRequestHandler):
-    """The notes of a merge request, as GitLab's API gives them."""
-
-    notes: list[dict[str, Any]]
-    asked: list[tuple[str, str]]
-
-    def answer(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        data = json.loads(self.rfile.read(length) or "{}")
-        assert self.headers["PRIVATE-TOKEN"] == "token"
-        self.asked.append((f"{self.command} {self.path}", data.get("body", "")))
-        text = json.dumps({"id": 1} if self.path == "/api/v4/user" else self.notes if self.command == "GET" else {})
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    do_GET = do_POST = do_PUT = answer  # noqa: N815 - the names of http.server
-
-    def log_message(self, *_: object) -> None:
-        """Prints nothing."""
+    jobs = yaml.safe_load((repository / GITHUB).read_text())["jobs"]
+    actions = {"manifests": "action.yml", "comment": "comment/action.yml"}
+    for name, path in actions.items():
+        of_action = [step for step in yaml.safe_load((ACTIONS / path).read_text())["runs"]["steps"] if "run" in step]
+        runs = [step["run"] for step in jobs[name]["steps"] if "run" in step]
+        assert [step["run"].replace("$REQUIREMENTS", "requirements-tas.txt") for step in of_action] == runs
 
 
 @pytest.fixture
-def gitlab() -> Iterator[HTTPServer]:
-    Notes.notes, Notes.asked = [], []
-    server = HTTPServer(("127.0.0.1", 0), Notes)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def api() -> Iterator[HTTPServer]:
+    with notes_api() as server:
+        yield server
 
 
 class TestGitlab:
-    def run(self, root: Path, programs: Path, base: str = "", **more: str) -> Result:
-        """What the job prints and exits with, in one shell as GitLab's runner has it."""
-        job = yaml.safe_load((root / GITLAB).read_text())["manifests"]
-        script = "\n".join((*job["before_script"], *job["script"]))
-        environment = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-        environment |= {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, **job["variables"], **more}
-        return call("bash", "-eo", "pipefail", "-c", script, cwd=root, **environment)
-
-    def test_merge_request(self, changed: Begin, programs: Path) -> None:
+    def test_merge_request(self, changed: Begin, programs: Path, asked: Path) -> None:
         root = changed("gitlab")
-        ran = self.run(root, programs, git(root, "rev-parse", "main"))
+        ran = gitlab(root, programs, git(root, "rev-parse", "main"))
         assert ran.code == 0, ran
+        assert SOURCE in asked.read_text()
         assert json.loads((root / "code-quality.json").read_text()) == []
         assert "team--b" in (root / "diff.html").read_text()
 
     def test_push(self, changed: Begin, programs: Path) -> None:
         root = changed("gitlab")
-        assert self.run(root, programs).code == 0
+        assert gitlab(root, programs, "").code == 0
         assert not (root / "diff.html").exists()
 
     def test_error(self, changed: Begin, programs: Path) -> None:
         root = changed("gitlab")
         add(root, subpool("b", 65))
-        ran = self.run(root, programs, "main")
+        ran = gitlab(root, programs, "main")
         assert ran.code == 1
         assert "subpools/team--b.yaml:7:10: error: " in ran.out
         (found,) = json.loads((root / "code-quality.json").read_text())
         assert found["location"] == {"path": "subpools/team--b.yaml", "lines": {"begin": 7}}
 
     @pytest.mark.parametrize("own", [True, False])
-    def test_comment(self, changed: Begin, programs: Path, gitlab: HTTPServer, own: bool) -> None:
+    def test_comment(self, changed: Begin, programs: Path, api: HTTPServer, own: bool) -> None:
         root = changed("gitlab")
         Notes.notes = [
             {"id": 5, "body": MARK, "author": {"id": 2}},
             *([{"id": 6, "body": f"{MARK}old", "author": {"id": 1}}] if own else []),
         ]
-        ran = self.run(
-            root,
-            programs,
-            "main",
-            KUBECTL_TAS_TOKEN="token",
-            CI_API_V4_URL=f"http://127.0.0.1:{gitlab.server_port}/api/v4",
-            CI_MERGE_REQUEST_PROJECT_ID="3",
-            CI_MERGE_REQUEST_IID="4",
-        )
+        assert gitlab(root, programs, "main").code == 0
+        ran = gitlab(root, programs, "main", "comment", **address(api))
         assert ran.code == 0, ran
         line, body = Notes.asked[-1]
         notes = "/api/v4/projects/3/merge_requests/4/notes"
         assert line == (f"PUT {notes}/6" if own else f"POST {notes}")
         assert body.startswith(MARK)
         assert "team--b" in body
+
+    def test_no_token_no_comment(self, changed: Begin, programs: Path) -> None:
+        ran = gitlab(changed("gitlab"), programs, "main", "comment")
+        assert (ran.code, ran.out.partition(":")[0]) == (0, "No comment")
 
     def test_template_is_what_init_writes(self, repository: Path) -> None:
         kubectl_tas("init", repository, "--ci", "gitlab")
@@ -289,7 +208,8 @@ class TestGitlab:
     ("schema", "path"),
     [
         ("github-workflows", GITHUB),
-        ("github-actions", str(ACTION)),
+        ("github-actions", str(ACTIONS / "action.yml")),
+        ("github-actions", str(ACTIONS / "comment/action.yml")),
         ("gitlab-ci", str(ROOT / "integrations/gitlab/kubectl-tas.gitlab-ci.yml")),
     ],
 )
@@ -301,15 +221,59 @@ def test_published_schemas(repository: Path, schema: str, path: str) -> None:
     assert result.code == 0, result.out
 
 
-class TestSource:
-    def test_release_by_default(self, repository: Path) -> None:
-        kubectl_tas("init", repository)
-        assert (repository / "requirements-tas.txt").read_text().splitlines()[-1] == f"kubectl-tas=={__version__}"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+SHA256 = "f" * 64
 
-    def test_one_that_is_given(self, repository: Path) -> None:
-        wheel = "kubectl-tas @ https://files.example.com/kubectl_tas-1.0.0-py3-none-any.whl"
-        kubectl_tas("init", repository, "--source", wheel)
-        assert (repository / "requirements-tas.txt").read_text().splitlines()[-1] == wheel
+
+def installed(monkeypatch: pytest.MonkeyPatch, told: dict[str, Any] | None) -> None:
+    """Has the tool been installed from there, as ``direct_url.json`` tells."""
+
+    class Installed:
+        def read_text(self, _name: str) -> str | None:
+            return None if told is None else json.dumps(told)
+
+    monkeypatch.setattr("kubectl_tas.edit.origin.distribution", lambda _name: Installed())
+
+
+class TestSource:
+    """``init`` writes what gives everybody the same tool, or says that it wrote none."""
+
+    def init(self, root: Path, *arguments: str) -> tuple[str, str]:
+        """The last line of the file, and what is said."""
+        result = kubectl_tas("init", root, *arguments)
+        assert result.code == 0
+        return (root / "requirements-tas.txt").read_text().splitlines()[-1], result.err
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            f"kubectl-tas @ git+https://git.example.com/kubectl-tas.git@{COMMIT}",
+            f"kubectl-tas @ git+ssh://git@git.example.com/kubectl-tas.git@{COMMIT}",
+            f"kubectl-tas @ https://files.example.com/kubectl_tas-1.0.0-py3-none-any.whl#sha256={SHA256}",
+        ],
+    )
+    def test_one_that_is_given(self, repository: Path, source: str) -> None:
+        line, said = self.init(repository, "--source", source)
+        assert line == source
+        assert "Name a kubectl-tas" not in said
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "kubectl-tas==1.0.0",
+            "kubectl-tas",
+            "./kubectl_tas-1.0.0-py3-none-any.whl",
+            "kubectl-tas @ git+https://git.example.com/kubectl-tas.git@v1.0.0",
+            "kubectl-tas @ git+https://git.example.com/kubectl-tas.git@0123456",
+            f"kubectl-tas @ git+https://git.example.com/kubectl-tas.git@main#egg=x@{COMMIT}",
+            "kubectl-tas @ https://files.example.com/kubectl_tas-1.0.0-py3-none-any.whl",
+            f"kubectl-tas @ http://files.example.com/kubectl_tas-1.0.0-py3-none-any.whl#sha256={SHA256}",
+        ],
+    )
+    def test_one_that_may_become_another(self, repository: Path, source: str) -> None:
+        line, said = self.init(repository, "--source", source)
+        assert line == source
+        assert f"requirements-tas.txt: this one may become another ({source})" in said
 
     @pytest.mark.parametrize("source", ["", " ", "a\nb"])
     def test_none(self, repository: Path, source: str) -> None:
@@ -319,26 +283,152 @@ class TestSource:
         ("told", "source"),
         [
             (
-                {"url": "https://token@git.example.com/tas.git", "vcs_info": {"vcs": "git", "commit_id": "12ab"}},
-                "kubectl-tas @ git+https://git.example.com/tas.git@12ab",
+                {"url": "https://token@git.example.com/tas.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+                f"kubectl-tas @ git+https://git.example.com/tas.git@{COMMIT}",
             ),
             (
-                {"url": "https://files.example.com/tas.whl", "archive_info": {}},
-                "kubectl-tas @ https://files.example.com/tas.whl",
+                {"url": "https://files.example.com/tas.whl", "archive_info": {"hashes": {"sha256": SHA256}}},
+                f"kubectl-tas @ https://files.example.com/tas.whl#sha256={SHA256}",
             ),
-            ({"url": "file:///home/me/tas", "dir_info": {"editable": True}}, f"kubectl-tas=={__version__}"),
+            (
+                {"url": "https://files.example.com/tas.whl", "archive_info": {"hash": f"sha256={SHA256}"}},
+                f"kubectl-tas @ https://files.example.com/tas.whl#sha256={SHA256}",
+            ),
         ],
     )
     def test_where_the_tool_was_installed_from(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], source: str
     ) -> None:
-        class Installed:
-            def read_text(self, _name: str) -> str:
-                return json.dumps(told)
+        installed(monkeypatch, told)
+        line, said = self.init(repository)
+        assert line == source
+        assert "Name a kubectl-tas" not in said
 
-        monkeypatch.setattr("kubectl_tas.edit.scaffold.distribution", lambda _name: Installed())
-        kubectl_tas("init", repository)
-        assert (repository / "requirements-tas.txt").read_text().splitlines()[-1] == source
+    @pytest.mark.parametrize(
+        ("told", "why"),
+        [
+            (None, "it is release "),
+            ({"url": "https://files.example.com/tas.whl", "archive_info": {}}, "https://files.example.com/tas.whl is"),
+            ({"url": "file:///tmp/tas.whl", "archive_info": {"hash": f"sha256={SHA256}"}}, "file:///tmp/tas.whl is no"),
+            ({"url": "file:///tas", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}, "file:///tas is no address"),
+            ({"url": "file:///nowhere", "dir_info": {}}, "it comes from /nowhere, which is no checkout of git"),
+        ],
+    )
+    def test_what_others_cannot_get(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any] | None, why: str
+    ) -> None:
+        installed(monkeypatch, told)
+        line, said = self.init(repository)
+        assert line.startswith("# "), "CI installs nothing, and says so"
+        assert f"requirements-tas.txt: CI cannot get this one ({why}" in said
+
+    @pytest.fixture
+    def checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A checkout of this tool, from which it was installed; a remote has its commit."""
+        folder = tmp_path / "tool"
+        for name in ("kubectl_tas", "schemas", "templates"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        commit(folder)
+        git(folder, "remote", "add", "fork", "/somewhere")
+        git(folder, "remote", "add", "origin", "git@git.example.com:team/kubectl-tas.git")
+        git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+        installed(monkeypatch, {"url": folder.as_uri(), "dir_info": {}})
+        return folder
+
+    def test_checkout(self, repository: Path, checkout: Path) -> None:
+        line, said = self.init(repository)
+        head = git(checkout, "rev-parse", "HEAD")
+        assert line == f"kubectl-tas @ git+ssh://git@git.example.com/team/kubectl-tas.git@{head}"
+        assert "Name a kubectl-tas" not in said
+
+    def test_checkout_with_a_commit_that_no_remote_has(self, repository: Path, checkout: Path) -> None:
+        commit(checkout)
+        assert "no remote of " in self.init(repository)[1]
+
+    def test_checkout_whose_remote_is_a_folder(self, repository: Path, checkout: Path) -> None:
+        git(checkout, "remote", "set-url", "origin", "/somewhere/else")
+        assert "no remote of " in self.init(repository)[1]
+
+    @pytest.mark.parametrize("name", ["kubectl_tas/kai.py", "kubectl_tas/new.py", "templates/pod.yaml.j2"])
+    def test_checkout_with_changes(self, repository: Path, checkout: Path, name: str) -> None:
+        with (checkout / name).open("a") as file:
+            file.write("# mine\n")
+        assert "it is not what the last commit of " in self.init(repository)[1]
+
+    def test_checkout_that_has_gone_on(self, repository: Path, checkout: Path) -> None:
+        """What was installed is not what the commit has."""
+        write(checkout, {"kubectl_tas/kai.py": "NEW = True\n"})
+        commit(checkout)
+        git(checkout, "update-ref", "refs/remotes/origin/main", "HEAD")
+        assert "it is not what the last commit of " in self.init(repository)[1]
+
+
+class TestOwners:
+    """Whoever may change what decides for others is named; nobody is told that they are when they are not."""
+
+    PLACES = ("pools/", "subpools/", "topologies/", "platforms/", "tas.yaml", "requirements-tas.txt")
+
+    def rows(self, path: Path) -> dict[str, list[str]]:
+        lines = (line.split() for line in path.read_text().splitlines() if not line.startswith("#"))
+        return {pattern: owners for pattern, *owners in lines}
+
+    @pytest.mark.parametrize(
+        ("ci", "path", "own"),
+        [
+            ("github", ".github/CODEOWNERS", ["/.github/"]),
+            ("gitlab", ".gitlab/CODEOWNERS", ["/.gitlab/", "/.gitlab-ci.yml"]),
+        ],
+    )
+    def test_rows(self, repository: Path, ci: str, path: str, own: list[str]) -> None:
+        owners = ["@acme/gpu-admins", "lead@example.com"]
+        result = kubectl_tas("init", repository, "--ci", ci, "--owner", owners[0], "--owner", owners[1])
+        assert "Replace @" not in result.err
+        rows = self.rows(repository / path)
+        assert set(map(tuple, rows.values())) == {tuple(owners)}
+        assert {*own, "/.pre-commit-config.yaml", "/manifests/**/.*", *(f"/{name}" for name in self.PLACES)} <= set(
+            rows
+        )
+
+    def test_nobody_is_named(self, repository: Path) -> None:
+        result = kubectl_tas("init", repository)
+        assert re.search(
+            r"^Replace @your-organization/gpu-admins in .*/\.github/CODEOWNERS: ", result.err, re.MULTILINE
+        )
+
+    @pytest.mark.parametrize("owner", ["", "acme", "@", "@a b", "@a\n* @b", "@a/", "#"])
+    def test_no_owner(self, repository: Path, owner: str) -> None:
+        assert kubectl_tas("init", repository, "--owner", owner).code == 2
+
+    def test_no_forge(self, repository: Path) -> None:
+        assert "CODEOWNERS" not in kubectl_tas("init", repository, "--ci", "none").out
+
+    def test_folder_of_a_checkout(self, repository: Path) -> None:
+        git(repository, "init", "--quiet")
+        kubectl_tas("init", repository / "a team/gpus #1")
+        rows = self.rows(repository / ".github/CODEOWNERS")
+        assert {f"/a?team/gpus??1/{name}" for name in self.PLACES} <= set(rows)
+        assert "/.github/" in rows
+
+    @pytest.mark.parametrize(
+        ("ci", "there"),
+        [
+            ("github", "CODEOWNERS"),
+            ("github", "docs/CODEOWNERS"),
+            ("gitlab", "CODEOWNERS"),
+            ("gitlab", "docs/CODEOWNERS"),
+        ],
+    )
+    def test_a_file_elsewhere_counts_alone(self, repository: Path, ci: str, there: str) -> None:
+        write(repository, {there: "* @them\n"})
+        result = kubectl_tas("init", "--ci", ci, cwd=repository)
+        assert "CODEOWNERS" not in result.out
+        assert f"Nothing in {there} names kubectl-tas: add what init writes in an empty folder.\n" in result.err
+
+    def test_a_file_that_is_there(self, repository: Path) -> None:
+        write(repository, {".github/CODEOWNERS": "* @them\n"})
+        result = kubectl_tas("init", cwd=repository)
+        assert "kept .github/CODEOWNERS, which is there already\n" in result.out
+        assert "Nothing in .github/CODEOWNERS names kubectl-tas" in result.err
 
 
 class TestGitops:
@@ -355,7 +445,7 @@ class TestGitops:
         git(repository, "remote", "add", "origin", remote)
         git(repository, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
         result = kubectl_tas("init", repository, "--gitops", gitops)
-        assert "Replace" not in result.err
+        assert "Replace https" not in result.err
         (path,) = (repository / gitops).iterdir()
         first = next(yaml.safe_load_all(path.read_text()))
         assert first["metadata"]["name"] == "gpu-pools"

@@ -17,6 +17,7 @@ from tests.support.cli import kubectl_tas, write
 from tests.support.history import commit, git
 
 FILES = {
+    ".github/CODEOWNERS",
     ".github/workflows/manifests.yaml",
     ".pre-commit-config.yaml",
     ".schemas/all.json",
@@ -30,6 +31,11 @@ FILES = {
 }
 
 GITHUB = ".github/workflows/manifests.yaml"
+KNOWN = (
+    *("--owner", "@acme/gpu-admins"),
+    *("--source", f"kubectl-tas @ git+https://git.example.com/kubectl-tas.git@{'0' * 40}"),
+)
+"""What init would ask for otherwise."""
 
 
 def files(root: Path) -> dict[str, str]:
@@ -38,7 +44,7 @@ def files(root: Path) -> dict[str, str]:
 
 
 def test_what_it_writes(repository: Path) -> None:
-    result = kubectl_tas("init", cwd=repository)
+    result = kubectl_tas("init", *KNOWN, cwd=repository)
     assert result.code == 0
     assert result.out == "".join(f"wrote {name}\n" for name in sorted(FILES))
     assert result.err == "Next: kubectl tas validate && kubectl tas render\n"
@@ -84,7 +90,7 @@ def test_the_hooks_are_those_of_the_project(repository: Path) -> None:
 
 class TestWhere:
     def test_folder_that_is_made(self, tmp_path: Path) -> None:
-        result = kubectl_tas("init", "new/place", cwd=tmp_path)
+        result = kubectl_tas("init", "new/place", *KNOWN, cwd=tmp_path)
         assert result.err == "Next: kubectl tas validate -C new/place && kubectl tas render -C new/place\n"
         assert files(tmp_path / "new/place").keys() == FILES
 
@@ -139,8 +145,8 @@ class TestInAGitRepository:
 class TestFilesThatAreThere:
     def test_hooks_without_this_tool(self, repository: Path) -> None:
         write(repository, {".pre-commit-config.yaml": "repos: []\n"})
-        assert "Nothing in .pre-commit-config.yaml runs kubectl-tas" in kubectl_tas("init", cwd=repository).err
-        assert "runs kubectl-tas" not in kubectl_tas("init", "other", cwd=repository).err
+        assert "Nothing in .pre-commit-config.yaml names kubectl-tas" in kubectl_tas("init", cwd=repository).err
+        assert "names kubectl-tas" not in kubectl_tas("init", "other", cwd=repository).err
 
     def test_all_are_kept(self, repository: Path) -> None:
         assert kubectl_tas("init", repository).code == 0

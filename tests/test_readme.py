@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -37,14 +38,25 @@ def _folder(tour: Path) -> Path | None:
     return folder if folder.is_dir() and folder != ROOT else None
 
 
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder for the PYTHONPATH that says where the tool was installed from, the same on every machine."""
+    about = tmp_path / "installed/kubectl_tas-0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: kubectl-tas\nVersion: 0\n")
+    told = {"url": "https://git.example.com/kubectl-tas.git", "vcs_info": {"vcs": "git", "commit_id": "0" * 40}}
+    (about / "direct_url.json").write_text(json.dumps(told))
+    return about.parent
+
+
 @pytest.mark.parametrize("tour", TOURS, ids=lambda path: path.stem if path in TUTORIALS else path.parent.name)
-def test_tour(tour: Path, tmp_path: Path) -> None:
+def test_tour(tour: Path, installed: Path, tmp_path: Path) -> None:
     kubectl = tmp_path / "bin/kubectl"
     kubectl.parent.mkdir()
     kubectl.write_text(f'#!/bin/sh\nshift\nexec "{sys.executable}" -m kubectl_tas "$@"\n')
     kubectl.chmod(0o755)
     path = f"{kubectl.parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{installed}:{ROOT}", "NO_COLOR": "1"}
     for who in ("AUTHOR", "COMMITTER"):
         environment |= {f"GIT_{who}_NAME": "tester", f"GIT_{who}_EMAIL": "tester@example.com"}
     folder = tmp_path / "work"

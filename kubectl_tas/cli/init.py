@@ -29,40 +29,78 @@ GITOPS = ("none", "argocd", "flux")
 @click.option(
     "--source",
     metavar="REQUIREMENT",
-    help="What CI and the hooks install, as pip reads it: kubectl-tas==1.0.0, or kubectl-tas @ and the address of a "
-    "wheel or git repository. By default this very version.",
+    help="What CI and the hooks install, as pip reads it: kubectl-tas @ git+https://...@COMMIT, or the address of a "
+    "wheel with #sha256=. By default this very version, from where it was installed.",
 )
-def init(target: str, ci: str, gitops: str, source: str | None) -> None:
+@click.option(
+    "--owner",
+    "owners",
+    metavar="NAME",
+    multiple=True,
+    help="Who must approve changes of pools, settings and CI: @user, @organization/team or an address. Repeatable.",
+)
+def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[str, ...]) -> None:
     """Write a small working repository to DIR, by default the working folder.
 
-    It has a pool, a subpool, a workflow, schemas for editors, pre-commit's hooks, a CI job, and with --gitops what Argo
-    CD or Flux need to know of it. Files that are there already are kept; where tas.yaml is one of them, no example is
-    written. In a folder of a git repository, the hooks and the CI job go to the top of that, where alone they are read.
+    It has a pool, a subpool, a workflow, schemas for editors, pre-commit's hooks, a CI job with CODEOWNERS, and with
+    --gitops what Argo CD or Flux need to know of it. Files that are there already are kept; where tas.yaml is one of
+    them, no example is written. In a folder of a git repository, the hooks and the CI job go to the top of that, where
+    alone they are read.
     """
-    from kubectl_tas.edit import scaffold
+    from kubectl_tas.edit import origin, scaffold
     from kubectl_tas.emit.fresh import write_missing
     from kubectl_tas.load.source import CONFIG_FILE
 
     root = Path(group_directory() or ".") / target
-    if source is not None and (not scaffold.is_requirement(source) or not source.isprintable()):
+    if source is not None and (not origin.is_requirement(source) or not source.isprintable()):
         raise click.BadParameter(f"{source!r} is not a requirement of pip", param_hint="--source")
+    for owner in owners:
+        if not scaffold.is_owner(owner):
+            raise click.BadParameter(f"{owner!r} is no @user, @organization/team or address", param_hint="--owner")
+    requirement, gap = (source, "") if source is not None else origin.own_requirement()
     checkout = scaffold.checkout_of(root)
-    files = scaffold.Scaffold(ci, gitops, source or scaffold.own_source(), checkout).files(root)
+    chosen = scaffold.Scaffold(ci, gitops, requirement, owners or (scaffold.OWNER,), checkout)
+    there = chosen.owners_that_are_there()
+    files = chosen.files(root)
     has_settings = (root / CONFIG_FILE).exists()
     kept = write_missing(checkout.top, files)
     up = Path(os.path.relpath(checkout.top, root.resolve()))
-    shown = {name: Path(os.path.normpath(root / up / name)).as_posix() for name in files}
-    for name, where in shown.items():
-        say(f"kept {where}, which is there already" if name in kept else f"wrote {where}")
+
+    def shown(name: str) -> str:
+        return Path(os.path.normpath(root / up / name)).as_posix()
+
+    for name in files:
+        say(f"kept {shown(name)}, which is there already" if name in kept else f"wrote {shown(name)}")
     if gitops != "none" and has_settings:
         say(f"Set spec.gitops: {gitops} in {(root / CONFIG_FILE).as_posix()}, if it is not there.", err=True)
-    for name, where in shown.items():
+    for name in files:
         if name not in kept and scaffold.NO_REMOTE.encode() in files[name]:
-            say(f"Replace {scaffold.NO_REMOTE} in {where}: git knows no remote origin here.", err=True)
+            say(f"Replace {scaffold.NO_REMOTE} in {shown(name)}: git knows no remote origin here.", err=True)
         if name in kept and b"kubectl-tas" in files[name] and _lacks_it(checkout.top / name):
-            say(f"Nothing in {where} runs kubectl-tas: add what init writes in an empty folder.", err=True)
+            _say_add(shown(name))
+        if name not in kept and name.endswith(scaffold.REQUIREMENTS) and not origin.has_digest(requirement):
+            _say_no_digest(shown(name), requirement, gap)
+        if name not in kept and scaffold.OWNER.encode() in files[name]:
+            where = f"Replace {scaffold.OWNER} in {shown(name)}"
+            say(f"{where}: nobody has that name, so nobody is asked to approve changes.", err=True)
+    if there is not None and there not in files and _lacks_it(checkout.top / there):
+        _say_add(shown(there))
     at = "" if root == Path() else f" -C {shlex.quote(str(root))}"
     say(f"Next: kubectl tas validate{at} && kubectl tas render{at}", err=True)
+
+
+def _say_add(where: str) -> None:
+    say(f"Nothing in {where} names kubectl-tas: add what init writes in an empty folder.", err=True)
+
+
+def _say_no_digest(where: str, requirement: str, gap: str) -> None:
+    """CI installs nothing whose content may change; says what to write instead."""
+    why = f"this one may become another ({requirement})" if requirement else f"CI cannot get this one ({gap})"
+    say(
+        f"Name a kubectl-tas in {where}: {why}. Write kubectl-tas @ git+https://...@COMMIT, or the address of a wheel "
+        "with #sha256=. For a release of an index, write what `uv pip compile --universal --generate-hashes` prints.",
+        err=True,
+    )
 
 
 def _lacks_it(path: Path) -> bool:

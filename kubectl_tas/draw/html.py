@@ -8,6 +8,7 @@ from html import escape
 from kubectl_tas.draw import svg
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
 from kubectl_tas.draw.palette import DARK, LEGEND, LIGHT, NAMESPACE, STROKES, Theme, css_class, style_sheet
+from kubectl_tas.draw.standalone import head
 from kubectl_tas.report.style import printable
 
 _RULES = {
@@ -51,12 +52,7 @@ def render(figures: Sequence[Figure]) -> str:
     """The page."""
     title = _text(", ".join(figure.title for figure in figures))
     body = "".join(_section(figure) for figure in figures)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{_PAGE}{STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
-    )
+    return f"{head(title, _PAGE + STYLE)}<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
 
 
 def _section(figure: Figure) -> str:

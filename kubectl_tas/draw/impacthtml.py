@@ -6,6 +6,7 @@ from html import escape
 
 from kubectl_tas.compare.impact import Impact
 from kubectl_tas.draw.impactsections import Section, counted, risk_line, sections
+from kubectl_tas.draw.standalone import head
 from kubectl_tas.report import text
 from kubectl_tas.report.style import printable
 
@@ -31,12 +32,7 @@ def render(impact: Impact) -> str:
     if impact.findings:
         found = escape(text.blocks(impact.findings))
         body += f"<details open><summary>Findings ({len(impact.findings)})</summary><pre>{found}</pre></details>\n"
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{title}</h1>\n{body}{risk}\n</body>\n</html>\n"
-    )
+    return f"{head(title, _STYLE)}<body>\n<h1>{title}</h1>\n{body}{risk}\n</body>\n</html>\n"
 
 
 def _section(section: Section) -> str:

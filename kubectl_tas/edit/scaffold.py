@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
-from kubectl_tas import __version__, process
+from kubectl_tas import process
+from kubectl_tas.edit.origin import as_url, without_secrets
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.resolve import names
@@ -21,13 +19,20 @@ from kubectl_tas.yaml import scalar
 
 NO_REMOTE = "https://git.example.com/gpu-pools.git"
 """What stands for the address of a repository that has none."""
-_SCP = re.compile(r"(?P<host>[^/:\s]+@[^/:\s]+):(?P<path>[^/\s].*)")
-"""How git writes SSH addresses: git@github.com:team/gpu-pools.git."""
 _SCHEMAS = ("all", "values")
 """What the settings of editors name, and the samples."""
 _SAMPLES = ("pools/", "subpools/", "workflows/")
-_AT_TOP = (".github/", ".gitlab-ci.yml", ".pre-commit-config.yaml")
+_AT_TOP = (".github/", ".gitlab/", ".gitlab-ci.yml", ".pre-commit-config.yaml")
 """What is read at the top of a checkout alone."""
+REQUIREMENTS = "requirements-tas.txt"
+OWNER = "@your-organization/gpu-admins"
+"""What stands for those who own a repository."""
+OWNERS = {
+    "github": (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"),
+    "gitlab": ("CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
+    "none": (),
+}
+"""Where GitHub and GitLab look for owners; the first file that is there counts, alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,9 @@ class Scaffold:
     gitops: str
     """argocd, flux or none."""
     source: str
-    """What pip installs, as a line of a requirements file."""
+    """What pip installs, as a line of a requirements file; empty where nobody has said."""
+    owners: Sequence[str]
+    """Who must approve a change of what decides for others."""
     checkout: Checkout
     """Where the files are committed."""
 
@@ -68,9 +75,14 @@ class Scaffold:
             for path in (folder / part).rglob("*"):
                 name = _visible(path.relative_to(folder / part).as_posix())
                 is_sample = name.startswith(_SAMPLES) and (root / CONFIG_FILE).exists()
-                if path.is_file() and not is_sample:
+                is_other = name in OWNERS[self.ci] and self.owners_that_are_there() not in (None, name)
+                if path.is_file() and not is_sample and not is_other:
                     found[name if name.startswith(_AT_TOP) else f"{prefix}{name}"] = self._filled(path, prefix)
         return dict(sorted(found.items()))
+
+    def owners_that_are_there(self) -> str | None:
+        """The file of owners that the checkout has, beside which another one would not count or be the only one."""
+        return next((name for name in OWNERS[self.ci] if os.path.lexists(self.checkout.top / name)), None)
 
     def _filled(self, path: Path, prefix: str) -> bytes:
         """The text of a template; ``prefix`` is the folder below the top of the checkout, with a slash."""
@@ -78,10 +90,12 @@ class Scaffold:
         for name, value in (
             ("folder", scalar(prefix.removesuffix("/") or ".")),
             ("below", prefix),
+            ("pattern", re.sub(r"[^\w./-]", "?", prefix)),  # no blank, wildcard or comment: each is one character
+            ("owners", " ".join(self.owners)),
             ("at", f" -C {shlex.quote(prefix.removesuffix('/'))}" if prefix else ""),
-            ("source", self.source),
+            ("source", self.source or "# kubectl-tas @ git+https://git.example.com/kubectl-tas.git@COMMIT"),
             ("gitops", self.gitops),
-            ("url", scalar(_as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url)),
+            ("url", scalar(as_url(self.checkout.url) if self.gitops == "flux" else self.checkout.url)),
             ("branch", scalar(self.checkout.branch, flow=True)),
             ("name", _name(self.checkout.url)),
         ):
@@ -89,27 +103,9 @@ class Scaffold:
         return text.encode()
 
 
-def is_requirement(text: str) -> bool:
-    """Whether pip can read a line of a requirements file: a name with versions or an address, or an address or a path
-    alone.
-    """
-    return re.fullmatch(r"\s*[A-Za-z0-9._-]+(\[[\w\s,.-]*\])?\s*([=<>!~@;].*)?|\s*\S*[/:]\S*\s*", text) is not None
-
-
-def own_source() -> str:
-    """What pip has to install to get this very version: the commit or archive that it was installed from, as
-    ``direct_url.json`` tells (PEP 610), else the release of the package index.
-    """
-    release = f"kubectl-tas=={__version__}"
-    try:
-        told = distribution("kubectl-tas").read_text("direct_url.json")
-    except PackageNotFoundError:  # a frozen program, or a checkout on the PYTHONPATH
-        return release
-    origin: dict[str, Any] = json.loads(told or "{}")
-    url, git = str(origin.get("url", "")), origin.get("vcs_info")
-    if git:
-        return f"kubectl-tas @ {git['vcs']}+{_without_secrets(url)}@{git['commit_id']}"
-    return f"kubectl-tas @ {_without_secrets(url)}" if url.startswith("https://") else release
+def is_owner(text: str) -> bool:
+    """Whether GitHub and GitLab can read it as an owner: @user, @group/team, or an address of e-mail."""
+    return re.fullmatch(r"@[\w.-]+(/[\w.-]+)*|[\w.+-]+@[\w.-]+", text) is not None
 
 
 def checkout_of(root: Path) -> Checkout:
@@ -127,7 +123,7 @@ def checkout_of(root: Path) -> Checkout:
         top = git("rev-parse", "--show-toplevel")
         if not top:
             return Checkout(root, NO_REMOTE, "main")
-        url = _without_secrets(git("remote", "get-url", "origin")) or NO_REMOTE
+        url = without_secrets(git("remote", "get-url", "origin")) or NO_REMOTE
         branch = git("symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
         has_main = git("for-each-ref", "refs/heads/main", "refs/remotes/origin/main")
         return Checkout(
@@ -135,20 +131,6 @@ def checkout_of(root: Path) -> Checkout:
         )
     except TasError:  # without git there is neither
         return Checkout(root, NO_REMOTE, "main")
-
-
-def _without_secrets(url: str) -> str:
-    """``url`` without the user and password that a clone by HTTPS may have in it."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _as_url(address: str) -> str:
-    """An address of git as Flux reads it, which knows no ``git@host:path``."""
-    short = _SCP.fullmatch(address)
-    return f"ssh://{short['host']}/{short['path']}" if short else address
 
 
 def _name(url: str) -> str:

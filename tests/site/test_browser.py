@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.support.browser import AXE, CHROMIUM, WITHOUT_AXE, WITHOUT_CHROMIUM, Browser
 from tests.support.cli import kubectl_tas
+from tests.support.history import commit
 from tests.support.site import company, report
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason=WITHOUT_CHROMIUM)
@@ -129,6 +131,64 @@ def test_what_is_found_is_text(browser: Browser, repository: Path, tmp_path: Pat
     browser.open(tmp_path / "site/index.html")
     assert browser.evaluate("document.title") == name
     assert browser.evaluate("[window.broken === undefined, document.images.length]") == [True, 0]
+
+
+INJECTED = """\
+(() => {
+  document.body.insertAdjacentHTML("beforeend", `<a id=link href="javascript:window.broken = 'link'">x</a>
+    <img src="file:///etc/hostname" onerror="window.broken = 'handler'"><p id=styled style="color: red">x</p>`);
+  for (const [name, text] of [["script", "window.broken = 'script'"], ["style", "#styled { color: red }"]]) {
+    const made = document.createElement(name);
+    made.textContent = text;
+    document.body.append(made);
+  }
+  const elsewhere = document.createElement("script");
+  elsewhere.src = "data:text/javascript,window.broken = 'elsewhere'";
+  document.body.append(elsewhere);
+  document.getElementById("link").click();
+  const base = document.createElement("base");
+  base.href = "https://example.com/";
+  document.head.append(base);
+  return new Promise(done => setTimeout(() => done(
+    [window.broken ?? null, getComputedStyle(document.getElementById("styled")).color, document.baseURI]), 300));
+})()
+"""
+"""What markup that got into a page would do."""
+
+
+@pytest.mark.parametrize("page", ["index.html", "pools/foundation.html", "diff.html", "picture.html"])
+def test_what_gets_into_a_page_does_not_run(chromium: Browser, site: Path, tmp_path: Path, page: str) -> None:
+    where = site / page
+    if not where.exists():
+        repository = company(tmp_path / "repository", is_broken=False)
+        commit(repository)
+        command = ("diff", "--base", "HEAD") if page == "diff.html" else ("pool", "describe", "foundation")
+        where = tmp_path / page
+        where.write_text(kubectl_tas("-C", repository, *command, "-o", "html").out)
+    chromium.problems.clear()
+    chromium.open(where)
+    assert chromium.problems == [], "the policy forbids something of the page itself"
+    wide = "[...document.querySelectorAll('body, main')].some(item => getComputedStyle(item).maxWidth !== 'none')"
+    assert chromium.evaluate(wide), "the style sheet counts"
+    broken, colour, base = chromium.evaluate(INJECTED)
+    assert (broken, colour == "rgb(255, 0, 0)", base) == (None, False, where.as_uri())
+    refused = " ".join(chromium.problems)
+    assert "Content Security Policy" in refused
+    assert "script-src" in refused or "default-src" in refused
+    chromium.problems.clear()
+
+
+def test_indents_and_bars_need_no_inline_style(browser: Browser, site: Path) -> None:
+    browser.open(site / "pools/index.html")
+    assert browser.evaluate("document.querySelectorAll('[style]').length") == 0
+    first = "parseFloat(getComputedStyle(document.querySelector('.indented')).paddingLeft) > 5"
+    assert browser.evaluate(first)
+    bar = "(bar => bar.firstElementChild.getBoundingClientRect().width / bar.getBoundingClientRect().width)"
+    shares = browser.evaluate(f"[...document.querySelectorAll('svg.bar')].map({bar})")
+    texts = browser.evaluate("[...document.querySelectorAll('svg.bar')].map(bar => bar.closest('td').innerText)")
+    assert shares
+    for share, text in zip(shares, texts, strict=True):
+        assert share == pytest.approx(min(100, int(re.search(r"(\d+)%", text)[1])) / 100, abs=0.02)
 
 
 def test_without_scripts_all_is_there_but_the_search(browser: Browser, site: Path) -> None:
