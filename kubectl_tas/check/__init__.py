@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubectl_tas.check.access import check_access
+from kubectl_tas.check.adminsources import check_admin_sources
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.companions import check_companions
@@ -47,6 +48,7 @@ from kubectl_tas.resolve.fleet import Fleet
 
 CHECKS: tuple[Callable[[Fleet], Iterable[Diagnostic]], ...] = (
     check_config,
+    check_admin_sources,
     check_layout,
     check_kubernetes,
     check_names,

@@ -13,6 +13,7 @@ from kubectl_tas.compare.cliquesets import changed_constraints, changed_referenc
 from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.domains import check_domains
 from kubectl_tas.compare.namespaces import changed_namespaces
+from kubectl_tas.compare.newrights import new_rights
 from kubectl_tas.compare.nodes import check_nodes
 from kubectl_tas.compare.objects import unappliable_changes
 from kubectl_tas.compare.pools import gone_pools, moved_pools
@@ -166,6 +167,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_subpools,
     changed_namespaces,
     changed_classes,
+    new_rights,
     unappliable_changes,
     _unreadable,
 )

@@ -57,6 +57,8 @@ class RawFile:
     content: bytes
     problem: Diagnostic | None = None
     is_executable: bool = False
+    link: str | None = None
+    """Where the file really lies, relative to the root, if a link leads to it."""
 
 
 class Source(Protocol):
@@ -105,7 +107,7 @@ class OverlaySource:
             if content is None:
                 found.pop(path, None)
             elif path != CONFIG_FILE:
-                found[path] = RawFile(path, content)
+                found[path] = RawFile(path, content, link=found[path].link if path in found else None)
         return tuple(found[path] for path in sorted(found))
 
     def local_file(self, path: str) -> RawFile:
@@ -148,6 +150,8 @@ class FolderSource:
         self._seen: set[str] = set()
         """Folders that were there when they were asked for."""
         self._real_output: str | None = None
+        self._linked: dict[str, str] = {}
+        """Where folders really lie that a link leads to, by the path by which they are read."""
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""
@@ -225,6 +229,8 @@ class FolderSource:
         except OSError as error:
             message = f"cannot read the folder {folder}: {error.strerror}"
             raise TasError(message, hint="Check its permissions.") from error
+        if real != os.path.normpath(f"{self._real_root}/{folder}"):
+            self._linked[folder] = self._relative(real)
         for entry in listed:
             path = entry.name if folder == "." else f"{folder}/{entry.name}"
             if entry.name.startswith(".") or path == exclude:
@@ -237,13 +243,17 @@ class FolderSource:
     def _read(self, path: str) -> RawFile:
         full = self.root / path
         is_link = full.is_symlink()
+        folder, _, name = path.rpartition("/")
+        link = f"{self._linked[folder]}/{name}" if folder in self._linked else None
         problem = self._leads_away(path, os.path.realpath(full)) if is_link else None
         if problem is not None:
             return problem
         try:
             status = full.stat()
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-                return RawFile(path, full.read_bytes(), is_executable=bool(status.st_mode & stat.S_IXUSR))
+                is_executable = bool(status.st_mode & stat.S_IXUSR)
+                link = self._relative(os.path.realpath(full)) if is_link else link
+                return RawFile(path, full.read_bytes(), None, is_executable, link)
         except OSError as error:
             if error.errno == errno.ENOENT and not (is_link and full.is_symlink()):
                 raise _vanished(path) from error
@@ -256,6 +266,10 @@ class FolderSource:
         size = math.ceil(status.st_size / (1024 * 1024) * 10) / 10
         message = f"the file has {size:g} MiB; at most 4 MiB are read"
         return self._problem(path, FILE_TOO_LARGE, message, "Split the file, or move it out of the folder.")
+
+    def _relative(self, real: str) -> str:
+        """A real path below the root, from there."""
+        return Path(os.path.relpath(real, self._real_root)).as_posix()
 
     def _leads_away(self, path: str, real: str, words: str = "this symbolic link") -> RawFile | None:
         """What is wrong with a path that really is ``real``: outside, in git's own folder, or in the output."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,6 +20,8 @@ from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
+Deciding = Pool | Subpool | PodTemplate | ResourceValidation | ClusterTopology | OperatorConfiguration
+"""What a document declares that decides for others: how much everybody may use, and where."""
 
 
 class Origin(Protocol):
@@ -128,6 +130,20 @@ class Repository:
     """The paths of all files that were read."""
     absent: tuple[str, ...] = ()
     """Folders that were to be read but are not there."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Where files really lie that a link leads to: the path from the root, by the path by which each was read."""
+    has_folders: bool = True
+    """Whether files lie in folders: objects that kustomize hands over do not."""
+
+    @property
+    def deciding(self) -> Iterator[Declared[Deciding]]:
+        """The documents that decide for others."""
+        yield from self.pools
+        yield from self.subpools
+        yield from self.pod_templates
+        yield from self.resource_validations
+        yield from self.topologies
+        yield from self.operators
 
     @property
     def is_empty(self) -> bool:
