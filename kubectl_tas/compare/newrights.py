@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubectl_tas.compare.change import Change
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.rights import misplaced, name_of, outside
-from kubectl_tas.model.repository import Deciding, Declared
+from kubectl_tas.model.repository import Deciding
 
 
 def new_rights(change: Change) -> Iterator[Diagnostic]:
@@ -28,5 +28,5 @@ def new_rights(change: Change) -> Iterator[Diagnostic]:
             yield misplaced(item, folders, change.revision)
 
 
-def _identity(declared: Declared[Deciding]) -> tuple[str, str, str]:
+def _identity(declared: Deciding) -> tuple[str, str, str]:
     return declared.origin.path, declared.spec.kind, name_of(declared)

@@ -135,7 +135,7 @@ class Revision:
         self._made: set[str] = set()
         self._made_folders = {""}
         self._prefix = self._real(prefix)
-        self._reader = FolderSource(folder / self._prefix)
+        self._reader = FolderSource(folder / self._prefix, asks_git=False)
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""

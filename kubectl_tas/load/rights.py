@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.grove import OperatorConfiguration
-from kubectl_tas.model.repository import Deciding, Declared, Repository
+from kubectl_tas.model.repository import Deciding, Repository
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.words import shortened
 
@@ -28,7 +28,7 @@ ADMIN_SOURCE_UNREAD = Rule(
     "spec.adminSources names a folder of which no file is read.",
     "No Pool or Subpool of that folder is rendered. Correct its name, or add it to spec.sources.",
 )
-Outside = tuple[Declared[Deciding], str]
+Outside = tuple[Deciding, str]
 """A document, and the folder in which it lies although it does not count there."""
 
 
@@ -71,7 +71,7 @@ def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Dia
     return Diagnostic(OUTSIDE_ADMIN_SOURCES, message, declared.at("kind"), hint=hint)
 
 
-def name_of(declared: Declared[Deciding]) -> str:
+def name_of(declared: Deciding) -> str:
     """The name of such a document; the configuration of Grove's operator has none."""
     return "" if isinstance(declared.spec, OperatorConfiguration) else declared.spec.metadata.name
 

@@ -11,12 +11,15 @@ import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
 from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
+
+if TYPE_CHECKING:
+    from kubectl_tas.load.tracked import Tracked
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -144,8 +147,11 @@ class MemorySource:
 class FolderSource:
     """The files below ``root``. Raises TasError where a folder or file cannot be read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, asks_git: bool = True) -> None:
+        """``asks_git``: a ``local_file`` is one that git has, or without git is not hidden."""
         self.root = root
+        self._asks_git = asks_git
+        self._tracked: Tracked | None = None
         self._real_root = os.path.realpath(root)
         self._seen: set[str] = set()
         """Folders that were there when they were asked for."""
@@ -185,12 +191,14 @@ class FolderSource:
         return tuple(found[path] for path in sorted(found))
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none; nothing that lies outside, in git's own folder or in the output.
+        """A file of any kind, or why there is none; nothing that lies outside, in git's own folder or in the output,
+        or that git does not have.
 
         Raises TasError where it cannot be read.
         """
         full = self.root / path
-        problem = self._leads_away(path, os.path.realpath(full), words="the path")
+        real = os.path.realpath(full)
+        problem = self._leads_away(path, real, words="the path")
         if problem is not None:
             return problem
         if not os.path.lexists(full):
@@ -198,7 +206,19 @@ class FolderSource:
         if os.path.isdir(full):  # noqa: PTH112 - pathlib raises for names that cannot be
             hint = "Write an entry for each of its files, as OSMO wants it too."
             return self._problem(path, FILE_NOT_REGULAR, "it is a folder", hint)
-        return self._read(path)
+        found = self._read(path)
+        asks = self._asks_git and found.problem is None
+        refused = self.tracked.problem(path, self._relative(real)) if asks else None
+        return self._problem(path, FILE_NOT_REGULAR, *refused) if refused else found
+
+    @property
+    def tracked(self) -> Tracked:
+        """What git has; a repository without a ``localpath`` does not wait for git."""
+        if self._tracked is None:
+            from kubectl_tas.load.tracked import Tracked
+
+            self._tracked = Tracked(self._real_root)
+        return self._tracked
 
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""

@@ -20,8 +20,6 @@ from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
-Deciding = Pool | Subpool | PodTemplate | ResourceValidation | ClusterTopology | OperatorConfiguration
-"""What a document declares that decides for others: how much everybody may use, and where."""
 
 
 class Origin(Protocol):
@@ -70,6 +68,17 @@ class Declared(Generic[M]):
     def at(self, *path: str | int) -> Location:
         """The place of the value at ``path``."""
         return self.origin.locate(path)
+
+
+Deciding = (
+    Declared[Pool]
+    | Declared[Subpool]
+    | Declared[PodTemplate]
+    | Declared[ResourceValidation]
+    | Declared[ClusterTopology]
+    | Declared[OperatorConfiguration]
+)
+"""A document that decides for others: how much everybody may use, and where."""
 
 
 def local_path(workflow: str, localpath: str) -> str:
@@ -136,7 +145,7 @@ class Repository:
     """Whether files lie in folders: objects that kustomize hands over do not."""
 
     @property
-    def deciding(self) -> Iterator[Declared[Deciding]]:
+    def deciding(self) -> Iterator[Deciding]:
         """The documents that decide for others."""
         yield from self.pools
         yield from self.subpools
