@@ -53,7 +53,7 @@ def fn() -> int:
     if directory is None and not given.files:
         message = "there is no spec.directory, and no item is a Pool, a workload or another document"
         raise TasError(message, hint="Name the repository in spec.directory of the functionConfig.")
-    session = open_session(directory) if directory is not None else _of_items(given)
+    session = open_session(directory).with_emptiness() if directory is not None else _of_items(given)
     chosen_backends(session.fleet, given.function.spec.backend)
     place = given.described if directory is None else partial(described, session.root)
     if session.failed() or given.function.kind == "Validate":

@@ -27,7 +27,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
-from kubectl_tas.load.unread import unread
+from kubectl_tas.load.unread import nothing_declared, unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
@@ -81,6 +81,11 @@ class Session:
     def since(self, before: Fleet) -> Session:
         """The same with findings at what has changed since ``before``, where several documents bring one about."""
         return _settled(self, tuple(blamed(self.found, before, self.fleet)), None)
+
+    def with_emptiness(self) -> Session:
+        """The same with a finding where nothing is declared, unless something else fails the run."""
+        more = () if self.failed() else tuple(nothing_declared(self.fleet.repository))
+        return self.with_findings(more, None) if more else self
 
     def of_files(self, paths: Collection[str]) -> Session:
         """The same with the findings that have a place in these files alone."""
@@ -145,8 +150,10 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
 
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
         loaded = load_repository(source, settings=settings())
+        elsewhere = () if loaded.repository.files else source.moved()
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
-    return Earlier(resolve(loaded.repository), revision, tuple(str(item.location) for item in errors))
+    unread = (*(str(item.location) for item in errors), *(f"{path} (a submodule)" for path in source.submodules))
+    return Earlier(resolve(loaded.repository), revision, unread, elsewhere)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -175,7 +174,7 @@ class TestGit:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
         before = (checkout / ".git/index").read_bytes()
         refused(checkout, "git does not have this file")
-        assert os.listdir(tmp_path / "temporary") == []
+        assert [*(tmp_path / "temporary").iterdir()] == []
         assert (checkout / ".git/index").read_bytes() == before
 
 
@@ -212,7 +211,7 @@ class TestWithoutGit:
     @pytest.mark.parametrize("path", ["../.env", "../.config/key", ".env", "../common/link"])
     def test_no_hidden_file(self, repository: Path, path: str) -> None:
         declare(repository, path)
-        write(repository, {name: SECRET for name in (".env", ".config/key", "workflows/.env")})
+        write(repository, dict.fromkeys((".env", ".config/key", "workflows/.env"), SECRET))
         write(repository, {"common/run.sh": "echo\n"})
         (repository / "common/link").symlink_to("../.env")
         refused(repository, "no git repository says that it has this hidden file")
