@@ -34,12 +34,13 @@ Outside = tuple[Deciding, str]
 
 def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outside]:
     """The documents that decide for others and lie in none of these folders."""
-    if not repository.has_folders:
+    if not repository.has_folders or "." in folders:
         return
+    files, below = {CONFIG_FILE, *folders}, tuple(f"{folder}/" for folder in folders)
     for declared in repository.deciding:
         path = declared.origin.path
         for place in (path, repository.links.get(path, path)):
-            if place != CONFIG_FILE and not is_within(place, folders):
+            if not place.startswith(below) and place not in files:
                 yield declared, place.rpartition("/")[0] or "."
                 break
 
