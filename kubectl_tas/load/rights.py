@@ -61,8 +61,8 @@ def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Dia
     path, known = declared.origin.path, name_of(declared)
     name = f' "{known}"' if known else ""
     message = f"the {declared.spec.kind}{name} counts only in {_either(folders)}{f' at {revision}' if revision else ''}"
-    if path == STDIN:
-        hint = "Say which file of the repository it is: --stdin-filename PATH."
+    if path == STDIN or path.startswith("/"):  # what is submitted lies in no folder of the repository
+        hint = "Take it out of what is submitted; `validate - --stdin-filename PATH` says which file it is to be."
     else:
         is_link = folder != (path.rpartition("/")[0] or ".")
         message += f", not in {folder}{', to which a link leads' if is_link else ''}"
