@@ -171,7 +171,7 @@ class TestFile:
         (WORKFLOW.replace("pool: team", "pool: tean"), 1, '= help: Did you mean "team"?'),
         (WORKFLOW + "---\n" + WORKFLOW.replace("gpu: 15", "gpus: 15"), 1, "[unknown-field]"),
         ("a: b\n", 1, "[unknown-kind]"),
-        (pool("other"), 2, "has no workflow"),
+        (pool("other"), 1, "[outside-admin-sources]"),
         ("", 2, "has no workflow"),
     )
 

@@ -98,8 +98,11 @@ def test_text(repository: Path, name: str) -> None:
 @pytest.mark.parametrize("text", ["", "\n", "# nothing\n", "---\n", "---\n---\n...\n", "\ufeff"])
 def test_text_without_documents(repository: Path, text: str) -> None:
     write(repository, {"pools/x.yaml": text})
-    assert kubectl_tas("validate", "-C", repository).out == "No problems found in 1 file.\n"
+    result = kubectl_tas("validate", "-C", repository)
+    assert (result.code, "[nothing-declared]" in result.out) == (1, True)
     assert kubectl_tas("render", "-C", repository).code == 3
+    write(repository, {"pools/team.yaml": pool()})
+    assert kubectl_tas("validate", "-C", repository).out == "No problems found in 2 files.\n"
 
 
 @pytest.mark.parametrize(

@@ -61,10 +61,10 @@ class TestRepository:
         assert "team--a" in kubectl_tas("-C", clean, "pool", "describe", "team--a").out
 
     def test_nearest_parent_with_tas_yaml(self, clean: Path) -> None:
-        inner = write(clean / "docs/other", {"tas.yaml": CONFIG})
+        inner = write(clean / "docs/other", {"tas.yaml": CONFIG, "pools/team.yaml": pool()})
         (clean / "docs/deep").mkdir()
         assert kubectl_tas("validate", cwd=clean / "docs/deep").out == "No problems found in 3 files.\n"
-        assert kubectl_tas("validate", cwd=inner).out == "No problems found in 1 file.\n"
+        assert kubectl_tas("validate", cwd=inner).out == "No problems found in 2 files.\n"
 
     def test_working_folder_without_tas_yaml(self, repository: Path) -> None:
         write(repository, {"pools/team.yaml": pool()})

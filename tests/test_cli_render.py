@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -222,6 +223,9 @@ class TestEmpty:
         result = kubectl_tas("check", "-C", empty)
         assert result.code == 1
         assert f"--- a/{QUEUE}\n+++ /dev/null\n" in result.out
+        assert "[nothing-declared]" in result.err
+        found = json.loads(kubectl_tas("check", "-C", empty, "-o", "json").out)["diagnostics"]
+        assert {item["rule"] for item in found} == {"nothing-declared", "manifests-stale"}
 
 
 class TestBackends:

@@ -406,7 +406,7 @@ class TestDescribe:
         assert kubectl_tas("topology", "describe", "racks", "-C", root).out == (
             "Name:      racks\n"
             "Kind:      ClusterTopologyBinding\n"
-            "File:      workflows/0.yaml\n"
+            "File:      topologies/0.yaml\n"
             "Topology:  by-hand on backend default, which exists already\n"
             "\n"
             "Levels:\n"

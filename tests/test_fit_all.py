@@ -287,3 +287,14 @@ def test_hints_repeat_where_nodes_come_from(cluster: FakeKubectl) -> None:
     assert "kubectl tas fit train --cluster-state big.json --grow\n" in why.out, why
     (cluster.folder / "default/queues.scheduling.run.ai.forbidden").touch()
     assert "why: kubectl tas fit train --live\n" in fit_all("--live", root=root).out
+
+
+def test_queues_that_lie_too_deep_are_an_error(tmp_path: Path) -> None:
+    job = "workflow:\n  name: w\n  pool: team\n  tasks: [{name: a, image: 'b:1'}]\nresources: {default: {gpu: 1}}\n"
+    write(tmp_path / "r", {"pools/team.yaml": pool(), "workflows/w.yaml": job})
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "8"}}}
+    deep = [{**queue(f"q{n}"), "spec": {"parentQueue": f"q{n - 1}" if n else ""}} for n in range(3000)]
+    state = tmp_path / "cluster.json"
+    state.write_text(json.dumps({"kind": "List", "items": [node, *deep]}))
+    result = kubectl_tas("fit", "--all", "-C", tmp_path / "r", "--cluster-state", state)
+    assert (result.code, "the queue q100 lies more than 100 queues deep" in result.err) == (3, True), result.err

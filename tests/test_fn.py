@@ -68,17 +68,17 @@ def declared(text: str) -> Object:
 
 class TestRender:
     def test_a_repository(self, fn: Any) -> None:
-        result, found = fn(config("Render", directory=str(EXAMPLES / "quickstart")), CONFIG_MAP)
+        result, found = fn(config("Render", directory="quickstart"), CONFIG_MAP, cwd=EXAMPLES)
         assert result.code == 0
         stream = list(yaml.safe_load_all(kubectl_tas("render", "-C", EXAMPLES / "quickstart", "-o", "-").out))
         assert found["items"] == [CONFIG_MAP, *stream]
         assert found["results"] == []
 
     def test_again_with_what_it_gave(self, fn: Any) -> None:
-        render = config("Render", directory=str(EXAMPLES / "quickstart"))
-        _, once = fn(render)
+        render = config("Render", directory="quickstart")
+        _, once = fn(render, cwd=EXAMPLES)
         marked = [tracked(item, f"{n}.yaml", 0) for n, item in enumerate(once["items"])]
-        _, twice = fn(render, *marked)
+        _, twice = fn(render, *marked, cwd=EXAMPLES)
         assert len(twice["items"]) == len(marked)
         assert [
             item["metadata"]["annotations"].items() >= old["metadata"]["annotations"].items()
@@ -129,6 +129,20 @@ class TestRender:
         }
 
 
+class TestRights:
+    """The folders of items are annotations, which anybody can write: whoever lists the items decides what counts."""
+
+    def test_items_count_wherever_they_say_they_lie(self, fn: Any) -> None:
+        for path in ("pools/team.yaml", "workflows/team.yaml"):
+            assert fn(config("Validate"), tracked(declared(pool()), path, 0))[0].code == 0
+
+    def test_those_of_a_repository_count_in_their_folders(self, fn: Any, repository: Path) -> None:
+        write(repository, {"pools/team.yaml": pool(), "workflows/mine.yaml": subpool("a", 1)})
+        result, found = fn(config("Validate", directory="."), cwd=repository)
+        (told,) = found["results"]
+        assert (result.code, told["tags"]["rule"]) == (1, "outside-admin-sources")
+
+
 class TestValidate:
     def test_leaves_items_as_they_are(self, fn: Any) -> None:
         items = [declared(pool()), JOB, CONFIG_MAP]
@@ -155,6 +169,28 @@ class TestValidate:
 
 class TestRefusals:
     @pytest.mark.parametrize(
+        "spelled", ["{root}", "../repository", "a/../../repository", "link", "a/link", "~/x", ".git"]
+    )
+    def test_a_directory_outside_of_the_kustomization(self, fn: Any, repository: Path, spelled: str) -> None:
+        """What kustomize builds comes from its folder: a list of another team's repository is none of it."""
+        write(repository, {"pools/team.yaml": pool()})
+        here = write(repository.parent / "here", {"a/x.txt": ""})
+        for link in ("link", "a/link"):
+            (here / link).symlink_to(repository)
+        directory = spelled.format(root=repository)
+        for kind in ("Render", "Validate"):
+            result, found = fn(config(kind, directory=directory), CONFIG_MAP, cwd=here)
+            assert (result.code, found["items"]) == (1, [CONFIG_MAP])
+            (told,) = found["results"]
+            assert told["tags"]["rule"] == "invalid-value"
+            assert f'"{directory}" is not a folder below that of the kustomization' in told["message"]
+
+    def test_a_link_within_the_kustomization(self, fn: Any, repository: Path) -> None:
+        write(repository, {"real/pools/team.yaml": pool()})
+        (repository / "link").symlink_to("real")
+        assert fn(config("Validate", directory="link"), cwd=repository)[0].code == 0
+
+    @pytest.mark.parametrize(
         ("given", "message"),
         [
             ("", "the input is no ResourceList of config.kubernetes.io/v1"),
@@ -177,7 +213,7 @@ class TestRefusals:
         for kind in ("Render", "Validate"):
             result, _ = fn(config(kind), CONFIG_MAP)
             assert (result.code, result.out) == (3, "")
-        result, _ = fn(config("Render", directory=str(repository)))
+        result, _ = fn(config("Render", directory=repository.name), cwd=repository.parent)
         assert (result.code, result.out) == (3, "")
 
     def test_a_wrong_config(self, fn: Any) -> None:

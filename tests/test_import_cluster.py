@@ -56,6 +56,16 @@ TEAM = (
 )
 
 
+def test_queues_thousands_deep(tmp_path: Path) -> None:
+    """No depth ends the program: they have no place here, and that is said of each."""
+    deep = [live_queue(f"q{n}", f"q{n - 1}" if n else None, (8, 8, 1)) for n in range(3000)]
+    result = imported(tmp_path, *deep, *TEAM, kai())
+    assert result.code == 0, result.err
+    assert "q1 below q0 has queues of its own: departments are not imported" in result.out
+    assert "q2999" in result.out
+    assert unchanged(tmp_path, *TEAM) == {"research", "research-nlp", "research.vision"}
+
+
 class TestUnchanged:
     def test_the_queues_of_an_installation(self, tmp_path: Path) -> None:
         assert imported(tmp_path, *DEFAULT, kai()).code == 0

@@ -31,7 +31,7 @@ def pod_group(name: str) -> Object:
 
 
 def declare(root: Path, *objects: Object) -> None:
-    write(root, {"pools/p.yaml": pool(spec=LEVELS), "workflows/w.yaml": yaml.safe_dump_all(objects)})
+    write(root, {"pools/p.yaml": pool(spec=LEVELS), "topologies/w.yaml": yaml.safe_dump_all(objects)})
 
 
 def files(root: Path, *objects: Object) -> set[str]:

@@ -18,7 +18,7 @@ SUBJECTS = {
     "Files and YAML": ("load.source", "load.unread", "load.document", "load.reader", "load.syntax", "load.lookalikes"),
     "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
     "Templates": ("jinja.bounds", "load.expansion", "load.templates"),
-    "The Config, and rules that are made milder": ("check.config", "check.layout", "check.waivers"),
+    "The Config, and rules that are made milder": ("check.config", "check.layout", "check.waivers", "load.rights"),
     "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),
     "Pools, quotas and admission": (
         "check.access",

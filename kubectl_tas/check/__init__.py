@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kubectl_tas.check.access import check_access
+from kubectl_tas.check.adminsources import check_admin_sources
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
 from kubectl_tas.check.companions import check_companions
@@ -52,6 +53,7 @@ from kubectl_tas.resolve.fleet import Fleet
 Check = Callable[[Fleet], Iterable[Diagnostic]]
 FLEET_CHECKS: tuple[Check, ...] = (
     check_config,
+    check_admin_sources,
     check_layout,
     check_kubernetes,
     check_names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def fn() -> int:
     """Run as a KRM function, which kustomize and kpt call: a ResourceList comes in, and one goes out.
 
     Its functionConfig is of kind Render, which adds the manifests of a repository to the items, or Validate, which
-    leaves the items as they are; both of tas/v1alpha1. spec.directory is the repository, relative to the folder of the
+    leaves the items as they are; both of tas/v1alpha1. spec.directory is the repository, a folder below that of the
     kustomization; without it the documents among the items are the repository, and Render puts the manifests in their
     place. Findings are the results of the list, and are printed to stderr too, since kustomize shows no results. Exits
     1 where there are errors, with the items as they were.
@@ -54,7 +55,7 @@ def fn() -> int:
     if directory is None and not given.files:
         message = "there is no spec.directory, and no item is a Pool, a workload or another document"
         raise TasError(message, hint="Name the repository in spec.directory of the functionConfig.")
-    session = open_session(directory) if directory is not None else check_source(Path.cwd(), MemorySource(given.files))
+    session = open_session(directory).with_emptiness() if directory is not None else _of_items(given)
     chosen_backends(session.fleet, given.function.spec.backend)
     place = given.described if directory is None else partial(described, session.root)
     if session.failed() or given.function.kind == "Validate":
@@ -62,6 +63,13 @@ def fn() -> int:
         return 1 if session.failed() else 0
     _write(_rendered(session, given, given.function), session.shown, place)
     return 0
+
+
+def _of_items(given: ResourceList) -> Session:
+    """The documents among the items. Whoever lists them in the kustomization decides what counts: the paths that items
+    carry are annotations, which anybody can write.
+    """
+    return check_source(Path.cwd(), MemorySource(given.files), partial(replace, has_folders=False))
 
 
 def _rendered(session: Session, given: ResourceList, function: Function) -> Sequence[Object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,16 +11,17 @@ import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, run_options, template_options
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_warnings
+from kubectl_tas.cli.session import Session, open_session, refuse_errors, show_findings, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
-from kubectl_tas.diagnostics import in_order
+from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
 from kubectl_tas.emit.stale import stale
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.load.unread import NOTHING_DECLARED
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
@@ -117,21 +118,24 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     plan = _within(session, artifacts, _plan(session, artifacts), backend)
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
+    empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
     if output != TEXT:
-        _print_stale(session, plan, command, output)
+        _print_stale(session, [*empty, *stale(plan, command)], plan, output)
     if diff:
         show(diff, stream=None if output == TEXT else sys.stderr)
         say(f"The manifests are not up to date. Run: {command}", err=True)
         lost = _lost(session, plan)
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
+    if output == TEXT:
+        show_findings(empty)
     tell_warnings(session)
-    return 1 if diff else 0
+    return 1 if diff or has_errors(empty) else 0
 
 
-def _print_stale(session: Session, plan: Plan, command: str, output: str) -> None:
-    """Prints a finding for each manifest that differs."""
-    found = in_order(stale(plan, command))
+def _print_stale(session: Session, found: Iterable[Diagnostic], plan: Plan, output: str) -> None:
+    """Prints a finding for each manifest that differs, and one where there are none to be."""
+    found = in_order(found)
     paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
     findings = session.findings("check")
     _print(replace(findings, diagnostics=found, files=paths, read=len(paths), waived=()), output, session)
@@ -158,7 +162,8 @@ def _text(session: Session, item: Placed) -> str | Deferred:
 
 def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Placed, ...]:
     artifacts = _compiled(session)
-    if not artifacts and not allow_empty:
+    may_be_empty = allow_empty or session.fleet.config.rules.get(NOTHING_DECLARED.code, "error") != "error"
+    if not artifacts and not may_be_empty:
         raise TasError(
             f"nothing to render: {session.root} declares no pool, topology, workflow, workload or PodGroup",
             hint="Run `kubectl tas init`, name the repository with -C, or pass --allow-empty to remove all manifests.",

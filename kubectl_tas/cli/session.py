@@ -28,7 +28,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
-from kubectl_tas.load.unread import unread
+from kubectl_tas.load.unread import nothing_declared, unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report import text
@@ -86,6 +86,12 @@ class Session:
     def since(self, before: Fleet) -> Session:
         """The same with findings at what has changed since ``before``, where several documents bring one about."""
         return _settled(self, tuple(blamed(self.found, before, self.fleet)), None)
+
+    def with_emptiness(self) -> Session:
+        """The same with a finding where nothing is declared, unless something else fails the run."""
+        is_empty = self.run.is_empty if self.run else self.fleet.repository.is_empty
+        more = tuple(nothing_declared(self.fleet.repository)) if is_empty and not self.failed() else ()
+        return self.with_findings(more, None) if more else self
 
     def of_files(self, paths: Collection[str]) -> Session:
         """The same with the findings that have a place in these files alone."""
@@ -204,7 +210,9 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
         with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
             before = survey(source, settings(), replace(effort, tick=lambda done, total: None), like=after)
             earlier, now = judged_both(before, after)
-    return _opened(_of_run(root, now)), _earlier(earlier.fleet, revision, earlier.loaded), earlier
+            elsewhere = () if earlier.fleet.repository.files else source.moved()
+    known = _earlier(earlier.fleet, revision, earlier.loaded, source.submodules, elsewhere)
+    return _opened(_of_run(root, now)), known, earlier
 
 
 def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
@@ -216,14 +224,18 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
 
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
         loaded = load_repository(source, settings=settings())
-    return _earlier(resolve(loaded.repository), revision, loaded)
+        elsewhere = () if loaded.repository.files else source.moved()
+    return _earlier(resolve(loaded.repository), revision, loaded, source.submodules, elsewhere)
 
 
-def _earlier(fleet: Fleet, revision: str, loaded: Loaded) -> Earlier:
+def _earlier(
+    fleet: Fleet, revision: str, loaded: Loaded, submodules: Sequence[str], elsewhere: tuple[str, ...]
+) -> Earlier:
     from kubectl_tas.compare.change import Earlier  # only --base needs it
 
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
-    return Earlier(fleet, revision, tuple(str(item.location) for item in errors))
+    unread = (*(str(item.location) for item in errors), *(f"{path} (a submodule)" for path in submodules))
+    return Earlier(fleet, revision, unread, elsewhere)
 
 
 @contextmanager

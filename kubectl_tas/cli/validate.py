@@ -72,13 +72,14 @@ def validate(
     """Check every document of the repository, and all of them against each other.
 
     The whole repository is read in any case. With PATHS, only what is found in those files and folders is
-    reported. With - it is standard input that is judged, as if it were a file of the repository: the one that
-    --stdin-filename names, else one more, of which a workflow or workload takes the place of the repository's of that
-    kind and name.
+    reported, and what has no place in any file. With - it is standard input that is judged, as if it were a file of the
+    repository: the one that --stdin-filename names, else one more, of which a workflow or workload takes the place of
+    the repository's of that kind and name.
 
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
-    used, constraints of PodCliqueSets that change, steps that a subpool may not take, and fields that cannot be
-    changed in an object that is there. With --live, --context,
+    used, constraints of PodCliqueSets that change, steps that a subpool may not take, pools in folders that did not
+    count for them, and fields that cannot be changed in an object that is there. What could not be compared is a
+    warning, which --strict fails. With --live, --context,
     --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
@@ -87,6 +88,7 @@ def validate(
     earlier: Earlier | None = None
     if base is not None and not needs_all and "-" not in paths:
         session, earlier, _ = open_change(directory, base)
+        session = session.with_emptiness()
         wanted = [_relative(session.root, path) for path in paths]
     else:
         session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
@@ -121,7 +123,7 @@ def _opened(
     if "-" not in paths:
         if stdin_filename is not None:
             raise click.UsageError("--stdin-filename is for standard input; pass - too")
-        session = open_session(directory, by_file=not needs_all)
+        session = open_session(directory, by_file=not needs_all).with_emptiness()
         return session, [_relative(session.root, path) for path in paths]
     if len(paths) > 1:
         raise click.UsageError("- does not go with other paths")
@@ -140,9 +142,11 @@ def _opened(
 
 
 def _below(diagnostics: Sequence[Diagnostic], paths: Sequence[Path]) -> tuple[Diagnostic, ...]:
-    """The findings that have a place in these files and folders."""
+    """The findings that have a place in these files and folders, or none anywhere: those are about all of them."""
     return tuple(
-        diagnostic for diagnostic in diagnostics if any(_is_wanted(place.path, paths) for place in diagnostic.places)
+        diagnostic
+        for diagnostic in diagnostics
+        if not diagnostic.places or any(_is_wanted(place.path, paths) for place in diagnostic.places)
     )
 
 

@@ -20,6 +20,8 @@ class Earlier:
     revision: str
     unreadable: tuple[str, ...] = ()
     """Places there that could not be read."""
+    elsewhere: tuple[str, ...] = ()
+    """Where there was no file: other folders with a repository at that revision, which is there no more."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Change:
     """Whether anything runs in a queue, by backend and name, as far as that is known."""
     unreadable: tuple[str, ...] = ()
     """Places at ``revision`` that could not be read."""
+    elsewhere: tuple[str, ...] = ()
+    """Other folders that had a repository at ``revision``, where this one had no file."""
 
     @cached_property
     def uses(self) -> Counter[SetKey]:

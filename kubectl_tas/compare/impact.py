@@ -277,7 +277,7 @@ def impact(
     """What a change means. ``findings`` are those of the comparison; ``before`` and ``after`` the objects; None where
     the earlier fleet has errors, so that nobody knows what it was rendered to.
     """
-    unread = [f"{place} at {change.revision} has an error" for place in change.unreadable]
+    unread = [f"{place} at {change.revision} cannot be read" for place in change.unreadable]
     if before is None:
         unread.append(f"{change.revision} has errors itself, so its objects and admission policies are not compared")
     return Impact(

@@ -13,6 +13,7 @@ from kubectl_tas.compare.cliquesets import changed_constraints, changed_referenc
 from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.domains import check_domains
 from kubectl_tas.compare.namespaces import changed_namespaces
+from kubectl_tas.compare.newrights import new_rights
 from kubectl_tas.compare.nodes import check_nodes
 from kubectl_tas.compare.objects import unappliable_changes
 from kubectl_tas.compare.pools import gone_pools, moved_pools
@@ -26,12 +27,24 @@ from kubectl_tas.live.cluster import Cluster, Clusters, Node
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import shortened
 
 BASE_UNREAD = Rule(
     "base-unread",
+    Severity.WARNING,
+    "Documents of the revision that is compared with cannot be read.",
+    "What cannot be read cannot be compared, so a change that must not be made may pass unseen. `--strict` fails for "
+    "it. The change that repairs the base has this warning too: let it repair nothing else, look at it yourself, and "
+    "merge it without `--strict`. Or compare with the last revision that was valid. Files of a submodule are not "
+    "compared either, nor is a repository that moves to another folder.",
+    protects=Waiving.CONFIG,
+)
+BASE_EMPTY = Rule(
+    "base-empty",
     Severity.INFO,
-    "Documents of the revision that is compared with have errors.",
-    "What cannot be read cannot be compared, so a change that must not be made may pass unseen.",
+    "The revision that is compared with has no file of this repository.",
+    "All that is declared counts as new, as in the first change of a repository. In any other change `--base` names "
+    "the wrong revision, or -C the wrong folder.",
     protects=Waiving.CONFIG,
 )
 
@@ -86,7 +99,9 @@ def compare(
     if before is not None:
         states = {name: found.grove for name, found in seen.items() if found.grove is not None}
         queues = {(name, queue): runs for name, found in seen.items() for queue, runs in found.queues.items()}
-        change = Change(before.fleet, fleet, before.revision, complete, states, queues, before.unreadable)
+        change = Change(
+            before.fleet, fleet, before.revision, complete, states, queues, before.unreadable, before.elsewhere
+        )
         yield from (diagnostic for check in CHECKS for diagnostic in check(change))
 
 
@@ -151,9 +166,16 @@ def _queues(cluster: Cluster, before: Fleet, after: Fleet) -> Mapping[str, bool]
 def _unreadable(change: Change) -> Iterator[Diagnostic]:
     if change.unreadable:
         shown = ", ".join(change.unreadable[:3]) + (", ..." if len(change.unreadable) > 3 else "")
-        message = f"what has errors at {change.revision}, and what depends on it, is not compared: {shown}"
+        message = f"what cannot be read at {change.revision}, and what depends on it, is not compared: {shown}"
         hint = "Look at what changed there yourself, or compare with a revision that is valid."
         yield Diagnostic(BASE_UNREAD, message, None, hint=hint)
+    if change.elsewhere:
+        message = f"{change.revision} has no file of this repository here, but one in {shortened(change.elsewhere)}"
+        hint = "Merge the move in a change of its own, which changes nothing else."
+        yield Diagnostic(BASE_UNREAD, f"{message}, which is not compared", None, hint=hint)
+    elif not change.before.repository.files:
+        message = f"{change.revision} has no file of this repository, so all of it counts as new"
+        yield Diagnostic(BASE_EMPTY, message, None)
 
 
 CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
@@ -166,6 +188,7 @@ CHECKS: tuple[Callable[[Change], Iterator[Diagnostic]], ...] = (
     changed_subpools,
     changed_namespaces,
     changed_classes,
+    new_rights,
     unappliable_changes,
     _unreadable,
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.rights import is_within
 from kubectl_tas.load.splice import Value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import SubpoolState
@@ -361,8 +362,13 @@ def _state_place(subpool: FleetSubpool) -> Location:
 
 
 def _folder(fleet: Fleet) -> PurePosixPath:
-    """Where new subpools go: the folder that is called so, else the last one that is read."""
-    folders = [PurePosixPath(folder) for folder in fleet.config.sources]
+    """Where new subpools go: the folder that is called so, else the last one that is read, of those in which they
+    count.
+    """
+    sources, admin = fleet.config.sources, fleet.config.adminSources
+    counting = [folder for folder in sources if is_within(folder, admin)]
+    counting += [folder for folder in admin if is_within(folder, sources) and folder not in counting]
+    folders = [PurePosixPath(folder) for folder in counting or sources]
     return ([folder for folder in folders if folder.name == "subpools"] or folders)[-1]
 
 

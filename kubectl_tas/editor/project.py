@@ -81,7 +81,7 @@ def text_of(root: Path, path: str, typed: Mapping[str, bytes]) -> str:
     content = typed.get(path)
     if content is None:
         try:
-            content = FolderSource(root).local_file(path).content
+            content = FolderSource(root, asks_git=False).local_file(path).content
         except TasError:  # it vanished; its findings go with the next check
             return ""
     return decode(path, content)[0]

@@ -242,9 +242,12 @@ def _refuse(tree: _Tree, queue: LiveQueue, reason: str, reasons: dict[str, str])
 
 
 def _all_below(tree: _Tree, queue: LiveQueue) -> Iterator[LiveQueue]:
-    for child in tree.below(queue):
+    """Every queue below one, however deep. Each has one parent, so none is met twice."""
+    todo = list(tree.below(queue))
+    while todo:
+        child = todo.pop()
         yield child
-        yield from _all_below(tree, child)
+        todo += tree.below(child)
 
 
 def _pool(tree: _Tree, container: LiveQueue) -> LivePool:

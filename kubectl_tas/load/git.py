@@ -146,6 +146,16 @@ class Git:
         """What stands at ``path`` in a commit, a folder too."""
         return self._listed(commit, "--", path).get(path)
 
+    def tracked(self) -> frozenset[str]:
+        """What the index has, by its path from the top of the work tree: files, links and submodules."""
+        for name in self.tree.git.glob("sharedindex.*"):  # parts of an index, which it names
+            (self._folder / "git" / name.name).symlink_to(name)
+        index = self.tree.git / "index"
+        if not _is_there(index):  # before anything was added
+            return frozenset()
+        (self._folder / "git" / "index").symlink_to(index)
+        return frozenset(os.fsdecode(self._ask("ls-files", "--cached", "-z").out).split("\0")[:-1])
+
     def sizes(self, names: Collection[str]) -> dict[str, int]:
         """The bytes of each of these contents. Raises TasError where one is missing."""
         if not names:

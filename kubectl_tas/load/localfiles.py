@@ -12,10 +12,11 @@ from kubectl_tas.model.workflow import File, Workflow
 LOCAL_FILE = Rule(
     "local-file",
     Severity.ERROR,
-    "A localpath names no file of the repository.",
+    "A localpath names no file of the repository, or one that git does not have.",
     "The file is read where the workflow is rendered, so it lies in the repository: else two checkouts would render "
-    "different manifests. The path begins at the folder of the workflow's file, as in OSMO. A folder is none: each "
-    "file has its own entry.",
+    "different manifests. git must have it (`git add`): a file that git ignores, such as .env, would reach the "
+    "manifest and the log of the job. In a folder without git, no hidden file is read. The path begins at the folder "
+    "of the workflow's file, as in OSMO. Each file has its own entry; a folder cannot be named.",
 )
 
 

@@ -17,6 +17,7 @@ from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.localfiles import has_local_files, read_local_files
 from kubectl_tas.load.lookalikes import lookalikes
+from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.load.tokens import template_root
@@ -111,6 +112,7 @@ class _Loader:
         self.refused_config: Document | None = None
         self.files: list[str] = []
         self.absent: list[str] = []
+        self.links: dict[str, str] = {}
         self._companions = tuple(companions)
 
     def read_config(self) -> None:
@@ -176,12 +178,15 @@ class _Loader:
             waivers=tuple(self.waivers),
             files=tuple(self.files),
             absent=tuple(self.absent),
+            links=self.links,
         )
         return Loaded(repository, tuple(self.diagnostics), self.complete, refused)
 
     def read_file(self, raw: RawFile) -> None:
         """Reads the documents of one file."""
         self.files.append(raw.path)
+        if raw.link is not None:
+            self.links[raw.path] = raw.link
         if raw.problem is not None:
             return self._refuse(raw.problem)
         text, problem = decode(raw.path, raw.content)
@@ -260,6 +265,12 @@ class _Loader:
                 message = f'the folder "{folder}" does not exist'
                 hint = "Correct the name, or create the folder."
                 self.diagnostics.append(Diagnostic(SOURCE_MISSING, message, place, hint=hint))
+        for index, folder in enumerate(spec.adminSources if "adminSources" in spec.model_fields_set else ()):
+            place = declared.at("spec", "adminSources", index)
+            if self._is_folder(folder, place) and holds_nothing(folder, spec.sources):
+                hint = "Correct its name, or add it to spec.sources."
+                message = f"no file of {folder} is read, so nothing in it counts"
+                self.diagnostics.append(Diagnostic(ADMIN_SOURCE_UNREAD, message, place, hint=hint))
         place = declared.at("spec", "output")
         if self._is_folder(spec.output, place) and spec.output == ".":
             message, hint = "the output is the repository itself", "Choose a folder of its own, such as manifests."

@@ -5,6 +5,7 @@ The format is config.kubernetes.io/v1, as the KRM Functions Specification of kus
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,9 +14,10 @@ from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import FUNCTION, KINDS
-from kubectl_tas.load.schema import validate
+from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.function import PLACES, Function, is_tracking
 from kubectl_tas.model.labels import POOL
@@ -82,8 +84,20 @@ def read_resource_list(text: str) -> ResourceList:
         raise TasError("an item is no Kubernetes object", hint="Each has apiVersion, kind and metadata.name.")
     if not isinstance(data.get("functionConfig"), dict):
         raise TasError("there is no functionConfig", hint="Write one of kind Render or Validate, tas/v1alpha1.")
-    model, found = validate(FUNCTION, documents[0].part(("functionConfig",)))
-    return ResourceList(model if isinstance(model, Function) else None, tuple(found), tuple(items))
+    document = documents[0].part(("functionConfig",))
+    model, found = validate(FUNCTION, document)
+    function = model if isinstance(model, Function) else None
+    directory = function.spec.directory if function else None
+    if directory is not None and _leads_out(directory):
+        message = f'"{directory}" is not a folder below that of the kustomization'
+        hint = "Move the repository there and name it without '..'; kustomize reads no file outside either."
+        found, function = [Diagnostic(INVALID_VALUE, message, document.locate(("spec", "directory")), hint=hint)], None
+    return ResourceList(function, tuple(found), tuple(items))
+
+
+def _leads_out(directory: str) -> bool:
+    """Whether a path names no folder below the working folder, by its spelling or by a link."""
+    return misspelled(directory) is not None or not is_below(os.path.realpath(directory), os.path.realpath("."))
 
 
 def is_document(item: Mapping[str, Any]) -> bool:

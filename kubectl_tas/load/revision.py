@@ -13,7 +13,7 @@ import tempfile
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, too_deep
@@ -126,6 +126,8 @@ class Revision:
     def __init__(self, git: Git, commit: str, prefix: str, folder: Path) -> None:
         self.commit = commit
         """Its full name."""
+        self.submodules: list[str] = []
+        """Those, relative to the root, in which files would be read: git does not have them here."""
         self._git = git
         self._folder = folder
         # Where the root was no folder, a link on the way may have led to one.
@@ -135,7 +137,7 @@ class Revision:
         self._made: set[str] = set()
         self._made_folders = {""}
         self._prefix = self._real(prefix)
-        self._reader = FolderSource(folder / self._prefix)
+        self._reader = FolderSource(folder / self._prefix, asks_git=False)
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""
@@ -151,6 +153,13 @@ class Revision:
         """All manifests below ``folders``, sorted by path; nothing below ``exclude`` or in hidden folders."""
         self._check_out(folders, below=True, exclude=exclude)
         return self._reader.files(folders, exclude=exclude)
+
+    def moved(self) -> tuple[str, ...]:
+        """The folders of this commit, from its top, that have a ``tas.yaml`` and are repositories no more."""
+        found = [PurePosixPath(path) for path in self._git.entries(self.commit)]
+        folders = sorted(path.parent.as_posix() for path in found if path.name == CONFIG_FILE)
+        top = self._git.tree.top
+        return tuple(folder for folder in folders if not os.path.lexists(top / folder / CONFIG_FILE))
 
     def local_file(self, path: str) -> RawFile:
         """A file of any kind, or why there is none."""
@@ -184,7 +193,7 @@ class Revision:
         """What a reader may look at below a folder: manifests, submodules and links."""
         head = f"{folder}/" if folder else ""
         for path, entry in self._entries.items():
-            if path.startswith(head) and (path.endswith(SUFFIXES) or entry.mode == LINK):
+            if path.startswith(head) and (path.endswith(SUFFIXES) or entry.mode in (LINK, SUBMODULE)):
                 is_hidden = "/." in path[len(head) - 1 :] if head else path.startswith(".") or "/." in path
                 if not is_hidden and not (without and path.startswith(f"{without}/") and without.startswith(head)):
                     yield path
@@ -238,6 +247,7 @@ class Revision:
         for path, entry in files.items():
             if entry.mode == SUBMODULE:
                 self._make_folder(path)
+                self.submodules.append(posixpath.relpath(path, self._prefix or "."))
             else:
                 paths[entry.name].append(path)
         sizes = self._git.sizes(paths.keys())

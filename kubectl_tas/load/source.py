@@ -11,12 +11,15 @@ import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
 from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
+
+if TYPE_CHECKING:
+    from kubectl_tas.load.tracked import Tracked
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -57,6 +60,8 @@ class RawFile:
     content: bytes
     problem: Diagnostic | None = None
     is_executable: bool = False
+    link: str | None = None
+    """Where the file really lies, relative to the root, if a link leads to it."""
 
 
 class Source(Protocol):
@@ -105,7 +110,7 @@ class OverlaySource:
             if content is None:
                 found.pop(path, None)
             elif path != CONFIG_FILE:
-                found[path] = RawFile(path, content)
+                found[path] = RawFile(path, content, link=found[path].link if path in found else None)
         return tuple(found[path] for path in sorted(found))
 
     def local_file(self, path: str) -> RawFile:
@@ -142,12 +147,17 @@ class MemorySource:
 class FolderSource:
     """The files below ``root``. Raises TasError where a folder or file cannot be read."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, asks_git: bool = True) -> None:
+        """``asks_git``: a ``local_file`` is one that git has, or without git is not hidden."""
         self.root = root
+        self._asks_git = asks_git
+        self._tracked: Tracked | None = None
         self._real_root = os.path.realpath(root)
         self._seen: set[str] = set()
         """Folders that were there when they were asked for."""
         self._real_output: str | None = None
+        self._linked: dict[str, str] = {}
+        """Where folders really lie that a link leads to, by the path by which they are read."""
 
     def config(self) -> RawFile | None:
         """``tas.yaml``, where there is one."""
@@ -181,12 +191,14 @@ class FolderSource:
         return tuple(found[path] for path in sorted(found))
 
     def local_file(self, path: str) -> RawFile:
-        """A file of any kind, or why there is none; nothing that lies outside, in git's own folder or in the output.
+        """A file of any kind, or why there is none; nothing that lies outside, in git's own folder or in the output,
+        or that git does not have.
 
         Raises TasError where it cannot be read.
         """
         full = self.root / path
-        problem = self._leads_away(path, os.path.realpath(full), words="the path")
+        real = os.path.realpath(full)
+        problem = self._leads_away(path, real, words="the path")
         if problem is not None:
             return problem
         if not os.path.lexists(full):
@@ -194,7 +206,19 @@ class FolderSource:
         if os.path.isdir(full):  # noqa: PTH112 - pathlib raises for names that cannot be
             hint = "Write an entry for each of its files, as OSMO wants it too."
             return self._problem(path, FILE_NOT_REGULAR, "it is a folder", hint)
-        return self._read(path)
+        found = self._read(path)
+        asks = self._asks_git and found.problem is None
+        refused = self.tracked.problem(path, self._relative(real)) if asks else None
+        return self._problem(path, FILE_NOT_REGULAR, *refused) if refused else found
+
+    @property
+    def tracked(self) -> Tracked:
+        """What git has; a repository without a ``localpath`` does not wait for git."""
+        if self._tracked is None:
+            from kubectl_tas.load.tracked import Tracked
+
+            self._tracked = Tracked(self._real_root)
+        return self._tracked
 
     def _walk(self, folder: str, *, exclude: str, above: tuple[str, ...]) -> Iterator[tuple[str, RawFile | None]]:
         """Paths below ``folder``; with a RawFile where the path itself is a problem."""
@@ -225,6 +249,8 @@ class FolderSource:
         except OSError as error:
             message = f"cannot read the folder {folder}: {error.strerror}"
             raise TasError(message, hint="Check its permissions.") from error
+        if real != os.path.normpath(f"{self._real_root}/{folder}"):
+            self._linked[folder] = self._relative(real)
         for entry in listed:
             path = entry.name if folder == "." else f"{folder}/{entry.name}"
             if entry.name.startswith(".") or path == exclude:
@@ -237,13 +263,17 @@ class FolderSource:
     def _read(self, path: str) -> RawFile:
         full = self.root / path
         is_link = full.is_symlink()
+        folder, _, name = path.rpartition("/")
+        link = f"{self._linked[folder]}/{name}" if folder in self._linked else None
         problem = self._leads_away(path, os.path.realpath(full)) if is_link else None
         if problem is not None:
             return problem
         try:
             status = full.stat()
             if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-                return RawFile(path, full.read_bytes(), is_executable=bool(status.st_mode & stat.S_IXUSR))
+                is_executable = bool(status.st_mode & stat.S_IXUSR)
+                link = self._relative(os.path.realpath(full)) if is_link else link
+                return RawFile(path, full.read_bytes(), None, is_executable, link)
         except OSError as error:
             if error.errno == errno.ENOENT and not (is_link and full.is_symlink()):
                 raise _vanished(path) from error
@@ -256,6 +286,10 @@ class FolderSource:
         size = math.ceil(status.st_size / (1024 * 1024) * 10) / 10
         message = f"the file has {size:g} MiB; at most 4 MiB are read"
         return self._problem(path, FILE_TOO_LARGE, message, "Split the file, or move it out of the folder.")
+
+    def _relative(self, real: str) -> str:
+        """A real path below the root, from there."""
+        return Path(os.path.relpath(real, self._real_root)).as_posix()
 
     def _leads_away(self, path: str, real: str, words: str = "this symbolic link") -> RawFile | None:
         """What is wrong with a path that really is ``real``: outside, in git's own folder, or in the output."""

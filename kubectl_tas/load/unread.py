@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.folders import MAX_DEPTH, misspelled
 from kubectl_tas.load.repository import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
+from kubectl_tas.model.repository import Repository
 from kubectl_tas.model.values import FOLDER as VALUES
 
 FILE_UNREAD = Rule(
@@ -19,6 +20,15 @@ FILE_UNREAD = Rule(
     "A file looks like a source of this repository, but is not read.",
     "What it declares is not checked and not rendered. Files are read below the folders of spec.sources, and where "
     "their names end in .yaml, .yml or .json. Rename or move it, or add its folder to spec.sources.",
+)
+NOTHING_DECLARED = Rule(
+    "nothing-declared",
+    Severity.ERROR,
+    "No pool, topology, workflow, workload or PodGroup is declared.",
+    "`render` refuses it: Argo CD and Flux would remove all that an earlier run wrote. Most likely the command runs in "
+    "the wrong folder, or a folder is missing. Declare a pool. If the repository is empty on purpose, set "
+    "spec.rules: {nothing-declared: info} of the Config; `render` then removes all manifests.",
+    protects=Waiving.CONFIG,
 )
 MAX_SHOWN = 5
 _MOST = 1000
@@ -44,13 +54,28 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
     for name in [name for name in found if _is_config(root / name)] if not (root / CONFIG_FILE).exists() else ():
         found.remove(name)
         message = f"a Config counts only in {CONFIG_FILE}, and there is none"
-        yield Diagnostic(CONFIG_MISPLACED, message, Location(name), hint=f"Move it to {CONFIG_FILE} at the root.")
+        place = _place(root, name, _CONFIG)
+        yield Diagnostic(CONFIG_MISPLACED, message, place, hint=f"Move it to {CONFIG_FILE} at the root.")
     if found:
         besides = f"; nor are {', '.join(found[1:MAX_SHOWN])}" if len(found) > 1 else ""
         more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
         message = f"this file looks like a source of the repository and is not read{besides}{more}"
         hint = f"Read are {', '.join(SUFFIXES)} below {', '.join(folders)}; rename or move it, or add to spec.sources."
-        yield Diagnostic(FILE_UNREAD, message, Location(found[0]), hint=hint)
+        yield Diagnostic(FILE_UNREAD, message, _place(root, found[0], _OURS), hint=hint)
+
+
+def nothing_declared(repository: Repository) -> Iterator[Diagnostic]:
+    """Whether all that was read declares nothing."""
+    if not repository.is_empty:
+        return
+    config, absent = repository.config, repository.absent
+    is_set = config is not None and "sources" in config.spec.spec.model_fields_set
+    place = config.at("spec", "sources") if config is not None and is_set else None
+    message = "nothing is declared that can be rendered"
+    if absent:
+        message += f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not there"
+    hint = "Declare a pool, name the repository with -C, or write a small one with `kubectl tas init`."
+    yield Diagnostic(NOTHING_DECLARED, message, place, hint=hint)
 
 
 def _walk(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
@@ -81,6 +106,17 @@ def _is_ours(path: Path) -> bool:
 
 def _is_config(path: Path) -> bool:
     return _CONFIG.search(_head(path)) is not None
+
+
+def _place(root: Path, name: str, pattern: re.Pattern[bytes]) -> Location:
+    """Where a file says what it is; the file as a whole where it has changed meanwhile."""
+    head = _head(root / name)
+    found = pattern.search(head)
+    if found is None:
+        return Location(name)
+    lines = head[: found.start()].count(b"\n")
+    line = head.split(b"\n")[lines].decode("utf-8", "replace").rstrip("\r")
+    return Location(name, lines + 1, 1, line, len(line) or 1)
 
 
 def _head(path: Path) -> bytes:

@@ -17,6 +17,8 @@ from kubectl_tas.model.values import Values
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
+DEFAULT_ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
+"""The folders for what decides for others, where the Config names none."""
 PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass of each of OSMO's priorities."""
 
@@ -152,6 +154,12 @@ class ConfigSpec(Model):
     """
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
+    adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES
+    """Folders in which documents count that decide for others: Pool, Subpool, PodTemplate, ResourceValidation,
+    ClusterTopology, ClusterTopologyBinding and OperatorConfiguration. In another folder each is an error, so that the
+    owners of these folders (CODEOWNERS) review all of them. ".": any folder. They are read only if sources has them
+    too.
+    """
 
     values: dict[Text, Values] = {}
     """Values of templates, by the path of each below the folder that is read, without its ending; instead of a file

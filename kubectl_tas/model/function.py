@@ -24,7 +24,7 @@ class FunctionSpec(Model):
     """What is rendered or checked."""
 
     directory: Text | None = None
-    """The repository, relative to the folder in which the function runs, which is that of the kustomization. Without
+    """The repository: a folder below the one in which the function runs, which is that of the kustomization. Without
     it: the documents among the items.
     """
     backend: Text | None = None

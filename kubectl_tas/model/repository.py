@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -70,6 +70,17 @@ class Declared(Generic[M]):
         return self.origin.locate(path)
 
 
+Deciding = (
+    Declared[Pool]
+    | Declared[Subpool]
+    | Declared[PodTemplate]
+    | Declared[ResourceValidation]
+    | Declared[ClusterTopology]
+    | Declared[OperatorConfiguration]
+)
+"""A document that decides for others: how much everybody may use, and where."""
+
+
 def local_path(workflow: str, localpath: str) -> str:
     """The path from the root of the repository of what the file ``workflow`` calls ``localpath``.
 
@@ -128,6 +139,20 @@ class Repository:
     """The paths of all files that were read."""
     absent: tuple[str, ...] = ()
     """Folders that were to be read but are not there."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Where files really lie that a link leads to: the path from the root, by the path by which each was read."""
+    has_folders: bool = True
+    """Whether files lie in folders: objects that kustomize hands over do not."""
+
+    @property
+    def deciding(self) -> Iterator[Deciding]:
+        """The documents that decide for others."""
+        yield from self.pools
+        yield from self.subpools
+        yield from self.pod_templates
+        yield from self.resource_validations
+        yield from self.topologies
+        yield from self.operators
 
     @property
     def is_empty(self) -> bool:

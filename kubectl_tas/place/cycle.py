@@ -14,6 +14,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TypeVar
 
+from kubectl_tas.errors import TasError
 from kubectl_tas.place.held import Asked, Held
 from kubectl_tas.place.nodes import Node, Vector
 from kubectl_tas.place.order import Bound, place
@@ -66,6 +67,8 @@ class Start:
     """The gangs with pods on the nodes."""
 
 
+MAX_ABOVE = 100
+"""Queues above one another in a cluster of which the order is told."""
 _Entry = TypeVar("_Entry", bound=Job | Held)
 
 
@@ -73,6 +76,13 @@ class Cycle:
     """One scheduler at work."""
 
     def __init__(self, start: Start, jobs: Sequence[Job]) -> None:
+        """Raises TasError where queues lie too deep below one another."""
+        above: dict[str | None, int] = {}
+        for name, queue in start.tree.by_name.items():
+            above[name] = above.get(queue.parent, 0) + 1
+            if above[name] > MAX_ABOVE:
+                message = f"the queue {name} lies more than {MAX_ABOVE} queues deep: the order of KAI is not told"
+                raise TasError(message, hint="Lay the queues out flatter.")
         self.tree, self.total, self.space = start.tree, start.total, Space(start.nodes)
         held = [item for item in start.held if item.queue in self.tree.by_name]
         self._nodes, self._held_before = start.nodes, held

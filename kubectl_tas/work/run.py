@@ -29,7 +29,6 @@ from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of, uses
 from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
 from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
 
-ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
 LEAST_KEPT = 20
 """Files below which it takes longer to look for what is kept than to make it."""
 Tick = Callable[[int, int], None]
@@ -240,7 +239,7 @@ class Parts:
             source.has_folder(folder)  # one that is there now and vanishes is not gone
         for raw in source.files(folders, exclude=config.output):
             self.raws[raw.path] = raw
-            if any(is_below(raw.path, folder) for folder in ADMIN_SOURCES):
+            if any(is_below(raw.path, folder) for folder in config.adminSources):
                 self.shared.add(raw.path)
 
     def digests(self) -> dict[str, bytes]:

@@ -314,7 +314,7 @@ class TestOperatorConfiguration:
         assert [rule for rule, _ in found] == ["set-field", "tas-disabled"]
         result = kubectl_tas("validate", "-C", repository)
         assert 'Did you mean "topologyAwareScheduling"?' in result.out
-        assert "the OperatorConfiguration has no topologyAwareScheduling (workflows/0.yaml:2:7)" in result.out
+        assert "the OperatorConfiguration has no topologyAwareScheduling (topologies/0.yaml:2:7)" in result.out
 
     @pytest.mark.parametrize("what", ["domain", "key"])
     def test_levels_are_unique(self, repository: Path, what: str) -> None:

@@ -551,4 +551,4 @@ def test_only_what_is_named_is_reported(repository: Path) -> None:
     commit(root)
     declare(root, topology("racks", WIDER), clique_set("rack", named="racks"))
     assert rules(root, root / "workflows/1.yaml", "--base", "HEAD") == []
-    assert rules(root, root / "workflows/0.yaml", "--base", "HEAD") == ["topology-levels-changed"]
+    assert rules(root, root / "topologies/0.yaml", "--base", "HEAD") == ["topology-levels-changed"]

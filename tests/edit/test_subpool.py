@@ -188,9 +188,12 @@ class TestCreate:
         ("sources", "path"),
         [
             ("[pools, subpools]", "subpools/team--b.yaml"),
-            ("[fleet/subpools/, pools]", "fleet/subpools/team--b.yaml"),
-            ("[pools, ./fleet/]", "fleet/team--b.yaml"),
-            ("[.]", "team--b.yaml"),
+            ("[fleet/subpools/, pools]", "pools/team--b.yaml"),  # where it counts
+            ("[fleet/subpools/, pools], adminSources: [pools, fleet]", "fleet/subpools/team--b.yaml"),
+            ("[pools, ./fleet/], adminSources: [.]", "fleet/team--b.yaml"),
+            ("[.]", "subpools/team--b.yaml"),
+            ("[.], adminSources: [pools, fleet]", "fleet/team--b.yaml"),
+            ("[.], adminSources: [.]", "team--b.yaml"),
         ],
     )
     def test_in_the_folder_that_is_read(self, repository: Path, sources: str, path: str) -> None:

@@ -226,7 +226,7 @@ class TestEdits:
         assert not (team / "manifests").exists()
 
     def test_a_folder_above_is_a_link_out(self, team: Path, outside: Path) -> None:
-        write(team, {"tas.yaml": f"{CONFIG}spec: {{sources: [pools, all/subpools]}}\n"})
+        write(team, {"tas.yaml": f"{CONFIG}spec: {{sources: [pools, all/subpools], adminSources: [pools, all]}}\n"})
         (outside.parent / "subpools").mkdir()
         (team / "all").symlink_to(outside.parent)
         refused(create(team), "all/subpools/team--b.yaml leads out of the repository")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.cli import Result, kubectl_tas
-from tests.support.golden import EXAMPLES, ROOT
+from tests.support.golden import ROOT
 from tests.support.kustomize import kustomize
 from tests.support.process import call
 
@@ -19,9 +19,8 @@ FOLDER = ROOT / "integrations/kustomize"
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A copy of the examples, with what they render beside them."""
+    """A copy of the examples."""
     shutil.copytree(FOLDER, tmp_path / "integrations/kustomize")
-    shutil.copytree(EXAMPLES / "quickstart", tmp_path / "examples/quickstart")
     return tmp_path / "integrations/kustomize"
 
 
@@ -37,7 +36,7 @@ def test_generator() -> None:
     """Every object comes out as it is rendered."""
     result = build(FOLDER / "repository")
     assert (result.code, result.err) == (0, "")
-    stream = kubectl_tas("render", "-C", EXAMPLES / "quickstart", "-o", "-").out
+    stream = kubectl_tas("render", "-C", FOLDER / "repository/gpus", "-o", "-").out
     assert objects(result.out) == objects(stream)
 
 
@@ -71,7 +70,7 @@ def test_validator(copied: Path) -> None:
 
 
 def test_errors_stop_the_build(copied: Path) -> None:
-    pool = copied / "../../examples/quickstart/pools/team.yaml"
+    pool = copied / "repository/gpus/pools/team.yaml"
     pool.write_text(pool.read_text().replace("apiVersion: tas/v1alpha1", "apiVersion: tas/v1"))
     result = build(copied / "repository")
     assert (result.code, result.out) == (1, "")
@@ -81,7 +80,7 @@ def test_errors_stop_the_build(copied: Path) -> None:
 def test_every_file_is_one_of_these() -> None:
     """What stands here is run by the tests above."""
     names = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
-    run = {"kustomization.yaml", "render.yaml", "pool.yaml", "train.yaml", "settings.yaml"}
+    run = {"kustomization.yaml", "render.yaml", "pool.yaml", "team.yaml", "train.yaml", "settings.yaml"}
     assert {Path(name).name for name in names} == {*run, "README.md"}
     for name in names - {"README.md"}:
         assert isinstance(yaml.safe_load((FOLDER / name).read_text()), dict)

@@ -20,7 +20,7 @@ def told(root: Path, *folders: str, output: str = "manifests") -> list[str]:
 def test_by_name_and_by_folder(tmp_path: Path, name: str) -> None:
     text = '{\n"workflow": {}}' if name.endswith("json") else WORKFLOW
     (found,) = unread(write(tmp_path, {name: text}), ["workflows"], "manifests")
-    assert (str(found.location), found.message.count(name)) == (name, 0)
+    assert (str(found.location), found.message.count(name)) == (f"{name}:2:1", 0)
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path, command: str) -
 def test_settings_in_a_file_of_another_name(tmp_path: Path) -> None:
     files = {path: text for path, text in FILES.items() if path != "tas.yaml"} | {"tas.yml": FILES["tas.yaml"]}
     (found,) = (item for item in findings(tmp_path, files) if item["rule"] == "config-misplaced")
-    assert found["location"] == {"path": "tas.yml", "line": None, "column": None}
+    assert found["location"] == {"path": "tas.yml", "line": 2, "column": 1}
 
 
 def test_cliques_start_after_others(tmp_path: Path) -> None:

@@ -143,8 +143,9 @@ def clique_set(
 
 def declare(root: Path, *documents: str, guarantee: int = 1000) -> Path:
     """Writes a repository of one pool, team, and these documents; nothing is left of earlier ones."""
-    shutil.rmtree(root / "workflows", ignore_errors=True)
-    files = {f"workflows/{index}.yaml": document for index, document in enumerate(documents)}
+    for folder in ("workflows", "topologies"):
+        shutil.rmtree(root / folder, ignore_errors=True)
+    files = {f"{_folder(document)}/{index}.yaml": document for index, document in enumerate(documents)}
     return write(root, {"pools/team.yaml": pool(guarantee=guarantee), **files})
 
 
@@ -214,3 +215,9 @@ def state(folder: Path, *items: dict[str, Any]) -> Path:
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
     return path
+
+
+def _folder(document: str) -> str:
+    """Where a document counts."""
+    decides = ("kind: ClusterTopology", "kind: OperatorConfiguration")
+    return "topologies" if any(line.startswith(decides) for line in document.splitlines()) else "workflows"

@@ -1,0 +1,83 @@
+"""Who may decide for others: the folders in which documents count that say how much everybody may use, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.model.grove import OperatorConfiguration
+from kubectl_tas.model.repository import Deciding, Repository
+from kubectl_tas.report.findings import STDIN
+from kubectl_tas.words import shortened
+
+OUTSIDE_ADMIN_SOURCES = Rule(
+    "outside-admin-sources",
+    Severity.ERROR,
+    "A Pool, Subpool, topology, pod template, resource validation or operator configuration lies outside of the "
+    "folders that spec.adminSources names.",
+    "Such a document decides for others. If it counted beside workflows, whoever may add a workflow could take the "
+    "quota of another team. Move it to one of those folders and let CODEOWNERS name who reviews them. Or name its "
+    "folder in spec.adminSources. tas.yaml itself always counts. A link counts only if what it leads to lies in such a "
+    "folder too. With `--base`, the folders of the base count for what is new or changed.",
+    protects=Waiving.CONFIG,
+)
+ADMIN_SOURCE_UNREAD = Rule(
+    "admin-source-unread",
+    Severity.WARNING,
+    "spec.adminSources names a folder of which no file is read.",
+    "No Pool or Subpool of that folder is rendered. Correct its name, or add it to spec.sources.",
+)
+Outside = tuple[Deciding, str]
+"""A document, and the folder in which it lies although it does not count there."""
+
+
+def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outside]:
+    """The documents that decide for others and lie in none of these folders."""
+    if not repository.has_folders or "." in folders:
+        return
+    files, below = {CONFIG_FILE, *folders}, tuple(f"{folder}/" for folder in folders)
+    for declared in repository.deciding:
+        path = declared.origin.path
+        for place in (path, repository.links.get(path, path)):
+            if not place.startswith(below) and place not in files:
+                yield declared, place.rpartition("/")[0] or "."
+                break
+
+
+def is_within(path: str, folders: Collection[str]) -> bool:
+    """Whether a path lies below one of these folders, or is one."""
+    return any(folder in (".", path) or path.startswith(f"{folder}/") for folder in folders)
+
+
+def holds_nothing(folder: str, sources: Sequence[str]) -> bool:
+    """Whether no file below a folder is read."""
+    return not is_within(folder, sources) and not any(is_within(source, (folder,)) for source in sources)
+
+
+def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Diagnostic:
+    """What is wrong with a document outside of the ``folders`` that count, or that counted at ``revision``."""
+    declared, folder = found
+    path, known = declared.origin.path, name_of(declared)
+    name = f' "{known}"' if known else ""
+    message = f"the {declared.spec.kind}{name} counts only in {_either(folders)}{f' at {revision}' if revision else ''}"
+    if path == STDIN or path.startswith("/"):  # what is submitted lies in no folder of the repository
+        hint = "Take it out of what is submitted; `validate - --stdin-filename PATH` says which file it is to be."
+    else:
+        is_link = folder != (path.rpartition("/")[0] or ".")
+        message += f", not in {folder}{', to which a link leads' if is_link else ''}"
+        to = folders[0] if folders else CONFIG_FILE
+        first = "first merge a change that adds" if revision else "add"
+        hint = f'Move it to {to}, or {first} "{folder}" to spec.adminSources of {CONFIG_FILE}.'
+    return Diagnostic(OUTSIDE_ADMIN_SOURCES, message, declared.at("kind"), hint=hint)
+
+
+def name_of(declared: Deciding) -> str:
+    """The name of such a document; the configuration of Grove's operator has none."""
+    return "" if isinstance(declared.spec, OperatorConfiguration) else declared.spec.metadata.name
+
+
+def _either(folders: Sequence[str]) -> str:
+    """The folders in a message; tas.yaml where there are none."""
+    *others, last = folders or (CONFIG_FILE,)
+    return f"{shortened(others)} or {last}" if others else last
