@@ -1,6 +1,6 @@
 """All rules, read from ``rules.json``, so that nobody imports the package to know a code.
 
-``tools/declared.py`` collects them from the modules that declare them, and ``python -m tools.generate`` writes the file.
+``python -m tools.generate`` writes the file: ``tools/declared.py`` collects them from the modules that declare them.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+
+from kubectl_tas.records import dataclass
 
 KAI_SCHEDULER = "kai-scheduler"
 """What Grove calls KAI Scheduler among the schedulers that it works with; the only one that places by topology."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubectl_tas.check.levels import check_order
 from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
@@ -12,6 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
 from kubectl_tas.model.topology import DOMAINS
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kubectl_tas import gpus
 from kubectl_tas.check.resourcenames import is_misnamed
@@ -12,6 +11,7 @@ from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.podtemplate import PodSpec, Resources
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.kubeflow import PyTorchJob
 from kubectl_tas.model.ray import RayWorkload
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

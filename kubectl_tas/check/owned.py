@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubectl_tas.check.workload import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
@@ -14,6 +13,7 @@ from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.kubeflow import MPIJob
 from kubectl_tas.model.workload import JobSet, StatefulSet
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import ReplicaType
 from kubectl_tas.resolve.podgroup import FleetPodGroup

@@ -6,7 +6,6 @@ import json
 import operator
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +31,7 @@ from kubectl_tas.model.backdoors import LABELS
 from kubectl_tas.model.base import KeyPath, LabelValue
 from kubectl_tas.model.podtemplate import PodSpec
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import (
     NODE_TOKENS,

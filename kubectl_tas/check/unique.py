@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.check.names import workflow_names
@@ -16,6 +15,7 @@ from kubectl_tas.model.kubeflow import REPLICA_TYPE
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet

@@ -5,9 +5,11 @@ Exit codes: 0 clean, 1 problems or differences found, 2 wrong usage, 3 the tool 
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -143,6 +145,7 @@ def program_name(argument: str) -> str:
 
 def run(arguments: list[str], program: str) -> int:
     """Runs one command line and returns its exit code. Raises BrokenPipeError where nobody reads the output."""
+    gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     context = None
     try:
         with cli.make_context(program, arguments) as context:
@@ -217,10 +220,11 @@ def prepare_streams() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Exits, and keeps the interpreter from flushing once more into a stream that takes nothing."""
+    """Ends the process at once: the interpreter would free each object first, which takes a fifth of a small run.
+
+    Nothing may be left to ``atexit`` or to threads: a command closes what it opens before it returns.
+    """
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(OSError):  # a closed pipe or a full disk, which has been dealt with
             stream.flush()
-        except OSError:  # a closed pipe or a full disk, which has been dealt with
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    sys.exit(code)
+    os._exit(code)

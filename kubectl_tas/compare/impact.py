@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas.catalogue import all_rules
@@ -20,6 +19,7 @@ from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import RESOURCES, Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level

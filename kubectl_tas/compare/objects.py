@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.compare.change import Change
@@ -17,6 +16,7 @@ from kubectl_tas.model.companion import Companion, group_of
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workload import AnyWorkload, BarePod
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
 

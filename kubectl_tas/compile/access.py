@@ -5,7 +5,6 @@ and the policy of the guard that lets those alone use its queues.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kubectl_tas.compile.expressions import any_label_changed, holds, label, listed, looked_up, tables, text, value
@@ -27,6 +26,7 @@ from kubectl_tas.model.guard import (
 from kubectl_tas.model.manifest import PodGang, PodGroup
 from kubectl_tas.model.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject, Verb
 from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.clusters import FleetBackend

@@ -9,7 +9,6 @@ created or resized, and when they join a PodGroup. What is refused, and what can
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas import gpus
@@ -49,6 +48,7 @@ from kubectl_tas.model.guard import (
     Validation,
 )
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, UNITS, Amounts, ResourceName
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

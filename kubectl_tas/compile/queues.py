@@ -5,7 +5,7 @@ the PriorityClasses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
@@ -15,6 +15,7 @@ from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

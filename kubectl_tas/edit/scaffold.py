@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from kubectl_tas import __version__, process
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.records import dataclass
 
 KUSTOMIZATION = "kustomization.yaml"
 PLATFORM, POOLS = "platform", "pools"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_tas.gangs import placements, podgrouper
@@ -15,6 +14,7 @@ from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

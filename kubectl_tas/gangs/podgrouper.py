@@ -7,7 +7,7 @@ kinds that the podgrouper makes no SubGroups of, a row says what seed and docs s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_tas.gangs.segments import waited_for, worker_segment
 from kubectl_tas.kai import Feature
@@ -17,6 +17,7 @@ from kubectl_tas.model.kubeflow import KubeflowJob, MPIJob
 from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob, JobSet, kind_of
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT

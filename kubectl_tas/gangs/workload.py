@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
@@ -17,6 +17,7 @@ from kubectl_tas.gangs.segments import (
     worker_segment,
 )
 from kubectl_tas.model.workload import WORKERS
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType, Segments

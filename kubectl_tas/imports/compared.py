@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.imports.cluster import DEFAULT_PRIORITY
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.live.record import Record
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.records import dataclass
 
 COMPARED = ("Queue", "Topology", "PriorityClass")
 _ABOUT = ("apiVersion", "kind", "metadata")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
@@ -24,6 +23,7 @@ from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.values import Values
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean
 
 UNKNOWN_KIND = Rule(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -26,6 +25,7 @@ from kubectl_tas.model.config import Config, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository, Waiver
 from kubectl_tas.model.values import FOLDER, Setting
 from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.load.templates import Templates

@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -17,6 +16,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
 from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
+from kubectl_tas.records import dataclass
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""

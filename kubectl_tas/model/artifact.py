@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from kubectl_tas.model import labels
@@ -24,6 +24,7 @@ from kubectl_tas.model.manifest import (
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.rbac import Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.records import dataclass
 
 
 class PassThrough(Model):

@@ -7,7 +7,7 @@ else a workload may have. All of it stays with the document and passes untouched
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, ClassVar
 
@@ -28,6 +28,7 @@ from kubectl_tas.model.base import (
     digits_up_to,
     said,
 )
+from kubectl_tas.records import dataclass
 
 WholeGpus = (
     Count

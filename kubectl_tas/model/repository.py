@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
@@ -18,6 +18,7 @@ from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.records import dataclass
 
 M = TypeVar("M")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 
 from pydantic import BaseModel, ConfigDict
 
 from kubectl_tas.model.base import Many, Text
+from kubectl_tas.records import dataclass
 
 FOLDER = "values"
 """The folder of the repository that holds values files; nothing else is read from it."""

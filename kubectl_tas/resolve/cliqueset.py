@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
@@ -21,6 +21,7 @@ from kubectl_tas.model.grove import (
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, priority_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kubectl_tas import grove, kai
@@ -13,6 +13,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
 from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 

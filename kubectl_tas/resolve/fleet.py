@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workload import BarePod
 from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend

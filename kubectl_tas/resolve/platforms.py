@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -34,6 +34,7 @@ from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.quantities import Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.words import did_you_mean
 

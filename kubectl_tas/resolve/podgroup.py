@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
@@ -16,6 +15,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import PRIORITIES, Priority
 from kubectl_tas.model.workload import AnyWorkload, BarePod
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.companions import namespaces_of

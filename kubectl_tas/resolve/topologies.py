@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, OperatorConfiguration
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology import ClusterTopology, SchedulerTopologyBinding
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
@@ -13,6 +13,7 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import OF_PODS, ROOT, AnnotationReader
 from kubectl_tas.resolve.placement import (
