@@ -27,7 +27,7 @@ class CompanionKind(Model):
 
 
 COMPANIONS = tuple(
-    CompanionKind(apiVersion=version, kind=kind)
+    CompanionKind.model_construct(apiVersion=version, kind=kind)
     for version, kind in (
         ("v1", "Service"),
         ("v1", "ConfigMap"),

@@ -59,9 +59,9 @@ class Backend(Model):
     """What pools call it, and its folder below the output where there are several."""
     namespace: Text = "default"
     """Where the work of pools runs that name no namespaces; part of every queue name."""
-    scheduler: Scheduler = Scheduler()
+    scheduler: Scheduler = Scheduler.model_construct()
     """Who places its pods."""
-    grove: GroveVersion = GroveVersion()
+    grove: GroveVersion = GroveVersion.model_construct()
     """Who makes gangs of its PodCliqueSets, where it has any."""
     context: Text | None = None
     """The context of the kubeconfig by which kubectl reaches it. With one backend, by default kubectl's own."""
@@ -97,7 +97,7 @@ class PriorityClasses(Model):
 class ConfigSpec(Model):
     """The settings; each has a default."""
 
-    backends: Many[Backend] = (Backend(name="default"),)
+    backends: Many[Backend] = (Backend.model_construct(name="default"),)
     """The clusters that this repository is for."""
     queuePrefix: Text = "osmo"
     """First part of every queue name."""
@@ -109,7 +109,7 @@ class ConfigSpec(Model):
     """flat: one kustomization.yaml a backend. sharded: one for what all pools share, in platform, and one for the work
     of each pool, in pools/POOL, which are built, applied and fail each by itself.
     """
-    priorityClasses: PriorityClasses = PriorityClasses()
+    priorityClasses: PriorityClasses = PriorityClasses.model_construct()
     """Names of the PriorityClass objects."""
     workflowsAs: Literal["pods", "jobs"] = "pods"
     """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
@@ -163,5 +163,5 @@ class Config(Model):
     """Config"""
     metadata: Named | None = None
     """Not used; allowed because Kubernetes tools expect it."""
-    spec: ConfigSpec = ConfigSpec()
+    spec: ConfigSpec = ConfigSpec.model_construct()
     """The settings."""

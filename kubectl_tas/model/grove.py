@@ -225,7 +225,7 @@ class SchedulerProfile(Open):
 
     name: Text
     """Its name, such as kai-scheduler."""
-    config: ProfileConfig = ProfileConfig()
+    config: ProfileConfig = ProfileConfig.model_construct()
     """What it needs."""
 
 
@@ -243,7 +243,7 @@ class OperatorConfiguration(Open):
     """operator.config.grove.io/v1alpha1"""
     kind: Literal["OperatorConfiguration"]
     """OperatorConfiguration"""
-    topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling()
+    topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling.model_construct()
     """Whether Grove places by topology, and the default topology."""
-    scheduler: OperatorScheduler = OperatorScheduler()
+    scheduler: OperatorScheduler = OperatorScheduler.model_construct()
     """The schedulers that Grove works with."""

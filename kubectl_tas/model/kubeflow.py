@@ -26,14 +26,14 @@ class SchedulingPolicy(Open):
 class RunPolicy(Open):
     """How a Kubeflow job runs."""
 
-    schedulingPolicy: SchedulingPolicy = SchedulingPolicy()
+    schedulingPolicy: SchedulingPolicy = SchedulingPolicy.model_construct()
     """How it is scheduled."""
 
 
 class KubeflowSpec(Open):
     """What the specs of Kubeflow's jobs share."""
 
-    runPolicy: RunPolicy = RunPolicy()
+    runPolicy: RunPolicy = RunPolicy.model_construct()
     """How the job runs."""
 
 
@@ -98,7 +98,7 @@ class PyTorchJobSpec(KubeflowSpec):
 
     pytorchReplicaSpecs: ReplicaSpecs
     """Master and Worker."""
-    elasticPolicy: ElasticPolicy = ElasticPolicy()
+    elasticPolicy: ElasticPolicy = ElasticPolicy.model_construct()
     """How far it may shrink and grow."""
 
 
