@@ -29,7 +29,6 @@ from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS
 from kubectl_tas.model.base import KeyPath, LabelValue
-from kubectl_tas.model.podtemplate import PodSpec
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
@@ -40,6 +39,7 @@ from kubectl_tas.resolve.platforms import (
     Template,
     Validation,
     filled,
+    read_spec,
     tokens_in,
 )
 from kubectl_tas.resolve.pools import FleetPool
@@ -314,7 +314,7 @@ def _faults(origin: _Made, pool: FleetPool) -> Iterator[Diagnostic]:
     if is_pod(origin.data["spec"]):
         yield from check_spec(origin, ("spec",))
         try:
-            spec = PodSpec.model_validate(origin.data["spec"])
+            spec = read_spec(origin.data["spec"])
         except ValidationError as error:
             yield _unsound(origin, error)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +18,9 @@ from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
-from kubectl_tas.model.artifact import Artifact
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 FORMATS: dict[str, Callable[[Impact], str]] = {
     "text": impacttext.render,

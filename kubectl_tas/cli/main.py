@@ -16,10 +16,11 @@ from typing import Any, NoReturn
 import click
 
 from kubectl_tas import __version__
-from kubectl_tas.cli.group import Group, imported
+from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.terminal import COLOURS, UNREAD, say, show
 from kubectl_tas.cli.wordtypes import FOLDER
 from kubectl_tas.errors import TasError
+from kubectl_tas.late import imported
 
 COMMANDS = {
     "init": ("kubectl_tas.cli.init:init", "Write a small working repository to DIR, by default the working folder."),
@@ -99,7 +100,8 @@ class LazyGroup(Group):
 
 def load(name: str) -> click.Command:
     """One of COMMANDS."""
-    return imported(COMMANDS[name][0])
+    command: click.Command = imported(COMMANDS[name][0])
+    return command
 
 
 @click.command(

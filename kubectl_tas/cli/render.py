@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +20,11 @@ from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, p
 from kubectl_tas.emit.stale import stale
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""

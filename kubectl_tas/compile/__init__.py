@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kubectl_tas.compile.access import compile_access
 from kubectl_tas.compile.cliquesets import compile_sets
@@ -22,9 +23,11 @@ from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
 from kubectl_tas.compile.workloads import compile_members, compile_workloads
-from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 PASSES: tuple[Callable[[Fleet], Iterable[Artifact]], ...] = (
     compile_namespaces,

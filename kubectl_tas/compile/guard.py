@@ -31,7 +31,7 @@ from kubectl_tas.compile.expressions import (
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.guard import (
     BindingSpec,
@@ -47,6 +47,7 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, UNITS, Amounts, ResourceName
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names

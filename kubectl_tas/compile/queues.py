@@ -9,10 +9,11 @@ from dataclasses import field
 
 from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
 from kubectl_tas.records import dataclass

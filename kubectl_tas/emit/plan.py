@@ -6,14 +6,17 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import Disk, is_leftover
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
-from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.records import dataclass
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 KUSTOMIZATION = "kustomization.yaml"
 PLATFORM, POOLS = "platform", "pools"

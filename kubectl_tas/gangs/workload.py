@@ -16,7 +16,6 @@ from kubectl_tas.gangs.segments import (
     segment_of,
     worker_segment,
 )
-from kubectl_tas.model.workload import WORKERS
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
@@ -225,7 +224,7 @@ def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> It
             below.append(((name, *path), leader))
             if own.pods:
                 rest = replace(own, minimum=own.pods, constraint=None)
-                below.append(((name, WORKERS), rest))
+                below.append(((name, workers.name), rest))
         yield (name,), part
     yield from below
 

@@ -11,7 +11,7 @@ from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.access import Group
 from kubectl_tas.model.base import Many, Model, Named, Text, said
-from kubectl_tas.model.companion import CompanionKind
+from kubectl_tas.model.companionkinds import CompanionKind
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.model.values import Values
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology import Domain, DomainLevel
@@ -96,12 +97,6 @@ class ScalingGroup(Open):
     """Replicas that belong to the base gang; each one above is a gang of its own."""
     topologyConstraint: PackConstraint | None = None
     """How close each replica must run; equal to or narrower than what the set asks for."""
-
-
-DEFAULT_TOPOLOGY = "grove-topology"
-"""The cluster topology of sets that name none. Before 0.1.0-alpha.9 Grove's operator makes it of its configuration."""
-TEMPLATE: KeyPath = ("spec", "template")
-"""Where the template of a set stands."""
 
 
 class SetTemplate(Open):

@@ -11,9 +11,7 @@ from pydantic import Field
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import AnyText, KeyPath
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, ReplicatedSpec, Workload, pod_set
-
-REPLICA_TYPE = "replica type"
-"""What Kubeflow's kinds call equal pods."""
+from kubectl_tas.model.workloadkinds import REPLICA_TYPE
 
 
 class SchedulingPolicy(Open):

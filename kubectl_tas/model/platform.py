@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, StringConstraints
 
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, said
-from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.toleration import Toleration
 
 Operator = Literal["GT", "GE", "LT", "LE", "EQ"]
 """Greater, greater or equal, less, less or equal, equal."""

@@ -5,20 +5,22 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
-from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
-from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.records import dataclass
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.companion import Companion
+    from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
+    from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
 
