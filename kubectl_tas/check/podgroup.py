@@ -262,7 +262,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
 def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     """KAI: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go, 0.17."""
     name = item.declared.spec.spec.priorityClassName
-    known = (*fleet.config.priorityClasses.model_dump().values(), *COMMON_CLASSES)
+    known = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
     place = item.declared.at("spec", "priorityClassName")
     if name and name.startswith(_SYSTEM):
         message = f'the PriorityClass "{name}" is above all that this repository renders'

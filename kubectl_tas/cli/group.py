@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from kubectl_tas.late import imported
-from kubectl_tas.words import nothing_called
 
 
 class Group(click.Group):
@@ -36,5 +35,7 @@ class Group(click.Group):
         """The command that is called, and its arguments."""
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from kubectl_tas.words import nothing_called  # only a slip waits for it
+
             ctx.fail(nothing_called("command", name, known))
         return super().resolve_command(ctx, args)

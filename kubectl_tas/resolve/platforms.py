@@ -424,7 +424,7 @@ class Shared:
         templates = tuple(self._templates(pool, spec.common_pod_template, ("spec", "common_pod_template")))
         path: KeyPath = ("spec", "common_resource_validations")
         rules = tuple(self._validations(pool, spec.common_resource_validations, path))
-        base = FleetPlatform("", Platform(), pool, templates, rules)
+        base = FleetPlatform("", Platform.model_construct(), pool, templates, rules)
         found = {}
         for name, own in spec.platforms.items():
             where: KeyPath = ("spec", "platforms", name)
