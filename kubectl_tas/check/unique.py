@@ -158,7 +158,7 @@ def _collisions(fleet: Fleet) -> Iterator[Diagnostic]:
         if owner == source:
             continue
         both = (id(first.declared), id(item.declared))
-        if both not in met or item.declared.spec.kind != "PodCliqueSet":
+        if both not in met or item.declared.origin.value(("kind",)) != "PodCliqueSet":
             met.add(both)
             message = f'two sources lead to the {identity[0]} "{item.name}"'
             if item.namespace != first.namespace:
