@@ -1,26 +1,23 @@
-"""All rules: whatever any module of the package declares."""
+"""All rules, read from ``rules.json``, so that nobody imports the package to know a code.
+
+``python -m tools.generate`` writes the file: ``tools/declared.py`` collects them from the modules that declare them.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import cache
-from importlib import import_module
-from pkgutil import walk_packages
+from pathlib import Path
 
-import kubectl_tas
-from kubectl_tas.diagnostics import Rule
-
-_WITHOUT = ("__main__", "editor")
-"""What declares no rules: the one would start the command line, the other wants packages that need not be there."""
+from kubectl_tas.diagnostics import Rule, Severity, Waiving
 
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule by its code, sorted. Raises ValueError where two rules have one code."""
-    found: dict[str, Rule] = {}
-    for module in walk_packages(kubectl_tas.__path__, f"{kubectl_tas.__name__}."):
-        if module.name.split(".")[1] in _WITHOUT:
-            continue
-        for value in vars(import_module(module.name)).values():
-            if isinstance(value, Rule) and found.setdefault(value.code, value) is not value:
-                raise ValueError(f"two rules are called {value.code}")
-    return {code: found[code] for code in sorted(found)}
+    """Every rule by its code, sorted."""
+    table = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+    return {code: _rule(code, **fields) for code, fields in table.items()}
+
+
+def _rule(code: str, severity: str, summary: str, rationale: str, protects: str | None = None) -> Rule:
+    return Rule(code, Severity(severity), summary, rationale, Waiving[protects] if protects else None)

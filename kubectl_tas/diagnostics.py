@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from operator import attrgetter
+
+from kubectl_tas.records import dataclass
 
 MAX_TEXT = 4000
 """Characters of a message or a hint that are kept."""

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+
+from kubectl_tas.records import dataclass
 
 GPU = "nvidia.com/gpu"
 """The resource name under which Kubernetes counts whole GPUs."""

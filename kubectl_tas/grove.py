@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+
+from kubectl_tas.records import dataclass
 
 KAI_SCHEDULER = "kai-scheduler"
 """What Grove calls KAI Scheduler among the schedulers that it works with; the only one that places by topology."""
+DEFAULT_TOPOLOGY = "grove-topology"
+"""The cluster topology of sets that name none. Before 0.1.0-alpha.9 Grove's operator makes it of its configuration."""
+TEMPLATE: tuple[str | int, ...] = ("spec", "template")
+"""Where the template of a set stands."""
 
 
 @dataclass(frozen=True, slots=True)

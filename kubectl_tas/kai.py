@@ -6,8 +6,9 @@ Source: the CustomResourceDefinitions, webhooks and podgroupers of the releases 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from kubectl_tas.records import dataclass
 
 
 class Feature(Enum):

@@ -9,13 +9,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import IO
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE
+from kubectl_tas.records import dataclass
 
 _CHUNK = 64 * 1024
 _GRACE = 1.0

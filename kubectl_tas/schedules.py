@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from kubectl_tas import durations
+from kubectl_tas.records import dataclass
 
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _EVERY = "@every "

@@ -109,6 +109,7 @@ def test_names_are_imported_from_where_they_are_defined() -> None:
     defined: dict[str, set[str]] = {}
     for path in MODULES:
         body = ast.parse(path.read_text(encoding="utf-8")).body
+        body += [inner for node in body if isinstance(node, ast.If) for inner in (*node.body, *node.orelse)]
         found = {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         for node in body:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -180,6 +181,15 @@ def test_pure_rooms_touch_nothing(room_name: str) -> None:
         forbidden = {"subprocess", "shutil", "tempfile", "random", "time", "socket", "urllib", "os", "secrets", "uuid"}
         used = {name.split(".")[0] for name, _ in imports(path)}
         assert not used & forbidden, f"{dotted(path)} imports {sorted(used & forbidden)}"
+
+
+def test_classes_are_compiled_when_they_are_used() -> None:
+    """By ``kubectl_tas.records``: the standard library compiles all of them at every start."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
+                names = {alias.name for alias in node.names}
+                assert "dataclass" not in names or dotted(path) == f"{PACKAGE}.records", dotted(path)
 
 
 def test_processes_are_started_in_one_place() -> None:

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.model.artifact import PassThrough
-from kubectl_tas.model.companion import COMPANIONS
+from kubectl_tas.model.companionkinds import COMPANIONS
 from kubectl_tas.model.schemas import MODELS
 from tests.support.cli import kubectl_tas
 from tests.support.crds import CORE, server

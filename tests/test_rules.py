@@ -10,6 +10,7 @@ import pytest
 from kubectl_tas.catalogue import all_rules
 from tests.support.golden import at, name_of, rule_cases
 from tests.support.history import validate_case
+from tools.declared import declared_rules
 from tools.goldens import read
 
 RULES = all_rules()
@@ -27,6 +28,11 @@ COMMANDS = {
     "subpool-unknown": "about what a command asks for, not about a file",
 }
 """Rules that validate never finds, and why."""
+
+
+def test_the_table_has_the_rules_as_modules_declare_them() -> None:
+    assert declared_rules() == RULES
+    assert list(RULES) == sorted(RULES)
 
 
 FIRING = [case for case in rule_cases() if not read(case).is_silent]

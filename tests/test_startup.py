@@ -27,11 +27,26 @@ sys.exit(code)
 """
 
 
-def imported(*arguments: str | Path) -> set[str]:
-    """The heavy libraries that a command imports."""
+OTHER_KINDS = {
+    f"kubectl_tas.model.{name}"
+    for name in (
+        *("artifact", "companion", "function", "grove", "guard", "job", "kubeflow", "manifest", "pod"),
+        *("podtemplate", "ray", "rbac", "workload"),
+    )
+}
+"""Models that a repository of pools and workflows has no use for."""
+
+
+def modules(*arguments: str | Path) -> set[str]:
+    """All modules that a command imports."""
     result = call(sys.executable, "-c", _PROGRAM, *arguments)
     assert result.code == 0, result.err
-    return ALL & set(result.out.rpartition("imported:")[2].split())
+    return set(result.out.rpartition("imported:")[2].split())
+
+
+def imported(*arguments: str | Path) -> set[str]:
+    """The heavy libraries that a command imports."""
+    return ALL & modules(*arguments)
 
 
 @pytest.fixture
@@ -68,9 +83,9 @@ def test_the_help_of_a_command_imports_what_the_command_needs(arguments: str) ->
 def test_completing_imports_neither_libraries_nor_commands(clean: Path, words: list[str]) -> None:
     program = "import sys; from kubectl_tas.cli.complete import text; print(repr(text(sys.argv[1:])), *sys.modules)"
     result = call(sys.executable, "-c", program, *words, cwd=clean)
-    modules = set(result.out.split())
-    assert not (ALL | {"click", "subprocess", "dataclasses", "pathlib"}) & modules
-    own = {name for name in modules if name.startswith("kubectl_tas.cli.")}
+    found = set(result.out.split())
+    assert not (ALL | {"click", "subprocess", "dataclasses", "pathlib"}) & found
+    own = {name for name in found if name.startswith("kubectl_tas.cli.")}
     assert own == {"kubectl_tas.cli.complete", "kubectl_tas.cli.offered"}
 
 
@@ -79,6 +94,47 @@ def test_commands_are_listed_as_they_explain_themselves(name: str) -> None:
     listed = cli.get_command(click.Context(cli), name)
     assert listed is not None
     assert listed.get_short_help_str(1000) == load(name).get_short_help_str(1000)
+
+
+def test_the_version_is_told_by_hardly_any_module() -> None:
+    own = {name for name in modules("--version") if name.startswith("kubectl_tas.")}
+    assert own == {f"kubectl_tas.{name}" for name in ("cli", "cli.main", "cli.group", "cli.wordtypes", "late")}
+
+
+@pytest.mark.parametrize("arguments", ["rule", "rule over-quota"])
+def test_a_rule_is_explained_without_the_module_that_declares_it(arguments: str) -> None:
+    found = modules(*arguments.split())
+    assert not ALL & found
+    assert not any(name.startswith(("kubectl_tas.check", "kubectl_tas.load", "kubectl_tas.model")) for name in found)
+
+
+def test_a_repository_waits_for_the_models_of_its_own_kinds(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool("team"), "subpools/a.yaml": subpool("a", 3)})
+    assert not modules("-C", repository, "validate") & OTHER_KINDS
+
+
+def test_what_else_is_installed_is_not_asked_for_plugins(clean: Path) -> None:
+    """pydantic would import importlib.metadata, which takes longer than to read a small repository."""
+    assert not modules("-C", clean, "validate") & {"importlib.metadata", "email"}
+
+
+def test_no_model_is_built_before_there_is_a_document_of_it() -> None:
+    program = """
+import pkgutil, kubectl_tas.model
+from importlib import import_module
+from pydantic import BaseModel
+for module in pkgutil.iter_modules(kubectl_tas.model.__path__):
+    import_module(f"kubectl_tas.model.{module.name}")
+def below(cls):
+    for child in cls.__subclasses__():
+        yield from (child, *below(child))
+found = [cls for cls in below(BaseModel) if cls.__module__.startswith("kubectl_tas.")]
+assert len(found) > 150, len(found)
+print(*sorted(cls.__name__ for cls in found if cls.__pydantic_complete__))
+"""
+    result = call(sys.executable, "-c", program)
+    assert result.code == 0, result.err
+    assert result.out.split() == []
 
 
 @pytest.mark.parametrize("arguments", ["schema", "schema pool"])
@@ -96,10 +152,11 @@ def test_reading_a_clean_repository_imports_neither_schemas_nor_templates(clean:
 )
 def test_what_asks_neither_a_cluster_nor_git_imports_neither(clean: Path, arguments: str) -> None:
     words = arguments.format(file=next(clean.glob("workflows/*.yaml"))).split()
-    result = call(sys.executable, "-c", _PROGRAM, "-C", clean, *words)
-    assert result.code == 0, result.err
-    modules = set(result.out.rpartition("imported:")[2].split())
-    assert not modules & {"kubectl_tas.live.kubectl", "kubectl_tas.load.git", "kubectl_tas.process"}
+    assert not modules("-C", clean, *words) & {
+        "kubectl_tas.live.kubectl",
+        "kubectl_tas.load.git",
+        "kubectl_tas.process",
+    }
 
 
 def test_rendering_imports_templates(clean: Path) -> None:

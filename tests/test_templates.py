@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas.emit import text
-from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.artifact import Manifest as AnyManifest
 from kubectl_tas.model.job import Job
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.schemas import json_schema
 from tests.support.documents import documents, of_schema
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.cli.wordtypes import FOLDER, MANIFEST, Word
 from kubectl_tas.model.schemas import schema_texts
 from kubectl_tas.model.workload import WORKLOADS, kind_of
+from tools.declared import declared_rules
 
 
 def text(contexts: Iterable[click.Context]) -> str:
     """The table, from the contexts of all commands."""
     table = {
         "commands": {_path(context): _command(context) for context in contexts},
-        "rules": {code: rule.summary for code, rule in all_rules().items()},
+        "rules": {code: rule.summary for code, rule in declared_rules().items()},
         "schemas": sorted(name.removesuffix(".json") for name in schema_texts()),
         "submissions": ["Workflow", "PodCliqueSet", "PodGroup", *map(kind_of, WORKLOADS)],
     }

@@ -1,5 +1,5 @@
-"""Writes what is generated and committed: schemas, the reference pages of docs/, the index of golden/, and what
-completion knows of commands.
+"""Writes what is generated and committed: schemas, the reference pages of docs/, the index of golden/, the table
+of all rules, and what completion knows of commands.
 
 ``python -m tools.generate`` writes; with ``--check`` it names what is not as it would be written, and exits with 1.
 """
@@ -21,7 +21,7 @@ import click
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.model.backdoors import BACKDOORS
 from kubectl_tas.model.schemas import schema_texts
-from tools import completion, rulepages
+from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
 
 COMMAND = "python -m tools.generate"
@@ -48,6 +48,7 @@ def texts() -> dict[str, str]:
         "docs/cli.md": _command_page(),
         "docs/workloads.md": _workload_page(),
         "golden/README.md": index(),
+        "kubectl_tas/rules.json": declared.text(declared.declared_rules().values()),
         "kubectl_tas/cli/commands.json": completion.text(commands()),
     }
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.diagnostics import Rule
 from kubectl_tas.report.rules import page
+from tools.declared import declared_rules
 from tools.goldens import ROOT, Case, read
 
 SUBJECTS = {
@@ -98,7 +98,7 @@ def _groups() -> Iterator[tuple[str, list[Rule]]]:
     for path in (ROOT / "kubectl_tas").rglob("*.py"):
         module = ".".join(path.relative_to(ROOT / "kubectl_tas").with_suffix("").parts)
         for code in _declared(path):
-            found[module].append(all_rules()[code])
+            found[module].append(declared_rules()[code])
     left = set(found)
     for subject, places in SUBJECTS.items():
         modules = {module for module in left if any(f"{module}.".startswith(f"{place}.") for place in places)}

@@ -8,10 +8,10 @@ from kubectl_tas.check.grovefields import SET_FIELD
 from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import TEMPLATE
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet

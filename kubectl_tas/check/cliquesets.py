@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_tas.check.levels import check_order
 from kubectl_tas.check.topology import TOPOLOGY_SCHEDULER
 from kubectl_tas.check.versions import needs_kai
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, TEMPLATE, PackConstraint
 from kubectl_tas.model.topology import DOMAINS
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import PackConstraint
 
 PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",

@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.model import labels
-from kubectl_tas.model.companion import CompanionKind, belongs_elsewhere, makes_pods
+from kubectl_tas.model.companionkinds import CompanionKind, belongs_elsewhere, makes_pods
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

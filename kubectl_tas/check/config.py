@@ -107,7 +107,7 @@ def _priority_classes(fleet: Fleet) -> Iterator[Diagnostic]:
     if config is None:
         return
     seen: dict[str, str] = {}
-    for priority, name in fleet.config.priorityClasses.model_dump().items():
+    for priority, name in fleet.config.priorityClasses:
         place = config.at("spec", "priorityClasses", priority)
         if name.startswith("system-"):
             message = f'the PriorityClass "{name}" begins with system-, which Kubernetes keeps to itself'

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kubeflow import KubeflowJob
-from kubectl_tas.model.ray import RayJob
-from kubectl_tas.model.workload import AnyWorkload, Job, JobSet
+from kubectl_tas.model.workloadkinds import KUBEFLOW
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workload import FleetWorkload
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
 
 FINISHED_RECREATED = Rule(
     "finished-recreated",
@@ -50,12 +52,12 @@ def _deleting(spec: AnyWorkload, workload: FleetWorkload) -> Iterator[KeyPath]:
     where a policy is DeleteSelf (executeDeletionPolicy of rayjob_controller.go, 1.7).
     """
     origin = workload.declared.origin
-    match spec:
-        case Job() | JobSet():
+    match spec.apiVersion, spec.kind:
+        case _, "Job" | "JobSet":
             path: KeyPath = ("spec", _TTL)
-        case KubeflowJob() if spec.apiVersion == "kubeflow.org/v1":
+        case "kubeflow.org/v1", kind if kind in KUBEFLOW:
             path = ("spec", "runPolicy", _TTL)
-        case RayJob():
+        case _, "RayJob":
             yield from _deleting_themselves(origin.value(("spec", "deletionStrategy")), ("spec", "deletionStrategy"))
             return
         case _:

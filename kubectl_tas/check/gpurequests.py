@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
 from kubectl_tas.check.resourcenames import is_misnamed
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.podtemplate import PodSpec, Resources
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.workload import FleetWorkload
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import PodSpec
 
 GPUS_UNKNOWN = Rule(
     "gpus-unknown",
@@ -119,6 +122,8 @@ def _uncounted(origin: Origin, holder: KeyPath) -> Iterator[Diagnostic]:
     written = origin.value((*holder, key))
     if not isinstance(written, dict):
         return
+    from kubectl_tas.model.podtemplate import Resources  # workflows have none
+
     resources = Resources.model_validate(without_nulls(written))
     for part in ("limits", "requests"):
         for name in getattr(resources, part).uncounted:

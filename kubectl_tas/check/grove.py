@@ -8,9 +8,8 @@ from kubectl_tas import grove
 from kubectl_tas.check.config import VERSION_UNKNOWN, newer
 from kubectl_tas.check.versions import unsupported
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.grove import Release
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
-from kubectl_tas.model.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.model.topology import DOMAINS, ClusterTopology
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.clusters import FleetBackend

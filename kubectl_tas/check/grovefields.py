@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TypeAlias
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.late import imported
 from kubectl_tas.load.schema import written
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import Clique, CliqueSpec, OperatorConfiguration, ScalingGroup, SetSpec, SetTemplate
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest
@@ -26,8 +27,9 @@ _Fields: TypeAlias = "Mapping[str, _Fields | None]"
 """The fields of a mapping, or of each mapping of a list; None: what is in it is checked elsewhere, or has any keys."""
 
 
-def _read(model: type[SetSpec | SetTemplate | ScalingGroup | Clique | CliqueSpec | OperatorConfiguration]) -> _Fields:
-    return dict.fromkeys(model.model_fields)
+def _read(model: str) -> _Fields:
+    """Those that the model of that name has."""
+    return dict.fromkeys(imported(f"kubectl_tas.model.grove:{model}").model_fields)
 
 
 _SCALE: _Fields = {"maxReplicas": None, "metrics": None, "minReplicas": None}
@@ -36,76 +38,88 @@ _SHARING: _Fields = {
     **dict.fromkeys(("name", "namespace", "scope")),
 }
 _ROOT = dict.fromkeys(("apiVersion", "kind", "metadata", "status"))
-_CLIQUE_SPEC: _Fields = {**_read(CliqueSpec), "autoScalingConfig": _SCALE, "startsAfter": None}
-SET: _Fields = {
-    **_ROOT,
-    "spec": {
-        **_read(SetSpec),
-        "updateStrategy": {"type": None},
-        "template": {
-            **_read(SetTemplate),
-            "cliqueStartupType": None,
-            "cliques": {**_read(Clique), "resourceSharing": _SHARING, "spec": _CLIQUE_SPEC},
-            "headlessServiceConfig": {"publishNotReadyAddresses": None},
-            "podCliqueScalingGroups": {
-                **_read(ScalingGroup),
-                "annotations": None,
-                "resourceSharing": _SHARING,
-                "scaleConfig": _SCALE,
-            },
-            "resourceClaimTemplates": {"name": None, "templateSpec": None},
-            "resourceSharing": _SHARING,
-            "terminationDelay": None,
-        },
-    },
-}
-"""Of the CRD ``grove.io_podcliquesets.yaml``, with ``clusterTopologyName``, which is written as topologyName."""
 _SYNCS: _Fields = {"concurrentSyncs": None}
 _SERVER: _Fields = {"bindAddress": None, "port": None}
-OPERATOR: _Fields = {
-    **_ROOT,
-    **_read(OperatorConfiguration),
-    "authorizer": {"enabled": None, "exemptServiceAccountUserNames": None},
-    "controllers": dict.fromkeys(("podClique", "podCliqueScalingGroup", "podCliqueSet", "podGang"), _SYNCS),
-    "debugging": dict.fromkeys(("enableProfiling", "pprofBindHost", "pprofBindPort")),
-    "leaderElection": dict.fromkeys(
-        (
-            "enabled",
-            "leaseDuration",
-            "renewDeadline",
-            "resourceLock",
-            "resourceName",
-            "resourceNamespace",
-            "retryPeriod",
-        )
-    ),
-    **dict.fromkeys(("logFormat", "logLevel")),
-    "network": {"autoMNNVLEnabled": None},
-    "runtimeClientConnection": dict.fromkeys(("acceptContentTypes", "burst", "contentType", "qps")),
-    "scheduler": {
-        "defaultProfileName": None,
-        "profiles": {
-            "name": None,
-            "config": dict.fromkeys(("createTopologyResources", "gangScheduling")),
-            "default": None,
+
+
+@cache
+def _of_sets() -> _Fields:
+    """Of the CRD ``grove.io_podcliquesets.yaml``, with ``clusterTopologyName``, which is written as topologyName."""
+    return {
+        **_ROOT,
+        "spec": {
+            **_read("SetSpec"),
+            "updateStrategy": {"type": None},
+            "template": {
+                **_read("SetTemplate"),
+                "cliqueStartupType": None,
+                "cliques": {
+                    **_read("Clique"),
+                    "resourceSharing": _SHARING,
+                    "spec": {**_read("CliqueSpec"), "autoScalingConfig": _SCALE, "startsAfter": None},
+                },
+                "headlessServiceConfig": {"publishNotReadyAddresses": None},
+                "podCliqueScalingGroups": {
+                    **_read("ScalingGroup"),
+                    "annotations": None,
+                    "resourceSharing": _SHARING,
+                    "scaleConfig": _SCALE,
+                },
+                "resourceClaimTemplates": {"name": None, "templateSpec": None},
+                "resourceSharing": _SHARING,
+                "terminationDelay": None,
+            },
         },
-    },
-    "server": {
-        "healthProbes": _SERVER,
-        "metrics": _SERVER,
-        "webhooks": {**_SERVER, **dict.fromkeys(("certProvisionMode", "secretName", "serverCertDir"))},
-    },
-}
-"""Of the type OperatorConfiguration in ``operator/api/config/v1alpha1/types.go``, with what the proposals of placement
-have besides: ``default`` and ``createTopologyResources`` of a profile."""
+    }
+
+
+@cache
+def _of_operators() -> _Fields:
+    """Of the type OperatorConfiguration in ``operator/api/config/v1alpha1/types.go``, with what the proposals of
+    placement have besides: ``default`` and ``createTopologyResources`` of a profile.
+    """
+    return {
+        **_ROOT,
+        **_read("OperatorConfiguration"),
+        "authorizer": {"enabled": None, "exemptServiceAccountUserNames": None},
+        "controllers": dict.fromkeys(("podClique", "podCliqueScalingGroup", "podCliqueSet", "podGang"), _SYNCS),
+        "debugging": dict.fromkeys(("enableProfiling", "pprofBindHost", "pprofBindPort")),
+        "leaderElection": dict.fromkeys(
+            (
+                "enabled",
+                "leaseDuration",
+                "renewDeadline",
+                "resourceLock",
+                "resourceName",
+                "resourceNamespace",
+                "retryPeriod",
+            )
+        ),
+        **dict.fromkeys(("logFormat", "logLevel")),
+        "network": {"autoMNNVLEnabled": None},
+        "runtimeClientConnection": dict.fromkeys(("acceptContentTypes", "burst", "contentType", "qps")),
+        "scheduler": {
+            "defaultProfileName": None,
+            "profiles": {
+                "name": None,
+                "config": dict.fromkeys(("createTopologyResources", "gangScheduling")),
+                "default": None,
+            },
+        },
+        "server": {
+            "healthProbes": _SERVER,
+            "metrics": _SERVER,
+            "webhooks": {**_SERVER, **dict.fromkeys(("certProvisionMode", "secretName", "serverCertDir"))},
+        },
+    }
 
 
 def check_grove_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every PodCliqueSet, and the one configuration that counts."""
     for item in fleet.pod_clique_sets:
-        yield from _unknown(item.declared.origin, SET, "a PodCliqueSet")
+        yield from _unknown(item.declared.origin, _of_sets(), "a PodCliqueSet")
     if fleet.grove is not None and fleet.grove.operator is not None:
-        yield from _unknown(fleet.grove.operator.origin, OPERATOR, "an OperatorConfiguration")
+        yield from _unknown(fleet.grove.operator.origin, _of_operators(), "an OperatorConfiguration")
 
 
 def _unknown(origin: Origin, table: _Fields, kind: str) -> Iterator[Diagnostic]:

@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
-from kubectl_tas.model.kubeflow import PyTorchJob
 from kubectl_tas.model.ray import RayWorkload
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 from kubectl_tas.words import did_you_mean
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.ray import RayWorkload
 
 GROWTH_UNCOUNTED = Rule(
     "growth-uncounted",
@@ -247,9 +251,9 @@ def _judged(
 
 def _of_workload(workload: FleetWorkload) -> Iterator[_Growth]:
     spec = workload.declared.spec
-    if isinstance(spec, RayWorkload):
+    if is_ray(spec):
         yield from _of_ray(workload, spec)
-    elif isinstance(spec, PyTorchJob):
+    elif spec.kind == "PyTorchJob":
         path: KeyPath = ("spec", "elasticPolicy", "maxReplicas")
         most = _number(workload, path)
         for item in workload.replicas:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from kubectl_tas.check import check_fleet
 from kubectl_tas.check.waivers import Base, settle
@@ -12,6 +11,7 @@ from kubectl_tas.load.repository import load_repository
 from kubectl_tas.load.source import Source
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.model.values import Setting
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve
 
 

@@ -93,7 +93,7 @@ def _backends(fleet: Fleet) -> Iterator[Diagnostic]:
         yield _invalid("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"))
     elif len(fleet.config.queuePrefix) > names.MAX_LABEL:  # where all queues keep their names
         yield _long("queue prefix", fleet.config.queuePrefix, config.at("spec", "queuePrefix"), names.MAX_LABEL)
-    for priority, name in fleet.config.priorityClasses.model_dump().items():
+    for priority, name in fleet.config.priorityClasses:
         yield from _subdomain("priority class", name, config.at("spec", "priorityClasses", priority))
 
 

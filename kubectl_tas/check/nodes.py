@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.toleration import Toleration
 
 TOLERATION_INVALID = Rule(
     "toleration-invalid",

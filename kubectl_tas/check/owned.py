@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubectl_tas.check.workload import WORKLOAD_CONFLICT
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
@@ -12,8 +11,7 @@ from kubectl_tas.gangs.demands import agreed
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kubeflow import MPIJob
-from kubectl_tas.model.workload import JobSet, StatefulSet
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import ReplicaType
 from kubectl_tas.resolve.podgroup import FleetPodGroup
@@ -149,14 +147,14 @@ class _Wait:
 def _waits(workload: FleetWorkload) -> Iterator[_Wait]:
     spec = workload.declared.spec
     several = sum(item.replicas > 0 for item in workload.replicas) > 1
-    if isinstance(spec, StatefulSet) and spec.spec.podManagementPolicy == "OrderedReady" and spec.spec.replicas > 1:
+    if spec.kind == "StatefulSet" and spec.spec.podManagementPolicy == "OrderedReady" and spec.spec.replicas > 1:
         why = "podManagementPolicy: OrderedReady makes each pod only when the one before it is ready"
         yield _Wait(("spec", "podManagementPolicy"), why, "Parallel")
-    if isinstance(spec, MPIJob) and spec.spec.launcherCreationPolicy == "WaitForWorkersReady" and several:
+    if spec.kind == "MPIJob" and spec.spec.launcherCreationPolicy == "WaitForWorkersReady" and several:
         yield _Wait(
             ("spec", "launcherCreationPolicy"), "the launcher is made only when all workers are ready", "AtStartup"
         )
-    if isinstance(spec, JobSet) and several:
+    if spec.kind == "JobSet" and several:
         if spec.spec.startupPolicy.startupPolicyOrder == "InOrder":
             why = "each replicated job is made only when the one before it is ready"
             yield _Wait(("spec", "startupPolicy", "startupPolicyOrder"), why, "AnyOrder")

@@ -6,7 +6,6 @@ import json
 import operator
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -32,8 +31,8 @@ from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import LABELS
 from kubectl_tas.model.base import KeyPath, LabelValue
-from kubectl_tas.model.podtemplate import PodSpec
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import (
     NODE_TOKENS,
@@ -42,6 +41,7 @@ from kubectl_tas.resolve.platforms import (
     Template,
     Validation,
     filled,
+    read_spec,
     tokens_in,
 )
 from kubectl_tas.resolve.pools import FleetPool
@@ -327,7 +327,7 @@ def _faults(origin: _Made, pool: FleetPool, said: Collection[str]) -> Iterator[D
     if is_pod(origin.data["spec"]):
         yield from check_spec(origin, ("spec",))
         try:
-            spec = PodSpec.model_validate(origin.data["spec"])
+            spec = read_spec(origin.data["spec"])
         except ValidationError as error:
             yield _unsound(origin, error)
         else:

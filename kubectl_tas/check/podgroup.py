@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubectl_tas.check.levels import check_order
 from kubectl_tas.check.workload import WORKLOAD_CONFLICT, check_demands
@@ -13,14 +14,16 @@ from kubectl_tas.gangs.podgroup import DEFAULT, gang_of_pod_group, minimums_of, 
 from kubectl_tas.kai import PRIORITY_CLASSES, Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workload import BarePod
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import did_you_mean, write_instead
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.manifest import SubGroup, TopologyConstraint
+    from kubectl_tas.model.workload import BarePod
 
 SUBGROUP_NAME = Rule(
     "subgroup-name",
@@ -259,7 +262,7 @@ def _queue(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
 def _priority(fleet: Fleet, item: FleetPodGroup) -> Iterator[Diagnostic]:
     """KAI: ``getPodGroupPriority`` of pkg/scheduler/cache/cluster_info/cluster_info.go, 0.17."""
     name = item.declared.spec.spec.priorityClassName
-    known = (*fleet.config.priorityClasses.model_dump().values(), *COMMON_CLASSES)
+    known = (*dict(fleet.config.priorityClasses).values(), *COMMON_CLASSES)
     place = item.declared.at("spec", "priorityClassName")
     if name and name.startswith(_SYSTEM):
         message = f'the PriorityClass "{name}" is above all that this repository renders'

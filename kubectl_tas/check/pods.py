@@ -6,25 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.model.workload import (
-    AnyWorkload,
-    CronJob,
-    Deployment,
-    Job,
-    JobSet,
-    LeaderWorkerSet,
-    Notebook,
-    StatefulSet,
-)
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
 
 ITEM_DUPLICATE = Rule(
     "item-duplicate",
@@ -135,13 +128,13 @@ def _duplicates(origin: Origin, what: str, texts: list[str], paths: Iterable[Key
 
 def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     workload = declared.spec
-    if isinstance(workload, (Job, CronJob, JobSet)):
+    if workload.kind in ("Job", "CronJob", "JobSet"):
         allowed = ["Never", "OnFailure"]
-    elif isinstance(workload, (Deployment, StatefulSet, LeaderWorkerSet, Notebook)):
+    elif workload.kind in ("Deployment", "StatefulSet", "LeaderWorkerSet", "Notebook"):
         allowed = ["Always"]
     else:
         return
-    demanded = isinstance(workload, (Job, CronJob))
+    demanded = workload.kind in ("Job", "CronJob")
     for path in dict.fromkeys(item.path for item in workload.pod_sets):
         where = (*path, "spec", "restartPolicy")
         written = declared.origin.value(where)
@@ -157,14 +150,14 @@ def _restart_policies(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
 def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     """Names that become a label or the name of a host: of an Indexed Job with an index behind."""
     workload, most, why = declared.spec, 0, ""
-    if isinstance(workload, CronJob):
+    if workload.kind == "CronJob":
         most, why = names.MAX_LABEL - 11, "the time of a run is added to it"
-    elif isinstance(workload, Job):
+    elif workload.kind == "Job":
         most, why = names.MAX_LABEL, "its pods bear it as a label"
         if workload.spec.completionMode == "Indexed":
             last = str(max(0, (workload.spec.completions or 1) - 1))
             most, why = most - len(last) - 1, f"its last pod is called -{last} behind it"
-    elif isinstance(workload, (StatefulSet, Notebook)):
+    elif workload.kind in ("StatefulSet", "Notebook"):
         most, why = names.MAX_LABEL, "its pods bear it as a label"
     name = workload.metadata.name
     if most and most < len(name) <= names.MAX_NAME:
@@ -176,9 +169,10 @@ def _name_length(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
 def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
     path: KeyPath = ("spec", "selector")
     selector = declared.origin.value(path)
-    if not (isinstance(declared.spec, (Deployment, StatefulSet)) and isinstance(selector, dict)):
+    workload = declared.spec
+    if not (workload.kind == "Deployment" or workload.kind == "StatefulSet") or not isinstance(selector, dict):
         return
-    kind, carried = declared.spec.kind, declared.spec.spec.template.metadata.labels
+    kind, carried = workload.kind, workload.spec.template.metadata.labels
     wanted = selector.get("matchLabels") or {}
     expressions = [part for _, part in _items(declared.origin, (*path, "matchExpressions"))]
     if not wanted and not expressions:

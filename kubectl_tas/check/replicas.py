@@ -10,9 +10,6 @@ from kubectl_tas.gangs import podgrouper, waits
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kubeflow import KubeflowJob
-from kubectl_tas.model.ray import RayWorkload
-from kubectl_tas.model.workload import JobSet
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.fleet import Fleet
@@ -77,7 +74,7 @@ def check_replicas(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
     spec = workload.declared.spec
-    if not isinstance(spec, KubeflowJob) or spec.min_available is not None:
+    if not podgrouper.is_kubeflow(spec) or spec.min_available is not None:
         return
     hint = "Or say how many pods are needed with runPolicy.schedulingPolicy.minAvailable."
     where: KeyPath = ("spec", spec.replica_specs)
@@ -96,7 +93,7 @@ def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
     spec = workload.declared.spec
-    if not isinstance(spec, RayWorkload):
+    if not podgrouper.is_ray(spec):
         return
     for index, group in enumerate(spec.cluster.workerGroupSpecs):
         path: KeyPath = (*spec.cluster_path, "workerGroupSpecs", index)
@@ -114,7 +111,7 @@ def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
 def _job_set(workload: FleetWorkload) -> Iterator[Diagnostic]:
     """Jobs that have fewer pods at a time than KAI waits for."""
     spec = workload.declared.spec
-    if not isinstance(spec, JobSet) or not podgrouper.makes_jobs(workload):
+    if spec.kind != "JobSet" or not podgrouper.makes_jobs(workload):
         return
     least = podgrouper.job_minimums(workload)
     for index, (job, needed) in enumerate(zip(spec.spec.replicatedJobs, least, strict=True)):

@@ -10,6 +10,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.segments import waited_for
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
+from kubectl_tas.model.workloadkinds import SEGMENTED
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
@@ -229,7 +230,7 @@ def _unsupported(workload: FleetWorkload, item: ReplicaType) -> Iterator[Diagnos
     if podgrouper.makes_segments(workload, item) or workload.is_owned or release is None:
         return
     if release.has(Feature.SEGMENTS):
-        kinds = " and ".join(podgrouper.SEGMENTED_KINDS)
+        kinds = " and ".join(SEGMENTED)
         message = f"KAI {release.version} makes segments of {kinds} only; this {workload.kind} is placed without"
     else:
         first = kai.first_with(Feature.SEGMENTS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.gangs.files import task_file
@@ -12,6 +11,7 @@ from kubectl_tas.gangs.tokens import INPUT, OUTPUT, OUTPUT_TOKEN, data_paths, is
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, local_path
 from kubectl_tas.model.workflow import Group, Task, Workflow
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import groups_of, task_path

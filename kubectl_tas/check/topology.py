@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from kubectl_tas import grove
@@ -13,6 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import QUALIFIED_NAME, KeyPath
 from kubectl_tas.model.topology import DOMAINS, ClusterTopology
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology, Level

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.check.names import workflow_names
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import PodCliqueSet
-from kubectl_tas.model.kubeflow import REPLICA_TYPE
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.model.workloadkinds import REPLICA_TYPE
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, resource_paths
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
 
 NAME_DUPLICATE = Rule(
     "name-duplicate",
@@ -167,7 +168,7 @@ def _collisions(generated: _Generated) -> Iterator[Diagnostic]:
         if owner == source:
             continue
         both = (id(first.declared), id(item.declared))
-        if both not in met or not isinstance(item.declared.spec, PodCliqueSet):
+        if both not in met or item.declared.origin.value(("kind",)) != "PodCliqueSet":
             met.add(both)
             message = f'two sources lead to the {identity[0]} "{item.name}"'
             if item.namespace != first.namespace:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
-from kubectl_tas.model.companion import Companion
-from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.platform import Nodes
-from kubectl_tas.model.podtemplate import Meta
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workflow import PRIORITIES
-from kubectl_tas.model.workload import AnyWorkload, BarePod
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import whole_number
 from kubectl_tas.resolve.workload import OWNED, FleetWorkload
 from kubectl_tas.words import did_you_mean, within, write_instead
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.companion import Companion
+    from kubectl_tas.model.grove import PodCliqueSet
+    from kubectl_tas.model.podtemplate import Meta
+    from kubectl_tas.model.workload import AnyWorkload
 
 WORKLOAD_POOL = Rule(
     "workload-pool",
@@ -90,8 +93,8 @@ NODES_LEFT = Rule(
     "whose nodes it asks for.",
     protects=Waiving.CONFIG,
 )
-_Sent = Declared[AnyWorkload] | Declared[PodCliqueSet]
-_Labelled = _Sent | Declared[Companion]
+_Sent: TypeAlias = "Declared[AnyWorkload] | Declared[PodCliqueSet]"
+_Labelled: TypeAlias = "_Sent | Declared[Companion]"
 _READ = (labels.POOL, labels.PRIORITY, labels.OWNED, labels.GANG, labels.REPLACE)
 _READ_OF_SETS = (labels.POOL, labels.PRIORITY)
 """Grove makes the gangs of a PodCliqueSet."""
@@ -123,7 +126,7 @@ def check_workloads(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _pool(declared: _Sent) -> Iterator[Diagnostic]:
     metadata = declared.spec.metadata
-    if isinstance(declared.spec, BarePod) and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
+    if declared.spec.kind == "Pod" and labels.POD_GROUP in metadata.annotations and not _says_pool(metadata):
         message = (
             f'the PodGroup "{metadata.annotations[labels.POD_GROUP]}" is not declared here, nor a pool of this Pod'
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,9 @@ from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.work.run import Run
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 FORMATS: dict[str, Callable[[Impact], str]] = {
     "text": impacttext.render,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,9 +25,11 @@ from kubectl_tas.load.resourcelist import (
     read_resource_list,
 )
 from kubectl_tas.load.source import MemorySource, decode
-from kubectl_tas.model.function import Function
 from kubectl_tas.report.results import Place, results
 from kubectl_tas.yaml import block
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.function import Function
 
 Object = dict[str, Any]
 MAX_LIST = 32 * MEBIBYTE

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import click
 
-from kubectl_tas.words import nothing_called
+from kubectl_tas.late import imported
 
 
 class Group(click.Group):
@@ -26,7 +25,8 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name; None where there is none."""
         if cmd_name in self._later:
-            return imported(self._later[cmd_name])
+            command: click.Command = imported(self._later[cmd_name])
+            return command
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -35,12 +35,7 @@ class Group(click.Group):
         """The command that is called, and its arguments."""
         name, known = args[0], self.list_commands(ctx)
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from kubectl_tas.words import nothing_called  # only a slip waits for it
+
             ctx.fail(nothing_called("command", name, known))
         return super().resolve_command(ctx, args)
-
-
-def imported(place: str) -> click.Command:
-    """The command that lives at ``module:attribute``."""
-    module, _, attribute = place.partition(":")
-    command: click.Command = getattr(import_module(module), attribute)
-    return command

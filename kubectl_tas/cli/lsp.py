@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -24,5 +25,6 @@ def lsp() -> None:
             raise
         hint = "Install it: pip install 'kubectl-tas[lsp]'"
         raise TasError(f"the language server needs the package {error.name}", hint=hint) from error
+    gc.enable()  # a server lives as long as its editor
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # the server closes it
     make_server().start_io(sys.stdin.buffer, output)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,6 +28,9 @@ from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.rendering import make_texts, objects_to_apply, text_of
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""

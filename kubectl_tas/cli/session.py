@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
@@ -31,6 +30,7 @@ from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
 from kubectl_tas.load.unread import nothing_declared, unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
+from kubectl_tas.records import dataclass
 from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
@@ -120,7 +120,6 @@ def open_session(
     Raises TasError where it cannot be read, and where there is no file at all unless ``allow_empty``: most
     likely the command runs in the wrong folder, and must not say that all is well.
     """
-    gc.disable()  # a short-lived process that builds one large tree: collecting finds nothing to free
     root = find_root(directory)
     session = _by_file(root, render=render) if by_file else check_source(root, FolderSource(root))
     return _opened(session, allow_empty=allow_empty)
@@ -203,7 +202,6 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
     """
     from kubectl_tas.load.revision import checked_out  # only --base needs it
 
-    gc.disable()
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
         after = survey(FolderSource(root), settings(), effort)

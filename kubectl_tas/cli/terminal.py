@@ -11,10 +11,9 @@ from typing import TextIO
 
 import click
 
+from kubectl_tas.cli.wordtypes import ALWAYS, NEVER
 from kubectl_tas.report.style import printable, printable_lines
 
-COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
-"""When to use colours."""
 DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100

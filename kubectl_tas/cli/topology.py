@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -21,6 +21,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.cluster import Cluster, Node
 from kubectl_tas.live.kubectl import NoSuchResourceError
+from kubectl_tas.records import dataclass
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called

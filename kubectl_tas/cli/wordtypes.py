@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+COLOURS = AUTO, ALWAYS, NEVER = "auto", "always", "never"
+"""When to use colours."""
+
 
 class Word(click.ParamType):  # type: ignore[type-arg]
     """A word of any text, of which ``cli/offered.py`` knows what it may be by this name."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import TEMPLATE, PackConstraint
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, FleetScalingGroup
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import PackConstraint
 
 SET_CONSTRAINT_CHANGED = Rule(
     "set-constraint-changed",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
+from kubectl_tas.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
-from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, PodCliqueSet
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import PodCliqueSet
 
 CONDITION = "TopologyLevelsUnavailable"
 """The condition that Grove sets on a PodCliqueSet."""

@@ -8,7 +8,6 @@ that all nodes share, and counts what is free there and below it: a coarser doma
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
@@ -18,6 +17,7 @@ from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster import Node
 from kubectl_tas.model.labels import NODE_POOL
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

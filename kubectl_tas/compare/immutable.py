@@ -10,12 +10,12 @@ leaderworkerset_webhook.go (LWS 0.10), trainjob_types.go (Trainer 2.3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.quantities import parse
+from kubectl_tas.records import dataclass
 
 
 class Effect(Enum):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
@@ -17,13 +16,16 @@ from kubectl_tas.compare.topologies import is_recreated
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.workflow import gangs_of_workflow
-from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import RESOURCES, Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 Kind = Literal["made", "changed", "dropped", "recreated"]
 """What becomes of something."""

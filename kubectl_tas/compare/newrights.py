@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.change import Change
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.rights import misplaced, name_of, outside
-from kubectl_tas.model.repository import Deciding
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.repository import Deciding
 
 
 def new_rights(change: Change) -> Iterator[Diagnostic]:

@@ -7,12 +7,12 @@ A node that lacks the label of any level is outside of the whole Topology, for p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster import Node
 from kubectl_tas.model import labels
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.immutable import Changed, Effect, changed_fields
@@ -13,12 +12,16 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.demanded import demanded
 from kubectl_tas.gangs.demands import Demand, companion_demands, demands, is_replaced, member_demands
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.companion import Companion, group_of
+from kubectl_tas.model.companionkinds import group_of
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
-from kubectl_tas.model.workload import AnyWorkload, BarePod
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.companion import Companion
+    from kubectl_tas.model.workload import AnyWorkload, BarePod
 
 CHANGE_REFUSED = Rule(
     "change-refused",

@@ -6,7 +6,6 @@ What Grove guards by webhooks and finalizers, the life of subpools, and the valu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubectl_tas.compare.change import Change, Earlier
 from kubectl_tas.compare.cliquesets import changed_constraints, changed_references
@@ -25,6 +24,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
 from kubectl_tas.live.cluster import Cluster, Clusters, Node
 from kubectl_tas.live.kubectl import ForbiddenError, NoSuchResourceError
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import shortened

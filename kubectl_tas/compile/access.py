@@ -5,15 +5,14 @@ and the policy of the guard that lets those alone use its queues.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kubectl_tas.compile.expressions import any_label_changed, holds, label, listed, looked_up, tables, text, value
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.model import labels
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.base import Model
-from kubectl_tas.model.companion import group_of
+from kubectl_tas.model.companionkinds import group_of
 from kubectl_tas.model.grove import PodCliqueSet
 from kubectl_tas.model.guard import (
     Expression,
@@ -25,8 +24,10 @@ from kubectl_tas.model.guard import (
     Validation,
 )
 from kubectl_tas.model.manifest import PodGang, PodGroup
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject, Verb
 from kubectl_tas.model.workload import WORKLOADS
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.clusters import FleetBackend

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.compile.workloads import with_demands
 from kubectl_tas.gangs.demands import demands
-from kubectl_tas.grove import Release
+from kubectl_tas.grove import TEMPLATE, Release
 from kubectl_tas.load.splice import FIRST, Entry, Renamed
-from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import TEMPLATE, PackConstraint
 from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import PackConstraint
 
 
 def compile_sets(fleet: Fleet) -> Iterator[Artifact]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.workloads import with_demands
 from kubectl_tas.gangs.demands import companion_demands
-from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 

@@ -8,7 +8,7 @@ that the same repository gives the same objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any
 
@@ -28,6 +28,7 @@ from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath, Model
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
 from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -9,7 +9,6 @@ created or resized, and when they join a PodGroup. What is refused, and what can
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas import gpus
@@ -34,7 +33,7 @@ from kubectl_tas.compile.expressions import (
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.guard import (
     BindingSpec,
@@ -50,7 +49,9 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.quantities import NO_LIMIT, OTHERS, UNITS, Amounts, ResourceName
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

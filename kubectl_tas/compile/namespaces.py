@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.manifest import Namespace
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve.fleet import Fleet
 
 ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from kubectl_tas.compile.podgroups import NOTE, PREVIEW
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.labels import MANAGED_BY, POOL, SKIP_PODGROUPER
 from kubectl_tas.model.manifest import GangConstraint, GangMember, GangPack, GangPart, Metadata, PodGang, PodGangSpec
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet

@@ -5,16 +5,18 @@ the PriorityClasses.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_tas import quantities
 from kubectl_tas.compile.metadata import metadata
-from kubectl_tas.model.artifact import Artifact, Phase
+from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import PriorityClass, Queue, QueueResources, QueueSpec, Share
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.quantities import UNLIMITED, Amounts, ResourceName
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet

@@ -10,8 +10,9 @@ from kubectl_tas.gangs.demanded import entries_of, merged
 from kubectl_tas.gangs.demands import Demand, demands, member_demands
 from kubectl_tas.load.alike import reads_alike
 from kubectl_tas.load.splice import Entry, with_values
-from kubectl_tas.model.artifact import Artifact, PassThrough, Phase
+from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.manifest import Metadata
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet

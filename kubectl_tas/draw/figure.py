@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_tas.quantities import Amount
+from kubectl_tas.records import dataclass
 
 Facts = tuple[tuple[str, str], ...]
 """A name and a text each."""

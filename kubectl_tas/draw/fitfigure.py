@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.draw import fit as pages
@@ -15,6 +15,7 @@ from kubectl_tas.place.nodes import CPU, Domain, Node, Nodes, domain_of
 from kubectl_tas.place.room import multiples
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.quantities import ResourceName, said, show
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from kubectl_tas.draw.figure import Look
+from kubectl_tas.records import dataclass
 
 NAMESPACE = "tas"
 """What all class names begin with: an SVG within a page shares its style sheet."""

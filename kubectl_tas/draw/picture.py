@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas.compile.podgroups import note
@@ -15,6 +14,7 @@ from kubectl_tas.gangs.gang import Gang
 from kubectl_tas.gangs.podgroup import gang_of_pod_group
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.gangs.workload import gang_of
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet

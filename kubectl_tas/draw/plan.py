@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic
@@ -11,6 +10,7 @@ from kubectl_tas.draw.fit import nodes_text, not_tried, place_name
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.place.capacity import Capacity, DomainRoom, LevelRoom
 from kubectl_tas.quantities import NO_LIMIT, Amount, as_data
+from kubectl_tas.records import dataclass
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.pools import FleetPool

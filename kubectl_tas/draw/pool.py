@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.gangs.accounts import Account, Total, depths, totals
-from kubectl_tas.model.pod import Toleration
 from kubectl_tas.model.pool import QuotaAmounts
 from kubectl_tas.quantities import (
     NO_LIMIT,
@@ -28,6 +27,9 @@ from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import FleetPlatform
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission, Target
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.toleration import Toleration
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)

@@ -6,12 +6,12 @@ Nobody can measure a font of the reader's here, so the width of text is reckoned
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from kubectl_tas.draw import tree
 from kubectl_tas.draw.figure import SMALL, Bar, Box, Figure, Look
 from kubectl_tas.draw.palette import LEGEND, NAMESPACE, STROKES, Theme, css_class, style_sheet
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, width
 
 WIDTH = 880.0

@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
@@ -20,6 +19,7 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.source import FolderSource, OverlaySource, decode
 from kubectl_tas.load.splice import set_values, without_document
 from kubectl_tas.load.tokens import template_root
+from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

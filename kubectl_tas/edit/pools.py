@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
@@ -14,6 +13,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import BACKDOORS, Decides
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool

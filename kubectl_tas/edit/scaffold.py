@@ -6,13 +6,13 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kubectl_tas import process
 from kubectl_tas.edit.origin import as_url, without_secrets
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resources import read_resource, resource_root
 from kubectl_tas.yaml import scalar

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,6 +11,7 @@ from kubectl_tas.load.document import Document
 from kubectl_tas.load.schema import written
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology

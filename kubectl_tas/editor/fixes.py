@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.editor.positions import Text
+from kubectl_tas.records import dataclass
 from kubectl_tas.yaml import scalar
 
 _QUOTES = ("'", '"')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kubectl_tas.check.judge import judge, settled
@@ -16,6 +15,7 @@ from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
 from kubectl_tas.load.tokens import template_root
 from kubectl_tas.load.unread import unread
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 
 

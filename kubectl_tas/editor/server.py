@@ -7,7 +7,7 @@ import logging
 import os
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.style import printable, printable_lines, unlinked
 
 R = TypeVar("R")

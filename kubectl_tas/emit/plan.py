@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import Disk, is_leftover
@@ -16,6 +15,10 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
 from kubectl_tas.model.artifact import Placed
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.records import dataclass
+
+if TYPE_CHECKING:
+    pass
 
 KUSTOMIZATION = "kustomization.yaml"
 PLATFORM, POOLS = "platform", "pools"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.records import dataclass
 from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 

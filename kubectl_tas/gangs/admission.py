@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Literal, Protocol
 
@@ -15,6 +15,7 @@ from kubectl_tas.gangs.podgroup import least_of
 from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, ResourceName, each, larger, said, show, smaller, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
 from kubectl_tas.resolve.podgroup import SubmittedPodGroup

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.workload import sub_group
+from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.artifact import Phase
 from kubectl_tas.model.backdoors import Decides
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import TEMPLATE
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

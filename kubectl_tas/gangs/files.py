@@ -8,7 +8,6 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -17,6 +16,7 @@ from kubectl_tas.gangs.gang import FileMap
 from kubectl_tas.gangs.tokens import filled, tokens_in
 from kubectl_tas.model.repository import LocalFile, local_path
 from kubectl_tas.model.workflow import File
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.names import distinct
 
 MAX_BYTES = 1024 * 1024

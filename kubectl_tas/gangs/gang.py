@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 

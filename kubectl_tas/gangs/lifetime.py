@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.pool import PoolSpec
 from kubectl_tas.model.workflow import Task, Timeout
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 CODES = range(1, 256)

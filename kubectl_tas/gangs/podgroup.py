@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.manifest import TopologyConstraint
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workload import BarePod
 from kubectl_tas.quantities import Amounts, each, total
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.topologies import level_called
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.manifest import TopologyConstraint
+    from kubectl_tas.model.workload import BarePod
 
 DEFAULT = "default"
 """The SubGroup of a pod that names none."""

@@ -7,21 +7,26 @@ kinds that the podgrouper makes no SubGroups of, a row says what seed and docs s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeGuard
 
 from kubectl_tas.gangs.segments import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.kubeflow import KubeflowJob, MPIJob
-from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workload import WORKLOADS, AnyWorkload, CronJob, JobSet, kind_of
+from kubectl_tas.model.workloadkinds import KUBEFLOW, RAY
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.placement import ReplicaType, Segments, whole_number
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.kubeflow import KubeflowJob
+    from kubectl_tas.model.ray import RayWorkload
+    from kubectl_tas.model.workload import AnyWorkload
 
 RAY_HEAD = "headgroup"
 """The SubGroup of the head of a Ray cluster."""
@@ -91,7 +96,7 @@ def _ray(workload: FleetWorkload) -> list[int]:
     later (ray_grouper.go).
     """
     spec = workload.declared.spec
-    assert isinstance(spec, RayWorkload)
+    assert is_ray(spec)
     groups = spec.cluster.workerGroupSpecs
     needed = [min(group.pods, group.minReplicas * group.numOfHosts) or group.pods for group in groups]
     return [1, *needed, 0][: len(workload.replicas)]
@@ -104,7 +109,7 @@ def _ray_part(item: ReplicaType) -> str:
 def job_minimums(workload: FleetWorkload) -> list[int]:
     """The pods of each job of a JobSet that are needed, by its replicated jobs (jobset_grouper.go, from 0.16)."""
     spec = workload.declared.spec
-    assert isinstance(spec, JobSet)
+    assert spec.kind == "JobSet"
     jobs = [job.template for job in spec.spec.replicatedJobs]
     asked = [whole_number(job.metadata.annotations.get(labels.BATCH_MIN_MEMBER, "")) for job in jobs]
     return [own or job.spec.wanted for own, job in zip(asked, jobs, strict=True)]
@@ -113,7 +118,7 @@ def job_minimums(workload: FleetWorkload) -> list[int]:
 def needed_jobs(workload: FleetWorkload) -> int:
     """How many of its replicated jobs a JobSet needs: those that are made in order are not waited for."""
     spec = workload.declared.spec
-    assert isinstance(spec, JobSet)
+    assert spec.kind == "JobSet"
     count = len(workload.replicas)
     asked = whole_number(spec.metadata.annotations.get(labels.BATCH_MIN_MEMBER, ""))
     return min(count, asked or (1 if spec.is_in_order else count))
@@ -122,7 +127,7 @@ def needed_jobs(workload: FleetWorkload) -> int:
 def _job_set(workload: FleetWorkload) -> list[int]:
     """From 0.16 on each job needs all its pods; in 0.15 one pod is enough; before that all, and before 0.13 one."""
     spec, backend, types = workload.declared.spec, workload.pool.backend, workload.replicas
-    assert isinstance(spec, JobSet)
+    assert spec.kind == "JobSet"
     if workload.is_owned:
         return _all(workload)
     if backend.has(Feature.JOBSET_SUBGROUPS):
@@ -150,7 +155,7 @@ def _job_set_path(workload: FleetWorkload) -> KeyPath | None:
 def _kubeflow(workload: FleetWorkload) -> list[int]:
     """All pods, or the minimum that the job says, shared out among the types: workers come last."""
     spec, types = workload.declared.spec, workload.replicas
-    assert isinstance(spec, KubeflowJob)
+    assert is_kubeflow(spec)
     asked, _ = spec.minimum
     if asked is None:
         return [item.replicas for item in types]
@@ -164,7 +169,7 @@ def _kubeflow(workload: FleetWorkload) -> list[int]:
 
 def _kubeflow_path(workload: FleetWorkload) -> KeyPath | None:
     spec = workload.declared.spec
-    assert isinstance(spec, KubeflowJob)
+    assert is_kubeflow(spec)
     return spec.minimum[1]
 
 
@@ -244,8 +249,16 @@ TABLE: dict[str, Row] = {
         segment_template="Move it to workerTemplate.",
     ),
 }
-SEGMENTED_KINDS = tuple(kind_of(model) for model in WORKLOADS if model.divided)
-"""The kinds that the podgrouper divides into segments."""
+
+
+def is_kubeflow(spec: AnyWorkload) -> TypeGuard[KubeflowJob]:
+    """Whether it is a workload of Kubeflow's training operator."""
+    return spec.kind in KUBEFLOW
+
+
+def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:
+    """Whether it is a workload of KubeRay."""
+    return spec.kind in RAY
 
 
 def row(workload: FleetWorkload) -> Row:
@@ -314,12 +327,12 @@ def rest_of_name(workload: FleetWorkload) -> str:
     spec, each = workload.declared.spec, row(workload).one_each
     if not is_one_pod_group(workload):
         return f"the name of the pod and its UID, one for each of {plural(workload.pods, 'pod')}"
-    if isinstance(spec, CronJob):
+    if spec.kind == "CronJob":
         return "the number of the run and its UID, one for each run"
     text = f"the UID and -{each}-N, one for each of {workload.copies} replicas" if each else "the UID"
-    if isinstance(spec, JobSet) and len(workload.replicas) < len(spec.spec.replicatedJobs):
+    if spec.kind == "JobSet" and len(workload.replicas) < len(spec.spec.replicatedJobs):
         return f"{text} and -{workload.replicas[0].written}"
-    if isinstance(spec, MPIJob) and spec.spec.launcherCreationPolicy == "WaitForWorkersReady":
+    if spec.kind == "MPIJob" and spec.spec.launcherCreationPolicy == "WaitForWorkersReady":
         launchers = sum(item.replicas for item in workload.replicas if item.name == "launcher")
         enough = plural(sum(minimums(workload)) - launchers, "pod")
         return f"{text}; until the launcher is made, {enough} {'is' if enough == '1 pod' else 'are'} enough"
@@ -375,7 +388,7 @@ def by_pod_group(workload: FleetWorkload) -> tuple[FleetWorkload, ...]:
     JobSet that starts in order has one for each of its replicated jobs.
     """
     spec, backend = workload.declared.spec, workload.pool.backend
-    is_split = isinstance(spec, JobSet) and spec.is_in_order and is_made_by_kai(workload)
+    is_split = spec.kind == "JobSet" and spec.is_in_order and is_made_by_kai(workload)
     if not is_split or workload.is_segmented or backend.has(Feature.JOBSET_SUBGROUPS):
         return (workload,)
     return tuple(replace(workload, replicas=(item,)) for item in workload.replicas) or (workload,)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Gang, SubGroup
 from kubectl_tas.gangs.workload import sub_group
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.placement import ReplicaType
 from kubectl_tas.resolve.workload import FleetWorkload
 

@@ -5,7 +5,7 @@ It follows KAI's proposal for segments of SubGroups and, for a LeaderWorkerSet, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

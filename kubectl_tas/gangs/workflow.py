@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -29,6 +29,7 @@ from kubectl_tas.gangs.tokens import (
     texts,
     tokens_in,
 )
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten
 from kubectl_tas.resolve.topologies import Level

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_tas.gangs import placements, podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
@@ -16,7 +16,7 @@ from kubectl_tas.gangs.segments import (
     segment_of,
     worker_segment,
 )
-from kubectl_tas.model.workload import WORKERS
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType, Segments
@@ -224,7 +224,7 @@ def _group_segments(workers: ReplicaType, segments: Segments, lead: Draft) -> It
             below.append(((name, *path), leader))
             if own.pods:
                 rest = replace(own, minimum=own.pods, constraint=None)
-                below.append(((name, WORKERS), rest))
+                below.append(((name, workers.name), rest))
         yield (name,), part
     yield from below
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,6 +21,7 @@ from kubectl_tas.model.config import PRIORITY_VALUES, ConfigSpec
 from kubectl_tas.model.pool import UNLIMITED
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amounts, ResourceName, show
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 PREFIX: str = ConfigSpec().queuePrefix

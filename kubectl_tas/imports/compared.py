@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.cluster import DEFAULT_PRIORITY
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.live.record import Record
-from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.records import dataclass
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.artifact import Artifact
 
 COMPARED = ("Queue", "Topology", "PriorityClass")
 _ABOUT = ("apiVersion", "kind", "metadata")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kubectl_tas.errors import TasError
@@ -14,6 +14,7 @@ from kubectl_tas.load.osmo import SINGLE, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.pool import UNLIMITED
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.platforms import OSMO_CONTAINERS
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from kubectl_tas.errors import TasError
+from kubectl_tas.records import dataclass
 
 Asked = Literal["workflow:Create", "workflow:Read"]
 """What makes ``submit`` and ``view`` of a pool's ``access``."""

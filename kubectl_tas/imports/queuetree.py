@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +26,7 @@ from kubectl_tas.quantities import (
     show,
     total,
 )
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 
 _PART = Fraction(1, 10**6)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas import yaml
 from kubectl_tas.model.base import API_VERSION
+from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

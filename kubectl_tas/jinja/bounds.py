@@ -6,11 +6,11 @@ A template is evaluated by ``jinja.sandbox``; whatever it does passes here, so n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from kubectl_tas.diagnostics import Rule, Severity
+from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean, shortened
 
 TEMPLATE_UNDEFINED = Rule(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import nodes
@@ -31,6 +30,7 @@ from kubectl_tas.jinja.bounds import (
     truth,
 )
 from kubectl_tas.jinja.filters import FILTERS, TESTS, field, formatted, known, method, number, ordered, same, within
+from kubectl_tas.records import dataclass
 
 Scope = ChainMap[str, Any]
 GLOBALS = ("dict", "namespace", "range")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown, text_of
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts, said
+from kubectl_tas.records import dataclass
 
 QUEUES = "queues.scheduling.run.ai"
 POD_GROUPS = "podgroups.scheduling.run.ai"

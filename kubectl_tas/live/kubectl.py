@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.process import LimitError, Limits, run
+from kubectl_tas.records import dataclass
 
 REQUEST_SECONDS = 30
 """How long kubectl waits for one answer of the API server; a long list takes several."""

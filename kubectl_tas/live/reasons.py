@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from kubectl_tas.errors import TasError
@@ -25,6 +25,7 @@ from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
 from kubectl_tas.live.kubectl import ForbiddenError, text_of
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
+from kubectl_tas.records import dataclass
 
 T = TypeVar("T")
 EVENTS = "events"

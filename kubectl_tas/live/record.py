@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.errors import TasError
@@ -13,6 +13,7 @@ from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
 from kubectl_tas.model.labels import MIRROR, POD_GROUP, WORKFLOW
+from kubectl_tas.records import dataclass
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
 """KAI's Topology, by its later and its earlier API group."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import _ruamel_yaml
@@ -20,6 +19,8 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from kubectl_tas.records import dataclass
 
 MAX_DEPTH = 64
 """How deep a document may be nested."""

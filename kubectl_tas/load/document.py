@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -21,6 +20,7 @@ from kubectl_tas.load.compose import MAX_DEPTH, MAX_NODES, Root, TooDeepError, T
 from kubectl_tas.load.reader import MERGE_KEY, FoundError, Reader
 from kubectl_tas.load.source import FILE_TOO_LARGE
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.records import dataclass
 
 YAML_DEPTH = Rule(
     "yaml-depth",

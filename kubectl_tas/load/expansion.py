@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from jinja2 import Environment, TemplateError, nodes
@@ -15,6 +15,7 @@ from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget,
 from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, walk, with_text
 from kubectl_tas.load.document import Lines, parse
 from kubectl_tas.load.tokens import DEFAULTS, TOKEN
+from kubectl_tas.records import dataclass
 
 TEMPLATE_SYNTAX = Rule(
     "template-syntax",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from kubectl_tas import process
 from kubectl_tas.errors import TasError
+from kubectl_tas.records import dataclass
 
 EXECUTABLE, LINK, SUBMODULE = "100755", "120000", "160000"
 """Modes of a program, of a symbolic link and of another repository's commit."""

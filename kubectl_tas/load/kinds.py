@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, get_args
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
+from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.model.companion import COMPANIONS, Companion, CompanionKind, belongs_elsewhere, group_of, makes_pods
-from kubectl_tas.model.config import Config
-from kubectl_tas.model.function import Function
-from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
-from kubectl_tas.model.manifest import PodGroup
-from kubectl_tas.model.platform import PodTemplate, ResourceValidation
-from kubectl_tas.model.pool import Pool, Subpool
-from kubectl_tas.model.topology import ClusterTopology
-from kubectl_tas.model.values import Values
-from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.companionkinds import COMPANIONS, CompanionKind, belongs_elsewhere, group_of, makes_pods
+from kubectl_tas.model.workloadkinds import WORKLOADS
+from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 UNKNOWN_KIND = Rule(
     "unknown-kind",
@@ -52,14 +45,21 @@ class Kind:
     """The kind, and the name of its JSON Schema."""
     api_version: str
     """Empty for an OSMO workflow, which has none."""
-    model: type[BaseModel]
+    place: str
+    """Where its model is, ``module:class`` below ``model``: a repository waits only for the models of its own kinds."""
     normalize: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     """Brings other spellings that are accepted into the model's own."""
 
     @property
     def schema(self) -> str:
         """Name of the JSON Schema file, without its ending."""
-        return self.model.__name__.lower()
+        return self.place.rpartition(":")[2].lower()
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """Its model."""
+        found: type[BaseModel] = imported(f"kubectl_tas.model.{self.place}")
+        return found
 
 
 def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
@@ -98,27 +98,28 @@ def without_nulls(data: Any) -> Any:
 
 _TEXTS = ("labels", "annotations")
 GROVE = "grove.io/v1alpha1"
-WORKFLOW = Kind("Workflow", "", Workflow)
-FUNCTION = Kind("Function", API_VERSION, Function)
+WORKFLOW = Kind("Workflow", "", "workflow:Workflow")
+FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """What is read of a ResourceList, and in no file."""
-VALUES = Kind("Values", "", Values)
+VALUES = Kind("Values", "", "values:Values")
 """A values file, which is told by its folder."""
 KINDS: tuple[Kind, ...] = (
-    Kind("Config", API_VERSION, Config),
-    Kind("Pool", API_VERSION, Pool),
-    Kind("Subpool", API_VERSION, Subpool),
-    Kind("PodTemplate", API_VERSION, PodTemplate),
-    Kind("ResourceValidation", API_VERSION, ResourceValidation),
-    Kind("ClusterTopology", GROVE, ClusterTopology, without_nulls),
-    Kind("ClusterTopologyBinding", GROVE, ClusterTopology, without_nulls),
-    Kind("PodGroup", "scheduling.run.ai/v2alpha2", PodGroup, _pod_group),
-    Kind("PodCliqueSet", GROVE, PodCliqueSet, without_nulls),
-    Kind("OperatorConfiguration", "operator.config.grove.io/v1alpha1", OperatorConfiguration, without_nulls),
-    *(
-        Kind(kind_of(model), version, model, _workload)
-        for model in WORKLOADS
-        for version in get_args(model.model_fields["apiVersion"].annotation)
+    Kind("Config", API_VERSION, "config:Config"),
+    Kind("Pool", API_VERSION, "pool:Pool"),
+    Kind("Subpool", API_VERSION, "pool:Subpool"),
+    Kind("PodTemplate", API_VERSION, "platform:PodTemplate"),
+    Kind("ResourceValidation", API_VERSION, "platform:ResourceValidation"),
+    Kind("ClusterTopology", GROVE, "topology:ClusterTopology", without_nulls),
+    Kind("ClusterTopologyBinding", GROVE, "topology:ClusterTopology", without_nulls),
+    Kind("PodGroup", "scheduling.run.ai/v2alpha2", "manifest:PodGroup", _pod_group),
+    Kind("PodCliqueSet", GROVE, "grove:PodCliqueSet", without_nulls),
+    Kind(
+        "OperatorConfiguration",
+        "operator.config.grove.io/v1alpha1",
+        "grove:OperatorConfiguration",
+        without_nulls,
     ),
+    *(Kind(kind, version, place, _workload) for kind, (place, versions) in WORKLOADS.items() for version in versions),
 )
 _ADVICE = {
     "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
@@ -127,6 +128,8 @@ _ADVICE = {
 }
 
 
+COMPANION = "companion:Companion"
+"""Where the model of all kinds of companions is."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
 """How several objects may be written as one document (load.lists)."""
 _OWN_APIS = frozenset({API_VERSION, GROVE, "operator.config.grove.io/v1alpha1"})
@@ -162,7 +165,7 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *companions):
         if (item.apiVersion, item.kind) == (api_version, kind):
-            return Kind(kind, item.apiVersion, Companion, _workload)
+            return Kind(kind, item.apiVersion, COMPANION, _workload)
     same = [candidate for candidate in KINDS if candidate.name == kind] or _other_versions(api_version, kind)
     if same:
         found = f'not "{api_version}"' if "apiVersion" in data else "and this document has none"
@@ -206,7 +209,7 @@ def _other_versions(api_version: object, kind: str) -> list[Kind]:
     """The companions of that kind in the same group of APIs, or in any where none is named."""
     group = group_of(api_version) if isinstance(api_version, str) else None
     return [
-        Kind(kind, item.apiVersion, Companion)
+        Kind(kind, item.apiVersion, COMPANION)
         for item in COMPANIONS
         if item.kind == kind and group in (None, group_of(item.apiVersion))
     ]

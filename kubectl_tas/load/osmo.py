@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.model.base import API_VERSION
+from kubectl_tas.records import dataclass
 
 SECTIONS = {
     "pools": "POOL",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -13,7 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
-from kubectl_tas.load.kinds import Kind, recognise
+from kubectl_tas.load.kinds import COMPANION, Kind, recognise
 from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.localfiles import has_local_files, read_local_files
 from kubectl_tas.load.lookalikes import lookalikes
@@ -22,11 +21,12 @@ from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
 from kubectl_tas.load.tokens import template_root
 from kubectl_tas.load.waivers import waivers
-from kubectl_tas.model.companion import Companion, CompanionKind
+from kubectl_tas.model.companionkinds import CompanionKind
 from kubectl_tas.model.config import Config, ConfigSpec
 from kubectl_tas.model.repository import Declared, Repository, Waiver
 from kubectl_tas.model.values import FOLDER, Setting
-from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workloadkinds import WORKLOADS
+from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.load.templates import Templates
@@ -173,7 +173,7 @@ class _Loader:
             pod_clique_sets=tuple(found["PodCliqueSet"]),
             operators=tuple(found["OperatorConfiguration"]),
             companions=tuple(found["Companion"]),
-            workloads=tuple(item for model in WORKLOADS for item in found[kind_of(model)]),
+            workloads=tuple(item for kind in WORKLOADS for item in found[kind]),
             local_files=local_files,
             waivers=tuple(self.waivers),
             files=tuple(self.files),
@@ -248,7 +248,7 @@ class _Loader:
             return self._refuse(Diagnostic(CONFIG_MISPLACED, message, place, related, hint=hint))
         if isinstance(model, Config):
             self._companions = model.spec.companions
-        self.found["Companion" if kind.model is Companion else kind.name].append(declared)
+        self.found["Companion" if kind.place == COMPANION else kind.name].append(declared)
         return None
 
     def _refuse(self, *problems: Diagnostic) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.function import PLACES, Function, is_tracking
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.values import FOLDER
+from kubectl_tas.records import dataclass
 from kubectl_tas.yaml import block
 
 API_VERSION, KIND = "config.kubernetes.io/v1", "ResourceList"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.grove import OperatorConfiguration
-from kubectl_tas.model.repository import Deciding, Repository
+from kubectl_tas.model.repository import Repository
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.words import shortened
 
@@ -28,8 +29,11 @@ ADMIN_SOURCE_UNREAD = Rule(
     "spec.adminSources names a folder of which no file is read.",
     "No Pool or Subpool of that folder is rendered. Correct its name, or add it to spec.sources.",
 )
-Outside = tuple[Deciding, str]
-"""A document, and the folder in which it lies although it does not count there."""
+if TYPE_CHECKING:
+    from kubectl_tas.model.repository import Deciding
+
+    Outside = tuple[Deciding, str]
+    """A document, and the folder in which it lies although it does not count there."""
 
 
 def outside(repository: Repository, folders: Collection[str]) -> Iterator[Outside]:

@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +16,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
 from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
+from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
     from kubectl_tas.load.tracked import Tracked
@@ -345,7 +345,7 @@ FILE_NOT_TEXT = Rule(
     "A file is not UTF-8 text.",
     "YAML for Kubernetes is UTF-8. A binary file, or one saved in another encoding, has got into the folder.",
 )
-CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 """A character that no text has."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

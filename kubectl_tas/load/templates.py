@@ -8,7 +8,7 @@ this, with the values of a file or of the Config between the two.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -25,6 +25,7 @@ from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.repository import Declared, Waiver
 from kubectl_tas.model.values import FOLDER, Setting
+from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean
 
 VALUE_UNKNOWN = Rule(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import field, replace
 from typing import Protocol, Self
 
 from kubectl_tas.model import labels
@@ -22,9 +21,11 @@ from kubectl_tas.model.manifest import (
     Service,
     Topology,
 )
+from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.pod import Pod
 from kubectl_tas.model.rbac import Role, RoleBinding
 from kubectl_tas.model.topology import ClusterTopology
+from kubectl_tas.records import dataclass
 
 
 class PassThrough(Model):
@@ -61,28 +62,6 @@ Manifest = (
     | PassThrough
 )
 """Anything that is emitted."""
-
-
-class Phase(IntEnum):
-    """The order in which objects are applied; the reverse is the order in which they are pruned.
-
-    KAI's webhook refuses a queue whose parent is missing, and the removal of one that has children. The container of
-    a pool with child pools is applied before POOL_QUEUE, one step for each level of pools below it, and the root before
-    all of them: what has none keeps its place, and pools that change places form no circle meanwhile. A changed
-    admission policy takes about a second to count, so policies stand as far before the work as they can; Roles follow
-    them in the same phase.
-    """
-
-    NAMESPACE = -1
-    PRIORITY_CLASS = 0
-    GUARD = 1
-    TOPOLOGY = 2
-    ROOT_QUEUE = 3
-    POOL_QUEUE = 4
-    LEAF_QUEUE = 5
-    COMPANION = 6
-    POD_GROUP = 7
-    POD = 8
 
 
 class Placed(Protocol):

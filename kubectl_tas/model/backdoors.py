@@ -5,10 +5,10 @@ one table, which rules, guard and docs share. The names are KAI's, Kubernetes' a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_tas.model import labels
+from kubectl_tas.records import dataclass
 
 
 class Place(Enum):

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, StringConstraints
 from pydantic.config import JsonDict
+
+_PLUGINS = ModuleType("pydantic.plugin._loader")
+vars(_PLUGINS)["get_plugins"] = tuple
+sys.modules[_PLUGINS.__name__] = _PLUGINS
+"""Where pydantic would look for plugins. What else is installed must not change what is valid; to look takes longer
+than to read a small repository.
+"""
 
 T = TypeVar("T")
 KeyPath = tuple[str | int, ...]

@@ -11,7 +11,7 @@ from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.access import Group
 from kubectl_tas.model.base import Many, Model, Named, Text, said
-from kubectl_tas.model.companion import CompanionKind
+from kubectl_tas.model.companionkinds import CompanionKind
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.model.values import Values
 
@@ -66,9 +66,9 @@ class Backend(Model):
     """What pools call it, and its folder below the output where there are several."""
     namespace: Text = "default"
     """Where the work of pools runs that name no namespaces; part of every queue name."""
-    scheduler: Scheduler = Scheduler()
+    scheduler: Scheduler = Scheduler.model_construct()
     """Who places its pods."""
-    grove: GroveVersion = GroveVersion()
+    grove: GroveVersion = GroveVersion.model_construct()
     """Who makes gangs of its PodCliqueSets, where it has any."""
     context: Text | None = None
     """The context of the kubeconfig by which kubectl reaches it. With one backend, by default kubectl's own."""
@@ -104,7 +104,7 @@ class PriorityClasses(Model):
 class ConfigSpec(Model):
     """The settings; each has a default."""
 
-    backends: Many[Backend] = (Backend(name="default"),)
+    backends: Many[Backend] = (Backend.model_construct(name="default"),)
     """The clusters that this repository is for."""
     queuePrefix: Text = "osmo"
     """First part of every queue name."""
@@ -116,7 +116,7 @@ class ConfigSpec(Model):
     """flat: one kustomization.yaml a backend. sharded: one for what all pools share, in platform, and one for the work
     of each pool, in pools/POOL, which are built, applied and fail each by itself.
     """
-    priorityClasses: PriorityClasses = PriorityClasses()
+    priorityClasses: PriorityClasses = PriorityClasses.model_construct()
     """Names of the PriorityClass objects."""
     workflowsAs: Literal["pods", "jobs"] = "pods"
     """What tasks of workflows become. pods: a Pod each, as in OSMO. jobs: a Job each, which runs its task again where
@@ -189,5 +189,5 @@ class Config(Model):
     """Config"""
     metadata: Named | None = None
     """Not used; allowed because Kubernetes tools expect it."""
-    spec: ConfigSpec = ConfigSpec()
+    spec: ConfigSpec = ConfigSpec.model_construct()
     """The settings."""

@@ -40,5 +40,5 @@ class Function(Model):
     """Render adds the manifests to the items, in place of the documents among them. Validate changes no item."""
     metadata: ObjectMeta
     """Its name, and the annotation by which kustomize finds the program."""
-    spec: FunctionSpec = FunctionSpec()
+    spec: FunctionSpec = FunctionSpec.model_construct()
     """What is rendered or checked."""

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology import Domain, DomainLevel
@@ -96,12 +97,6 @@ class ScalingGroup(Open):
     """Replicas that belong to the base gang; each one above is a gang of its own."""
     topologyConstraint: PackConstraint | None = None
     """How close each replica must run; equal to or narrower than what the set asks for."""
-
-
-DEFAULT_TOPOLOGY = "grove-topology"
-"""The cluster topology of sets that name none. Before 0.1.0-alpha.9 Grove's operator makes it of its configuration."""
-TEMPLATE: KeyPath = ("spec", "template")
-"""Where the template of a set stands."""
 
 
 class SetTemplate(Open):
@@ -225,7 +220,7 @@ class SchedulerProfile(Open):
 
     name: Text
     """Its name, such as kai-scheduler."""
-    config: ProfileConfig = ProfileConfig()
+    config: ProfileConfig = ProfileConfig.model_construct()
     """What it needs."""
 
 
@@ -243,7 +238,7 @@ class OperatorConfiguration(Open):
     """operator.config.grove.io/v1alpha1"""
     kind: Literal["OperatorConfiguration"]
     """OperatorConfiguration"""
-    topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling()
+    topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling.model_construct()
     """Whether Grove places by topology, and the default topology."""
-    scheduler: OperatorScheduler = OperatorScheduler()
+    scheduler: OperatorScheduler = OperatorScheduler.model_construct()
     """The schedulers that Grove works with."""

@@ -120,7 +120,7 @@ class ValidatingAdmissionPolicy(Model):
 class ParamRef(Model):
     """The objects that each request is compared with, one after the other: those of its own namespace."""
 
-    selector: LabelSelector = LabelSelector()
+    selector: LabelSelector = LabelSelector.model_construct()
     """Which of them."""
     parameterNotFoundAction: Literal["Allow"] = "Allow"
     """What follows where there is none."""

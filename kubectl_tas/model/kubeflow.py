@@ -11,9 +11,7 @@ from pydantic import Field
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import AnyText, KeyPath
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, ReplicatedSpec, Workload, pod_set
-
-REPLICA_TYPE = "replica type"
-"""What Kubeflow's kinds call equal pods."""
+from kubectl_tas.model.workloadkinds import REPLICA_TYPE
 
 
 class SchedulingPolicy(Open):
@@ -26,14 +24,14 @@ class SchedulingPolicy(Open):
 class RunPolicy(Open):
     """How a Kubeflow job runs."""
 
-    schedulingPolicy: SchedulingPolicy = SchedulingPolicy()
+    schedulingPolicy: SchedulingPolicy = SchedulingPolicy.model_construct()
     """How it is scheduled."""
 
 
 class KubeflowSpec(Open):
     """What the specs of Kubeflow's jobs share."""
 
-    runPolicy: RunPolicy = RunPolicy()
+    runPolicy: RunPolicy = RunPolicy.model_construct()
     """How the job runs."""
 
 
@@ -98,7 +96,7 @@ class PyTorchJobSpec(KubeflowSpec):
 
     pytorchReplicaSpecs: ReplicaSpecs
     """Master and Worker."""
-    elasticPolicy: ElasticPolicy = ElasticPolicy()
+    elasticPolicy: ElasticPolicy = ElasticPolicy.model_construct()
     """How far it may shrink and grow."""
 
 

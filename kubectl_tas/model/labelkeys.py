@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Flag, auto
 
 from kubectl_tas import gpus
 from kubectl_tas.model import labels
+from kubectl_tas.records import dataclass
 
 
 class Reader(Flag):

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, StringConstraints
 
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, said
-from kubectl_tas.model.pod import Toleration
+from kubectl_tas.model.toleration import Toleration
 
 Operator = Literal["GT", "GE", "LT", "LE", "EQ"]
 """Greater, greater or equal, less, less or equal, equal."""
@@ -55,7 +55,7 @@ class TemplateMeta(Model):
 class PodTemplateBody(Model):
     """What is put over the pod of a task: a mapping over a mapping, items of lists by their name, all else replaced."""
 
-    metadata: TemplateMeta = TemplateMeta()
+    metadata: TemplateMeta = TemplateMeta.model_construct()
     """Labels and annotations."""
     spec: dict[AnyText, JsonValue] = {}
     """Fields of Kubernetes' PodSpec. The container of the task is called "{{USER_CONTAINER_NAME}}"."""
@@ -127,5 +127,5 @@ class Platform(Model):
     """What must be true of what tasks ask for, besides common_resource_validations."""
     override_pod_template: PodTemplates = ()
     """Pod templates that are put over common_pod_template, one after the other."""
-    nodes: Nodes = Nodes()
+    nodes: Nodes = Nodes.model_construct()
     """What its pods need of a node, besides what the pool says: a short form of a pod template."""

@@ -7,7 +7,7 @@ else a workload may have. All of it stays with the document and passes untouched
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, ClassVar
 
@@ -28,6 +28,7 @@ from kubectl_tas.model.base import (
     digits_up_to,
     said,
 )
+from kubectl_tas.records import dataclass
 
 WholeGpus = (
     Count
@@ -90,9 +91,9 @@ class Amounts(Open):
 class Resources(Open):
     """What a container asks for."""
 
-    limits: Amounts = Amounts()
+    limits: Amounts = Amounts.model_construct()
     """The most that it gets; GPUs are asked for here."""
-    requests: Amounts = Amounts()
+    requests: Amounts = Amounts.model_construct()
     """What is set aside; for GPUs the same as limits."""
 
     @property
@@ -119,7 +120,7 @@ class Resources(Open):
 class Container(Open):
     """A container of a pod template."""
 
-    resources: Resources = Resources()
+    resources: Resources = Resources.model_construct()
     """What it asks for."""
     restartPolicy: AnyText | None = None
     """Always on an init container: a sidecar, which runs beside the containers."""
@@ -147,7 +148,7 @@ class PodSpec(Open):
     initContainers: Many[Container] = ()
     """Run one after the other before the containers."""
 
-    resources: Resources = Resources()
+    resources: Resources = Resources.model_construct()
     """What the pod as a whole asks for."""
     resourceClaims: Many[ResourceClaim] = ()
     """Devices that it asks for by Dynamic Resource Allocation."""
@@ -201,9 +202,9 @@ class RootMeta(Meta):
 class PodTemplate(Open):
     """What pods are made from."""
 
-    metadata: Meta = Meta()
+    metadata: Meta = Meta.model_construct()
     """Their labels and annotations; segments are asked for here."""
-    spec: PodSpec = PodSpec()
+    spec: PodSpec = PodSpec.model_construct()
     """How they run."""
 
     @property
@@ -217,7 +218,7 @@ class ReplicatedSpec(Open):
 
     replicas: Count = 1
     """Pods."""
-    template: PodTemplate = PodTemplate()
+    template: PodTemplate = PodTemplate.model_construct()
     """What they are made from."""
 
 

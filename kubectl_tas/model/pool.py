@@ -103,11 +103,11 @@ class Memory(Model):
 class PoolResources(Model):
     """Resources of a pool."""
 
-    gpu: Gpu = Gpu()
+    gpu: Gpu = Gpu.model_construct()
     """GPUs, whole ones."""
-    cpu: Cpu = Cpu()
+    cpu: Cpu = Cpu.model_construct()
     """Cpu."""
-    memory: Memory = Memory()
+    memory: Memory = Memory.model_construct()
     """Memory."""
 
     @property
@@ -179,7 +179,7 @@ class PoolSpec(Model):
     """
     namespaces: Namespaces = ()
     """Where its work may run, the first by default. Without any: the namespace of the backend."""
-    resources: PoolResources = PoolResources()
+    resources: PoolResources = PoolResources.model_construct()
     """What it is guaranteed."""
     priority: Priority | None = None
     """Of its queues among those beside them: what nobody claims goes to the highest first, which are reclaimed from
@@ -189,21 +189,21 @@ class PoolSpec(Model):
     """How long its work runs before work of a higher priority in the same queue may preempt it, such as 1h30m."""
     reclaimMinRuntime: Duration | None = None
     """How long its work runs before other queues may reclaim what it borrowed, such as 1h30m."""
-    nodes: Nodes = Nodes()
+    nodes: Nodes = Nodes.model_construct()
     """What its pods need of a node."""
     nodePool: Annotated[LabelValue, StringConstraints(min_length=1)] | None = None
     """The shard of KAI Scheduler that places its work, where a cluster has several: the value of the label
     kai.scheduler/node-pool on the shard's nodes.
     """
-    queue: QueueName = QueueName()
+    queue: QueueName = QueueName.model_construct()
     """How the queue of the pool is called, where its name does not follow the scheme."""
-    sharedQueue: QueueName = QueueName()
+    sharedQueue: QueueName = QueueName.model_construct()
     """How the queue of its own work is called, where its name does not follow the scheme."""
     topology_keys: Many[TopologyKey] = ()
     """Levels from the coarsest to the finest. Without any, workflows cannot ask for a topology."""
     topology: Text | None = None
     """Instead of topology_keys: the name of a cluster topology."""
-    access: Access = Access()
+    access: Access = Access.model_construct()
     """Who may send work to it, and to what is below it."""
     platforms: dict[PlatformName, Platform] = {}
     """Kinds of its nodes, of which a resource of a workflow picks one."""
@@ -236,7 +236,7 @@ class Pool(Model):
     """Pool"""
     metadata: Named
     """Its name."""
-    spec: PoolSpec = PoolSpec()
+    spec: PoolSpec = PoolSpec.model_construct()
     """What it is."""
 
 
@@ -328,9 +328,9 @@ class SubpoolSpec(Model):
     """Of its queue among the pool's; the pool's where it is left out."""
     namespaces: Namespaces = ()
     """Those of the pool's namespaces where its work may run, the first by default. Without any: all of them."""
-    access: Access = Access()
+    access: Access = Access.model_construct()
     """Who may send work to it, besides those of its pool."""
-    queue: QueueName = QueueName()
+    queue: QueueName = QueueName.model_construct()
     """How its queue is called, where its name does not follow the scheme."""
     state: SubpoolState = "ACTIVE"
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""

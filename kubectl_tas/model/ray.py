@@ -15,7 +15,7 @@ HEAD, SUBMITTER = "head", "submitter"
 class RayHead(Open):
     """The head of a Ray cluster."""
 
-    template: PodTemplate = PodTemplate()
+    template: PodTemplate = PodTemplate.model_construct()
     """Its pod."""
 
 
@@ -32,7 +32,7 @@ class RayWorkers(Open):
     """Pods of one worker."""
     suspend: bool | None = None
     """Whether it has no pods for now."""
-    template: PodTemplate = PodTemplate()
+    template: PodTemplate = PodTemplate.model_construct()
     """Their pods."""
 
     @property

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.companion import Companion
 from kubectl_tas.model.config import Config
-from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
-from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.platform import PodTemplate, ResourceValidation
 from kubectl_tas.model.pool import Pool, Subpool
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.records import dataclass
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.companion import Companion
+    from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
+    from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
 
@@ -70,15 +73,16 @@ class Declared(Generic[M]):
         return self.origin.locate(path)
 
 
-Deciding = (
-    Declared[Pool]
-    | Declared[Subpool]
-    | Declared[PodTemplate]
-    | Declared[ResourceValidation]
-    | Declared[ClusterTopology]
-    | Declared[OperatorConfiguration]
-)
-"""A document that decides for others: how much everybody may use, and where."""
+if TYPE_CHECKING:
+    Deciding = (
+        Declared[Pool]
+        | Declared[Subpool]
+        | Declared[PodTemplate]
+        | Declared[ResourceValidation]
+        | Declared[ClusterTopology]
+        | Declared[OperatorConfiguration]
+    )
+    """A document that decides for others: how much everybody may use, and where."""
 
 
 def local_path(workflow: str, localpath: str) -> str:

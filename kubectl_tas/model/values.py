@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 
 from pydantic import BaseModel, ConfigDict
 
 from kubectl_tas.model.base import Many, Text
+from kubectl_tas.records import dataclass
 
 FOLDER = "values"
 """The folder of the repository that holds values files; nothing else is read from it."""
@@ -16,7 +16,7 @@ FOLDER = "values"
 class Instance(BaseModel):
     """One workflow of a template: its name, and values that count for it alone."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     name: Text
     """The name of the workflow, in place of the template's own; also the value "name" of the template."""
@@ -27,7 +27,7 @@ class Values(BaseModel):
     a whole.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     instances: Many[Instance] = ()
     """Makes a workflow of each entry. Without it the template makes one."""

@@ -279,7 +279,7 @@ class WorkflowSpec(Model):
     """HIGH and NORMAL stay within the quota; LOW may borrow and be preempted."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels that its pods carry."""
-    timeout: Timeout = Timeout()
+    timeout: Timeout = Timeout.model_construct()
     """How long its pods may run; how long it may wait only OSMO's runtime counts."""
     backend: Text | None = None
     """The cluster; must be the pool's own."""

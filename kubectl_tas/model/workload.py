@@ -34,7 +34,7 @@ class JobSpec(Open):
     """Pods that must succeed; of an Indexed job the number of indices."""
     completionMode: AnyText | None = None
     """Indexed: each pod has an index."""
-    template: PodTemplate = PodTemplate()
+    template: PodTemplate = PodTemplate.model_construct()
     """Its pods."""
 
     @property
@@ -51,9 +51,9 @@ class JobSpec(Open):
 class JobTemplate(Open):
     """What jobs are made from."""
 
-    metadata: Meta = Meta()
+    metadata: Meta = Meta.model_construct()
     """Labels and annotations of the jobs."""
-    spec: JobSpec = JobSpec()
+    spec: JobSpec = JobSpec.model_construct()
     """The job."""
 
 
@@ -159,14 +159,14 @@ class StatefulSet(Workload):
 class NotebookTemplate(Open):
     """What the pod of a Notebook is made from; its labels and annotations are those of the Notebook."""
 
-    spec: PodSpec = PodSpec()
+    spec: PodSpec = PodSpec.model_construct()
     """How it runs."""
 
 
 class NotebookSpec(Open):
     """One pod for interactive work."""
 
-    template: NotebookTemplate = NotebookTemplate()
+    template: NotebookTemplate = NotebookTemplate.model_construct()
     """The pod."""
 
 
@@ -217,7 +217,7 @@ class StartupPolicy(Open):
 class JobSetSpec(Open):
     """Jobs that belong together."""
 
-    startupPolicy: StartupPolicy = StartupPolicy()
+    startupPolicy: StartupPolicy = StartupPolicy.model_construct()
     """In which order they start."""
 
     replicatedJobs: Many[ReplicatedJob] = ()
@@ -255,14 +255,14 @@ class Trainer(Open):
 
     numNodes: Positive | None = None
     """Pods; the runtime's own number where it is left out."""
-    resourcesPerNode: Resources = Resources()
+    resourcesPerNode: Resources = Resources.model_construct()
     """What each pod asks for."""
 
 
 class TrainJobSpec(Open):
     """A training; its pod template is in the runtime that it names."""
 
-    trainer: Trainer = Trainer()
+    trainer: Trainer = Trainer.model_construct()
     """How it trains."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels of what is made from it."""
@@ -310,7 +310,7 @@ class LeaderWorkerTemplate(Open):
     """Pods of the group, the leader included."""
     leaderTemplate: PodTemplate | None = None
     """The leader's pod; the workers' where it is left out."""
-    workerTemplate: PodTemplate = PodTemplate()
+    workerTemplate: PodTemplate = PodTemplate.model_construct()
     """The workers' pods."""
     subGroupPolicy: SubGroupPolicy | None = None
     """How the group is divided."""

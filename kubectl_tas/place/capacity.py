@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kubectl_tas.gpus import GPU
@@ -13,6 +12,7 @@ from kubectl_tas.place import order
 from kubectl_tas.place.nodes import PODS, Domain, Node, Nodes, domain_of
 from kubectl_tas.place.room import Unit, Wanted, multiples, room_for, unusable
 from kubectl_tas.place.shapes import Rules, Shape, shape_of
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.platforms import Merged
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import Level

@@ -8,11 +8,11 @@ pkg/scheduler/api/common_info/job_errors.go and pod_errors.go, and pkg/scheduler
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.live.reasons import Saying
+from kubectl_tas.records import dataclass
 
 
 class About(Enum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice, permutations
 
@@ -14,6 +14,7 @@ from kubectl_tas.place.nodes import Node
 from kubectl_tas.place.room import Room, Unit, Wanted, ranked, room_for, wanted_of
 from kubectl_tas.place.shortage import Shortage, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import Requirement

@@ -9,7 +9,7 @@ these the oldest. Fair shares are those at the start.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TypeVar
@@ -23,6 +23,7 @@ from kubectl_tas.place.room import Space, Wanted
 from kubectl_tas.place.share import QueueTree, Ranked, Standing, fair_shares
 from kubectl_tas.place.totals import counted
 from kubectl_tas.quantities import NOTHING, Amounts, total
+from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True)

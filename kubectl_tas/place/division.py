@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import groupby
@@ -12,6 +11,7 @@ from itertools import groupby
 from kubectl_tas.place.queues import Shard
 from kubectl_tas.place.share import Queue, QueueTree, fair_shares
 from kubectl_tas.quantities import NO_LIMIT, Amounts, ResourceName, each, smaller, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 

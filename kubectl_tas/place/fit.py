@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_tas.gangs.gang import Gang
@@ -16,6 +16,7 @@ from kubectl_tas.place.nodes import Node, Nodes
 from kubectl_tas.place.room import Room, Unit, room_for, unusable, without_copy
 from kubectl_tas.place.shortage import Best, Lack, Shortage, best_by_level, lacking, shortage_of
 from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 

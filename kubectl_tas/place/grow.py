@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import ceil, prod
 
@@ -22,6 +22,7 @@ from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.shortage import Lack, Shortage, lacking, shortage_of
 from kubectl_tas.place.synthetic import HOSTNAME
 from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level
 
 MAX_PLACED = 500

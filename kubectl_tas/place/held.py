@@ -9,7 +9,6 @@ labels, and by the priority that they were given with their class.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from kubectl_tas.place.nodes import ENDED, Vector, requests
 from kubectl_tas.place.room import Wanted
 from kubectl_tas.place.totals import counted
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 
 DEFAULT_PRIORITY = 50
 """Of a PodGroup whose class is not known."""

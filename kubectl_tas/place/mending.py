@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -17,6 +17,7 @@ from kubectl_tas.place.nodes import Node
 from kubectl_tas.place.room import Cell, Room, Space, Wanted, ranked, room_for
 from kubectl_tas.place.solver import Mended
 from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.words import shortened
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -20,6 +19,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live.cluster import is_well
 from kubectl_tas.live.kubectl import shown, text_of
 from kubectl_tas.model.labels import MIRROR, POD_GROUP
+from kubectl_tas.records import dataclass
 
 PODS = "pods"
 """The resource of which every pod takes one."""

@@ -20,13 +20,14 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import Feature
 from kubectl_tas.place.nodes import CPU, PODS, Domain
 from kubectl_tas.place.room import Cell, Leaf, Room, Unit, multiples
+from kubectl_tas.records import dataclass
 
 MEMORY = "memory"
 _NOTHING_FREE = 1000.0

@@ -11,7 +11,7 @@ looked at here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from kubectl_tas.place.cycle import Cycle, Job, Start
@@ -23,6 +23,7 @@ from kubectl_tas.place.quotas import Refusal
 from kubectl_tas.place.room import Space
 from kubectl_tas.place.victims import go, preempt, reclaim
 from kubectl_tas.quantities import Amounts
+from kubectl_tas.records import dataclass
 
 
 class Outcome(Enum):

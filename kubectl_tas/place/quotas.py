@@ -6,11 +6,11 @@ Follows capacity_policy/ of the proportion plugin (max_allowed_check.go, quota_c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from kubectl_tas.place.share import Standing
 from kubectl_tas.quantities import Amount, Amounts, ResourceName
+from kubectl_tas.records import dataclass
 
 Reason = Literal["OverLimit", "NonPreemptibleOverQuota"]
 """As KAI writes it into the PodGroup."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubectl_tas.place.held import Held
 from kubectl_tas.place.share import QueueTree, Standing
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, Amount, Amounts, ResourceName
+from kubectl_tas.records import dataclass
 
 
 class Reclaimer(Protocol):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from kubectl_tas.gangs.gang import Gang, Part, SubGroup
@@ -14,6 +14,7 @@ from kubectl_tas.gpus import GPU
 from kubectl_tas.kai import NEWEST_RELEASE, Release
 from kubectl_tas.place.nodes import CPU, PODS, Domain, Node, Vector, domain_of
 from kubectl_tas.place.shapes import Rules, Shape
+from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.model.config import PRIORITY_VALUES
@@ -18,6 +18,7 @@ from kubectl_tas.place.queues import Shard
 from kubectl_tas.place.share import QueueTree
 from kubectl_tas.place.totals import total_resources
 from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import FleetBackend
 
 

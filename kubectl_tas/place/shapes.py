@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubectl_tas.gpus import ANNOTATIONS, MIG
 from kubectl_tas.place.nodes import Node, Taint, requests
 from kubectl_tas.place.synthetic import HOSTNAME
+from kubectl_tas.records import dataclass
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from functools import cached_property
 from itertools import groupby
@@ -26,6 +26,7 @@ from kubectl_tas.quantities import (
     larger,
     smaller,
 )
+from kubectl_tas.records import dataclass
 
 DEFAULT_PRIORITY = 100
 """Of a queue that says nothing: pkg/common/constants/constants.go."""

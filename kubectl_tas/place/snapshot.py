@@ -12,7 +12,7 @@ import json
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -20,6 +20,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.kai import PRIORITY_CLASSES, Release
 from kubectl_tas.live.kubectl import STATE, text_of
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.names import digest
 
 Object = Mapping[str, Any]

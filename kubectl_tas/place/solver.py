@@ -8,12 +8,12 @@ each shape on one node that no more fit: of every pattern it is counted how many
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 from kubectl_tas.place.nodes import Domain
 from kubectl_tas.place.room import Cell, Leaf, Room, Unit
+from kubectl_tas.records import dataclass
 
 MAX_PATTERNS = 200
 """More than these, and each node is looked at by itself."""

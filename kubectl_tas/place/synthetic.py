@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, takewhile
 from operator import mul
 from typing import Any
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.records import dataclass
 
 HOSTNAME = "kubernetes.io/hostname"
 

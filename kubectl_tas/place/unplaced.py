@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.workload import CronJob, JobSet
 from kubectl_tas.place.room import Wanted, wanted_of
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.clusters import FleetBackend

@@ -13,13 +13,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from kubectl_tas.place.cycle import Cycle, Job, pods_of
 from kubectl_tas.place.held import Held
 from kubectl_tas.place.order import Bound
 from kubectl_tas.place.reclaim import Reclaim
+from kubectl_tas.records import dataclass
 
 MAX_TRIES = 12
 """Sets of gangs with which it is tried to place one that waits, once it is known how many are enough."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from kubectl_tas.place.causes import HINTS, TEXTS, About, Cause, about_of
 from kubectl_tas.place.fit import Fit, Outcome, fit
 from kubectl_tas.place.nodes import read_nodes
 from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
+from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission

@@ -6,9 +6,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Severity
+from kubectl_tas.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
 
 

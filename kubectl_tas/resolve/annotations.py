@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.resolve.placement import (
     Ignored,
@@ -22,6 +23,9 @@ from kubectl_tas.resolve.placement import (
 )
 from kubectl_tas.resolve.pools import FleetPool, Known
 from kubectl_tas.resolve.topologies import FleetTopology, Level
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
 
 ROOT: KeyPath = ("metadata", "annotations")
 """Where the annotations of a workload stand."""

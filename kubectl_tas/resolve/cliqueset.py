@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import (
-    DEFAULT_TOPOLOGY,
-    TEMPLATE,
-    Clique,
-    PackConstraint,
-    PodCliqueSet,
-    ScalingGroup,
-)
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, priority_of
 from kubectl_tas.resolve.topologies import FleetTopology
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import Clique, PackConstraint, PodCliqueSet, ScalingGroup
 
 MAX_PREVIEWED = 1000
 """Gangs of a set, and PodCliques of a gang, up to which a preview is written."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas import grove, kai
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Backend
-from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.repository import Declared
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import OperatorConfiguration
 
 
 @dataclass(frozen=True, slots=True)

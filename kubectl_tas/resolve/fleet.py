@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.repository import Declared, Repository
-from kubectl_tas.model.workload import BarePod
 from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
@@ -30,6 +29,10 @@ from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
 from kubectl_tas.resolve.workload import FleetWorkload, join_shared_gangs, resolve_workload
 from kubectl_tas.words import nothing_called, shortened
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.workload import BarePod
 
 T = TypeVar("T")
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
-from kubectl_tas.model.podtemplate import Meta, PodTemplate
 from kubectl_tas.quantities import Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import FleetTopology, Level
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import Meta, PodTemplate
 
 
 @dataclass(frozen=True, slots=True)

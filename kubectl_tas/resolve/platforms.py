@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ValidationError
 
@@ -29,13 +29,16 @@ from kubectl_tas.model.platform import (
     ResourceAssertion,
     ResourceValidation,
 )
-from kubectl_tas.model.podtemplate import PodSpec
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.quantities import Amounts
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling
 from kubectl_tas.words import did_you_mean
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.podtemplate import PodSpec
 
 OSMO_CONTAINERS = {"containers": "osmo-ctrl", "initContainers": "osmo-init"}
 """Containers of OSMO's own, which no pod has here: what pod templates say of them is left out."""
@@ -384,6 +387,13 @@ def _cache(wanted: Any, storage: Any) -> str:
     return f"{math.floor(float(found[1]) * math.floor(float(share[1])) / 100)}{found[2]}"
 
 
+def read_spec(written: object) -> PodSpec:
+    """What is read of the spec of a pod that templates were put over. Raises ValidationError where it is none."""
+    from kubectl_tas.model.podtemplate import PodSpec as Read  # nothing else of workflows needs it
+
+    return Read.model_validate(written)
+
+
 def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
     """What the pod of a task asks for once templates are put over it; what its resource says where these make no pod,
     which check.platforms refuses.
@@ -395,7 +405,7 @@ def asks_of(resource: Resource, container: str, template: Filled) -> Amounts:
     pod.put(template.data, template.at)
     notes = pod.data.get("metadata", {}).get("annotations", {})
     try:
-        return PodSpec.model_validate(pod.data["spec"]).asks_with(notes)
+        return read_spec(pod.data["spec"]).asks_with(notes)
     except ValidationError:
         return resource.asks
 
@@ -414,7 +424,7 @@ class Shared:
         templates = tuple(self._templates(pool, spec.common_pod_template, ("spec", "common_pod_template")))
         path: KeyPath = ("spec", "common_resource_validations")
         rules = tuple(self._validations(pool, spec.common_resource_validations, path))
-        base = FleetPlatform("", Platform(), pool, templates, rules)
+        base = FleetPlatform("", Platform.model_construct(), pool, templates, rules)
         found = {}
         for name, own in spec.platforms.items():
             where: KeyPath = ("spec", "platforms", name)

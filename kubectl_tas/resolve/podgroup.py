@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import PRIORITIES, Priority
-from kubectl_tas.model.workload import AnyWorkload, BarePod
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.companions import namespaces_of
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload, BarePod
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +137,7 @@ def joins(workload: AnyWorkload, groups: Container[str]) -> bool:
     """
     wanted = workload.metadata.annotations.get(labels.POD_GROUP)
     own = (labels.GANG, labels.OWNED)
-    return (
-        isinstance(workload, BarePod) and wanted in groups and not any(key in workload.metadata.labels for key in own)
-    )
+    return workload.kind == "Pod" and wanted in groups and not any(key in workload.metadata.labels for key in own)
 
 
 def resolve_pod_group(

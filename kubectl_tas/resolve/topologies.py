@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from kubectl_tas.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import DEFAULT_TOPOLOGY, OperatorConfiguration
 from kubectl_tas.model.pool import Pool
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.topology import ClusterTopology, SchedulerTopologyBinding
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.grove import OperatorConfiguration
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ class FleetTopology:
 
     def is_of_operator_on(self, backend: FleetBackend) -> bool:
         """Whether Grove's operator makes it of its own configuration there."""
-        return isinstance(self.declared.spec, OperatorConfiguration) and not backend.grove_release.has_names
+        return self.declared.spec.kind == "OperatorConfiguration" and not backend.grove_release.has_names
 
 
 def level_called(topology: FleetTopology | None, word: str | None) -> Level | None:

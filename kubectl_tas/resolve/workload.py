@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
-from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.quantities import Amounts, total
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.annotations import OF_PODS, ROOT, AnnotationReader
 from kubectl_tas.resolve.placement import (
@@ -21,6 +22,9 @@ from kubectl_tas.resolve.placement import (
     ReplicaType,
 )
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, priority_of
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
 
 OWNED = "owned"
 """The one value of the label kubectl-tas/podgroup."""

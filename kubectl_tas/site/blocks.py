@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
+
+from kubectl_tas.records import dataclass
 
 ROWS = 200
 """Rows of a table that stand on one page."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubectl_tas.compile import compile_work
 from kubectl_tas.emit import text
 from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work.plain import Plain
 

@@ -7,7 +7,7 @@ here: the result says so, and all such files are judged together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubectl_tas.check import check_work
 from kubectl_tas.check.growth import check_scale_targets, waits_for_sums
@@ -22,6 +22,7 @@ from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.model.workload import AnyWorkload
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
 from kubectl_tas.work.context import Shared, Wanted

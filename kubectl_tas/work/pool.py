@@ -17,11 +17,12 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import RawFile
+from kubectl_tas.records import dataclass
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.outcome import Outcome, outcome
 from kubectl_tas.work.plain import of_bytes, to_bytes

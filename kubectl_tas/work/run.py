@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kubectl_tas.check import check_fleet
@@ -21,6 +21,7 @@ from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.values import Setting
+from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, resolve_work
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
@@ -66,6 +67,10 @@ class Effort:
     """Told how many of how many files are done."""
 
 
+ALONE = Effort()
+"""As it is done where nobody says otherwise."""
+
+
 @dataclass(frozen=True)
 class Survey:
     """All files of a repository, each by itself."""
@@ -107,7 +112,7 @@ def judged_both(before: Survey, after: Survey) -> tuple[Run, Run]:
     return judged(before, also), judged(after, also)
 
 
-def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = Effort(), *, render: bool = False) -> Run:
+def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = ALONE, *, render: bool = False) -> Run:
     """Reads and checks a repository, and with ``render`` notes the objects that each file becomes. ``settings`` are
     values of templates. Raises TasError where a folder or file cannot be read.
     """
@@ -117,7 +122,7 @@ def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = Effor
 def survey(
     source: Source,
     settings: Sequence[Setting] = (),
-    effort: Effort = Effort(),
+    effort: Effort = ALONE,
     *,
     render: bool = False,
     like: Survey | None = None,

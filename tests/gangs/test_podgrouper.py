@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -10,8 +10,11 @@ from kubectl_tas.gangs.podgrouper import TABLE, minimums
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
+from kubectl_tas.model import workloadkinds
 from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.model.kubeflow import KubeflowJob
 from kubectl_tas.model.podtemplate import PodTemplate
+from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.workload import WORKLOADS, kind_of
 from kubectl_tas.resolve.clusters import resolve_backend
@@ -113,3 +116,17 @@ def test_an_indexed_job_has_an_index_for_each_completion() -> None:
 
 def test_every_kind_has_a_row() -> None:
     assert set(TABLE) == {kind_of(model) for model in WORKLOADS}
+
+
+def test_the_kinds_by_name_are_those_of_the_models() -> None:
+    models = {
+        kind_of(model): (
+            f"{model.__module__.removeprefix('kubectl_tas.model.')}:{model.__name__}",
+            get_args(model.model_fields["apiVersion"].annotation),
+        )
+        for model in WORKLOADS
+    }
+    assert list(workloadkinds.WORKLOADS.items()) == list(models.items())
+    assert tuple(kind_of(model) for model in WORKLOADS if model.divided) == workloadkinds.SEGMENTED
+    assert {kind_of(model) for model in WORKLOADS if issubclass(model, KubeflowJob)} == workloadkinds.KUBEFLOW
+    assert {kind_of(model) for model in WORKLOADS if issubclass(model, RayWorkload)} == workloadkinds.RAY

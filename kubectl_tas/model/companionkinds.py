@@ -1,0 +1,122 @@
+"""Which kinds companions may be of, and which never: objects that stand beside workloads and ask for no GPU."""
+
+from __future__ import annotations
+
+from kubectl_tas.model.base import Model, Text
+
+
+class CompanionKind(Model):
+    """A kind of which objects may stand beside workloads."""
+
+    apiVersion: Text
+    """Its API, such as monitoring.coreos.com/v1."""
+    kind: Text
+    """Its name, such as ServiceMonitor."""
+
+
+COMPANIONS = tuple(
+    CompanionKind.model_construct(apiVersion=version, kind=kind)
+    for version, kind in (
+        ("v1", "Service"),
+        ("v1", "ConfigMap"),
+        ("v1", "PersistentVolumeClaim"),
+        ("v1", "ServiceAccount"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler"),
+        ("autoscaling/v1", "HorizontalPodAutoscaler"),
+        ("policy/v1", "PodDisruptionBudget"),
+        ("networking.k8s.io/v1", "Ingress"),
+        ("networking.k8s.io/v1", "NetworkPolicy"),
+    )
+)
+"""The kinds that may stand beside workloads in every repository."""
+
+_PLATFORM = "Keep it where the cluster itself is set up, which those who send work cannot change."
+_QUEUES = "Queues are rendered from Pool and Subpool documents; declare those instead."
+_TOPOLOGIES = "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead."
+_QUOTAS = "What may be used is what Pool and Subpool say; declare it there."
+_CLASSES = "PriorityClasses are rendered by spec.priorityClasses of the Config; declare them there."
+_GUARD = f"spec.guard of the Config renders the policies of this repository. {_PLATFORM}"
+_KAI = "PodGroups are the only objects of KAI that may be written by hand."
+_DEVICES = "It hands out devices that no queue is charged for; ask for nvidia.com/gpu in the workload."
+_SECRET = "What is secret is not for a repository: create it in the cluster, and let workloads name it."
+_NAMESPACE = "Name it in namespaces of a Pool; spec.createNamespaces: true of the Config renders it."
+
+DECIDING: dict[tuple[str, str], str] = {
+    ("scheduling.run.ai", "Queue"): _QUEUES,
+    ("scheduling.run.ai", ""): _KAI,
+    ("kai.scheduler", "Topology"): _TOPOLOGIES,
+    ("kueue.x-k8s.io", "Topology"): _TOPOLOGIES,
+    ("kai.scheduler", ""): _KAI,
+    ("kueue.x-k8s.io", ""): _QUEUES,
+    ("scheduler.grove.io", ""): "Grove makes it of a PodCliqueSet; write that.",
+    ("scheduling.k8s.io", ""): _CLASSES,
+    ("rbac.authorization.k8s.io", ""): _PLATFORM,
+    ("admissionregistration.k8s.io", ""): _GUARD,
+    ("kyverno.io", ""): _GUARD,
+    ("templates.gatekeeper.sh", ""): _GUARD,
+    ("constraints.gatekeeper.sh", ""): _GUARD,
+    ("apiextensions.k8s.io", ""): _PLATFORM,
+    ("apiregistration.k8s.io", ""): _PLATFORM,
+    ("certificates.k8s.io", ""): _PLATFORM,
+    ("flowcontrol.apiserver.k8s.io", ""): _PLATFORM,
+    ("node.k8s.io", ""): _PLATFORM,
+    ("storage.k8s.io", ""): _PLATFORM,
+    ("resource.k8s.io", ""): _DEVICES,
+    ("", "Namespace"): _NAMESPACE,
+    ("", "Node"): _PLATFORM,
+    ("", "PersistentVolume"): _PLATFORM,
+    ("", "Secret"): _SECRET,
+    ("", "ResourceQuota"): _QUOTAS,
+    ("", "LimitRange"): _QUOTAS,
+    ("", "Binding"): "KAI decides on which node a pod runs.",
+}
+"""What could change who may use how much, by group and kind (empty: all of the group), and where it belongs."""
+
+POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("", "Pod"),
+        ("", "ReplicationController"),
+        ("apps", ""),
+        ("batch", ""),
+        ("batch.volcano.sh", ""),
+        ("kubeflow.org", ""),
+        ("trainer.kubeflow.org", ""),
+        ("ray.io", ""),
+        ("jobset.x-k8s.io", ""),
+        ("leaderworkerset.x-k8s.io", ""),
+        ("grove.io", ""),
+        ("argoproj.io", ""),
+        ("tekton.dev", ""),
+        ("serving.knative.dev", ""),
+        ("serving.kserve.io", ""),
+        ("sparkoperator.k8s.io", ""),
+        ("machinelearning.seldon.io", ""),
+        ("kubevirt.io", ""),
+        ("workspace.devfile.io", ""),
+        ("workload.codeflare.dev", ""),
+        ("run.ai", ""),
+        ("nvidia.com", "DynamoGraphDeployment"),
+        ("keda.sh", "ScaledJob"),
+        ("source.toolkit.fluxcd.io", ""),
+        ("kustomize.toolkit.fluxcd.io", ""),
+        ("helm.toolkit.fluxcd.io", ""),
+    }
+)
+"""Kinds that become pods, or other objects that do, by group and kind (empty: all of the group)."""
+
+
+def group_of(api_version: str) -> str:
+    """The group of an apiVersion; empty for the core one."""
+    return api_version.rpartition("/")[0]
+
+
+def belongs_elsewhere(api_version: str, kind: str) -> str | None:
+    """Where a kind belongs that could change who may use how much; None for any other."""
+    group = group_of(api_version)
+    return DECIDING.get((group, kind)) or DECIDING.get((group, ""))
+
+
+def makes_pods(api_version: str, kind: str) -> bool:
+    """Whether a kind is known to become pods."""
+    group = group_of(api_version)
+    return (group, kind) in POD_MAKERS or (group, "") in POD_MAKERS

@@ -1,0 +1,137 @@
+"""Classes of ``kubectl_tas.records`` are those that the standard library makes, only later."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import sys
+from dataclasses import FrozenInstanceError, field, replace
+from typing import Any, ClassVar
+
+import pytest
+
+from kubectl_tas import records
+from tests.support.process import call
+
+
+def made(decorator: Any, **options: Any) -> Any:
+    """A class with fields of every sort, and a class that inherits from it."""
+
+    @decorator(**options)
+    class Base:
+        """Fields."""
+
+        name: str
+        size: int = 3
+        kind: ClassVar[str] = "base"
+        items: list[int] = field(default_factory=list, compare=False, repr=False)
+
+        @property
+        def double(self) -> int:
+            return 2 * self.size
+
+    @decorator(**options)
+    class Child(Base):
+        """One default is another, and there is a field more."""
+
+        size: int = 4
+        more: tuple[int, ...] = ()
+
+        def __post_init__(self) -> None:
+            assert self.size >= 0
+
+    return Base, Child
+
+
+OPTIONS = [
+    {},
+    {"slots": True},
+    {"frozen": True},
+    {"frozen": True, "slots": True},
+    {"frozen": True, "eq": False},
+    {"frozen": True, "slots": True, "order": True},
+    {"slots": True, "kw_only": True},
+]
+
+
+def facts(base: Any, child: Any) -> dict[str, Any]:
+    """What can be observed of the classes."""
+    one, two, young = base(name="a"), base(name="a", size=5, items=[1]), child(name="a", more=(1,))
+
+    def refused(do: Any) -> str:
+        try:
+            return str(do())
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".split(" at 0x")[0]
+
+    return {
+        "repr": [repr(item) for item in (one, two, young)] if base.__eq__ is not object.__eq__ else None,
+        "equal": [one == base(name="a"), one == two, one == young, one == replace(two, size=3), one == "a"],
+        "hash": refused(lambda: hash(one) == hash(base(name="a", items=[2]))),
+        "order": refused(lambda: one < two),
+        "positional": refused(lambda: base("a", 1).size),
+        "missing": refused(lambda: base()),
+        "set": refused(lambda: setattr(one, "size", 9)),
+        "add": "Error" in refused(lambda: setattr(one, "other", 9)),
+        "delete": refused(lambda: delattr(two, "size")),
+        "fields": [[item.name for item in dataclasses.fields(cls)] for cls in (base, child)],
+        "is": [dataclasses.is_dataclass(base), dataclasses.is_dataclass(young)],
+        "match": [base.__match_args__, child.__match_args__],
+        "slots": [getattr(cls, "__slots__", None) for cls in (base, child)],
+        "dict": [hasattr(item, "__dict__") for item in (one, young)],
+        "values": [one.size, one.double, young.size, young.double, young.kind, child.kind, one.items],
+        "copies": [copy.copy(one).size, copy.deepcopy(young).more, replace(young, size=8).size],
+        "names": [base.__qualname__, base.__doc__, child.__mro__[1].__name__, base.__module__],
+        "state": refused(lambda: one.__getstate__()),
+    }
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_class_is_what_the_standard_library_makes(options: dict[str, Any]) -> None:
+    assert facts(*made(records._dataclass, **options)) == facts(*made(dataclasses.dataclass, **options))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    "first",
+    [
+        "__dataclass_fields__",
+        "__match_args__",
+        "__init__",
+        "__hash__",
+        "__eq__",
+        "__repr__",
+        "__setattr__",
+    ],
+)
+def test_whoever_asks_first_gets_what_is_made(first: str, options: dict[str, Any]) -> None:
+    later, ours = made(records._dataclass, **options), made(dataclasses.dataclass, **options)
+    for got, expected in zip(reversed(later), reversed(ours), strict=True):
+        assert type(getattr(got, first)) is type(getattr(expected, first))
+    assert facts(*later) == facts(*ours)
+
+
+def test_nothing_is_made_before() -> None:
+    base, child = made(records._dataclass, frozen=True, slots=True)
+    assert all(type(vars(cls)["__init__"]) is records._Unmade for cls in (base, child))
+    base("a")
+    assert type(vars(child)["__init__"]) is records._Unmade
+    assert not any(isinstance(value, records._Unmade) for value in vars(base).values())
+
+
+@records.dataclass(frozen=True, slots=True)
+class Sent:
+    name: str
+    size: int = 1
+
+
+def test_an_object_comes_out_of_another_process() -> None:
+    """There its class has been imported, and not used."""
+    program = "import sys, pickle; from tests.test_records import Sent; sys.stdout.buffer.write("
+    result = call(sys.executable, "-c", f"{program}pickle.dumps(Sent('a', 2), 0))")
+    assert result.code == 0, result.err
+    received = pickle.loads(result.out.encode())
+    assert received == Sent("a", 2)
+    with pytest.raises(FrozenInstanceError):
+        received.size = 3
