@@ -23,6 +23,7 @@ from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
+from kubectl_tas.emit.foreign import Foreign, check_output, foreign, left_behind
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import load_repository
@@ -145,8 +146,26 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
 
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
         loaded = load_repository(source, settings=settings())
+        fleet = resolve(loaded.repository)
+        kept = source.contents(fleet.config.outputKeeps)
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
-    return Earlier(resolve(loaded.repository), revision, tuple(str(item.location) for item in errors))
+    return Earlier(fleet, revision, tuple(str(item.location) for item in errors), kept)
+
+
+def found_beside(session: Session, before: Earlier | None = None) -> tuple[tuple[Foreign, ...], list[Diagnostic]]:
+    """What the tool did not write in the output folder and above it, and the findings of it; where the repository is
+    compared with ``before``, the Config there decides what may stay.
+
+    Raises TasError where a folder cannot be read.
+    """
+    config, declared = session.fleet.config, session.fleet.repository.config
+    there = foreign(session.root, config)
+    if before is None:
+        return there, [*check_output(there, config)]
+    old = before.fleet.config
+    place = declared.at("spec", "output") if declared else None
+    left = left_behind(session.root, old, config, place, before.revision)
+    return there, [*check_output(there, config, (before.revision, old)), *left]
 
 
 @contextmanager

@@ -13,7 +13,16 @@ import click
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import FINDINGS, TEXT, base_option, output_option, repository_option, template_options
-from kubectl_tas.cli.session import Session, check_source, find_root, open_session, read_revision, read_stdin, report
+from kubectl_tas.cli.session import (
+    Session,
+    check_source,
+    find_root,
+    found_beside,
+    open_session,
+    read_revision,
+    read_stdin,
+    report,
+)
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
@@ -64,12 +73,14 @@ def validate(
     """
     session, wanted = _opened(directory, paths, stdin_filename)
     asked = named_clusters(session.fleet, cluster, live=live)
-    if base is not None or asked is not None:
+    before = read_revision(session.root, base, directory) if base is not None else None
+    found = found_beside(session, before)[1] if "-" not in paths else []
+    if before is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        before = read_revision(session.root, base, directory) if base is not None else None
-        found = compare(session.fleet, before, asked, complete=session.complete)
+        found += compare(session.fleet, before, asked, complete=session.complete)
         session = session.since(before.fleet) if before else session
+    if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
     if wanted:
         shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)

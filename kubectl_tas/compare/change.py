@@ -20,6 +20,8 @@ class Earlier:
     revision: str
     unreadable: tuple[str, ...] = ()
     """Places there that could not be read."""
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    """The contents of the files that ``outputKeeps`` of its Config names."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from itertools import groupby
 from pathlib import Path
 
 from kubectl_tas.emit import text
-from kubectl_tas.emit.disk import Disk, is_leftover
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, is_leftover
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import ConfigSpec
 
-KUSTOMIZATION = "kustomization.yaml"
 PLATFORM, POOLS = "platform", "pools"
 """Folders of the sharded layout: what is of no one pool, and the work of each pool."""
 
@@ -135,7 +134,7 @@ class Kind:
 
 _MANIFESTS = Kind(
     (".yaml",),
-    lambda content: content.startswith(text.MARK),
+    lambda content: content.startswith(MARK),
     "Move it elsewhere, or choose another output folder in tas.yaml.",
 )
 
