@@ -77,8 +77,10 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             place = config.at("spec", "companions", index)
             yield Diagnostic(KIND_ELSEWHERE, message, place, hint=reason[1])
         elif config is not None and not is_harmless(item.apiVersion, item.kind):
-            message = f"nobody knows here what controllers make of {item.kind} of {item.apiVersion}"
-            hint = "Remove it. If it makes neither pods nor other objects, let spec.rules of the Config allow it."
+            message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
+            hint = (
+                f"Remove it. If they make no pods and no other objects, set {COMPANION_KIND.code}: off in spec.rules."
+            )
             place = config.at("spec", "companions", index)
             yield Diagnostic(COMPANION_KIND, message, place, hint=hint)
 

@@ -42,7 +42,7 @@ OUTPUT_MOVED = Rule(
 )
 _IGNORE, _ATTRIBUTES = ".sourceignore", ".gitattributes"
 _READ = {
-    ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches too",
+    ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches included",
     _IGNORE: "Flux leaves out the files that it names",
     "kustomization.yml": "kustomize refuses a folder with two kustomizations, so nothing is applied any more",
     "Kustomization": "kustomize refuses a folder with two kustomizations, so nothing is applied any more",
@@ -53,8 +53,8 @@ _READ = {
     _ATTRIBUTES: "git writes a manifest to a checkout otherwise than the commit has it, and Flux reads the commit",
 }
 """Names of files that GitOps tools read, and what comes of it."""
-_MANIFEST = "whoever applies the folder applies it too"
-_UNKNOWN = "no file of this name is known to be harmless"
+_MANIFEST = "a tool that applies all of the folder applies it too"
+_UNKNOWN = "a plugin of Argo CD may read a file of this name"
 _HARMLESS_NAMES = frozenset(
     {
         *("README", "LICENSE", "NOTICE", "OWNERS", "OWNERS_ALIASES", "CODEOWNERS"),
@@ -68,6 +68,7 @@ _HARMLESS_SUFFIXES = (
 """What people and editors leave in folders, and no GitOps tool looks at."""
 _MANIFESTS = (".yaml", ".yml", ".json")
 _MAX_ATTRIBUTES = 1024 * 1024
+_MAX_LISTED = 20
 _CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
 _ENDING = re.compile(r"\.([A-Za-z0-9_-]+)")
@@ -143,7 +144,7 @@ def left_behind(
             f'the output goes from "{old}" to "{new}" since {revision}, and {files} left in "{old}", which Argo CD and '
             "Flux may still apply"
         )
-        related = tuple(Related("stale", Location(path)) for path in paths)
+        related = tuple(Related("stale", Location(path)) for path in paths[:_MAX_LISTED])
         hint = f"Remove {old}, and point Argo CD or Flux at {new}."
         yield Diagnostic(OUTPUT_MOVED, message, place, related, hint=hint)
 

@@ -110,7 +110,8 @@ def test_fields_are_those_of_the_published_schemas(repository: Path, kind: str, 
 
 
 def test_the_metadata_of_a_kind_that_the_config_adds(repository: Path) -> None:
-    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
+    spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: A}]}"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     text = companion("a.io/v1 A", "name: x, lables: {}") + "anything: goes\n"
     (found,) = findings(repository, {"tas.yaml": config, "workflows/w.yaml": text})
     assert 'unknown field "lables" in metadata' in found
@@ -118,7 +119,8 @@ def test_the_metadata_of_a_kind_that_the_config_adds(repository: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["v1 ConfigMap", "a.io/v1 A"])
 def test_what_the_config_adds_may_stand_above_it(repository: Path, kind: str) -> None:
-    config = "---\napiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
+    spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: A}]}"
+    config = f"---\napiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     assert findings(repository, {"tas.yaml": companion(kind) + config}) == []
 
 

@@ -393,7 +393,7 @@ class TestOutputBySpelling:
         assert (team / "workflows/out/kustomization.yaml").is_file()
 
     @pytest.mark.parametrize(
-        "output", [".gitops", ".manifests", "git", "x.git", "a.git~1", "a" * 255, "~a/b".lstrip("~")]
+        "output", ["gitops", "m.anifests", "git", "x.git", "a.git~1", "a" * 255, "~a/b".lstrip("~")]
     )
     def test_names_that_only_look_alike(self, team: Path, output: str) -> None:
         write(team, {"tas.yaml": config(output)})
