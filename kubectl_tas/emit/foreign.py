@@ -71,6 +71,8 @@ _MAX_ATTRIBUTES = 1024 * 1024
 _MAX_LISTED = 20
 _CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
+_NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
+"""What no name has that a kustomization of the tool lists; where one has it, each file is looked at."""
 _ENDING = re.compile(r"\.([A-Za-z0-9_-]+)")
 _MARK = MARK.encode()
 
@@ -98,7 +100,7 @@ def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
     real = os.path.realpath(root / output)
     found = [*_above(root, real)]
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
-        found += _below(real, output, 0)
+        found += (item for name, entry in _files(real, output, listed=False) if (item := _judged(name, entry)))
     return tuple(sorted(found, key=lambda item: item.path))
 
 
@@ -136,7 +138,7 @@ def left_behind(
     real, skipped = os.path.realpath(root / old), os.path.realpath(root / new)
     if not is_below(real, os.path.realpath(root)) or not os.path.isdir(real):  # noqa: PTH112
         return
-    left = [path for path, entry in _files(real, old, 0) if not is_below(entry.path, skipped)]
+    left = [path for path, entry in _files(real, old, listed=True) if not is_below(entry.path, skipped)]
     paths = sorted(path for path in left if not _is_harmless(path.rpartition("/")[2]))
     if paths:
         files = "1 file is" if len(paths) == 1 else f"{len(paths)} files are"
@@ -213,28 +215,42 @@ def _top(real_root: str) -> Path:
     return found
 
 
-def _below(folder: str, path: str, depth: int) -> Iterator[Foreign]:
-    for name, entry in _files(folder, path, depth):
-        found = _judged(name, entry)
-        if found is not None:
-            yield found
+def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All that is no plain folder, in hidden folders too, with its path from the repository root; without ``listed``
+    nothing that a kustomization of the tool lists: ``check`` compares that.
+    """
+    waiting = [(real, 0, len(real) + 1, frozenset[str]())]
+    while waiting:
+        folder, depth, start, known = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise too_deep(output + folder[len(real) :])
+        rest, folders = [], []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_file(follow_symlinks=False):
+                        if entry.path[start:] not in known:
+                            rest.append(entry)
+                    elif entry.is_dir(follow_symlinks=False) and not is_git(entry.name):
+                        folders.append(entry.path)
+                    else:
+                        rest.append(entry)
+        except OSError as error:
+            raise _unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
+        own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
+        if own is not None and not listed:
+            start, known = len(folder) + 1, _resources(own)
+            rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
+        waiting += ((path, depth + 1, start, known) for path in folders)
+        yield from ((output + entry.path[len(real) :], entry) for entry in rest)
 
 
-def _files(folder: str, path: str, depth: int) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Everything below a folder that is no plain folder, hidden ones too, by its path from the repository root."""
-    if depth > MAX_DEPTH:
-        raise too_deep(path)
-    try:
-        with os.scandir(folder) as entries:
-            listed = list(entries)
-    except OSError as error:
-        raise _unreadable(f"the folder {path}", error) from error
-    for entry in listed:
-        name = f"{path}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False) and not is_git(entry.name):
-            yield from _files(entry.path, name, depth + 1)
-        else:
-            yield name, entry
+def _resources(entry: os.DirEntry[str]) -> frozenset[str]:
+    """What a kustomization lists, where the tool wrote it and it lists no name that a GitOps tool may read."""
+    text = os.fsdecode(_content(Path(entry.path)))
+    body = f"\n{text.partition('resources:')[2].strip()}"
+    is_ours = text.startswith(MARK) and not any(word in body for word in _NOT_LISTED)
+    return frozenset(body.split("\n- ")) if is_ours else frozenset()
 
 
 def _judged(path: str, entry: os.DirEntry[str]) -> Foreign | None:
