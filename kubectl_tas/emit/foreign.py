@@ -9,8 +9,9 @@ Flux's source-controller and kustomize-controller use, and ``RecognizedKustomiza
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -40,7 +41,7 @@ OUTPUT_MOVED = Rule(
     "files there any more: whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
     protects=Waiving.CONFIG,
 )
-_IGNORE, _ATTRIBUTES = ".sourceignore", ".gitattributes"
+_IGNORE, _ATTRIBUTES, _MODULES = ".sourceignore", ".gitattributes", ".gitmodules"
 _READ = {
     ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches included",
     _IGNORE: "Flux leaves out the files that it names",
@@ -50,6 +51,7 @@ _READ = {
     "*Chart.yaml": "Argo CD takes its folder for a Helm chart",
     "*.jsonnet": "Argo CD runs it and applies the result",
     "*.libsonnet": "Argo CD runs it with the Jsonnet files that import it",
+    _MODULES: "Argo CD fills a folder of the output from another repository",
     _ATTRIBUTES: "git writes a manifest to a checkout otherwise than the commit has it, and Flux reads the commit",
 }
 """Names of files that GitOps tools read, and what comes of it."""
@@ -67,12 +69,13 @@ _HARMLESS_SUFFIXES = (
 )
 """What people and editors leave in folders, and no GitOps tool looks at."""
 _MANIFESTS = (".yaml", ".yml", ".json")
-_MAX_ATTRIBUTES = 1024 * 1024
+_MAX_SETTINGS = 1024 * 1024
 _MAX_LISTED = 20
 _CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
 """What no name has that a kustomization of the tool lists; where one has it, each file is looked at."""
+_MODULE_PATH = re.compile(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
 _ENDING = re.compile(r"\.([A-Za-z0-9_-]+)")
 _MARK = MARK.encode()
 
@@ -196,9 +199,9 @@ def _above(root: Path, real: str) -> Iterator[Foreign]:
     real_root = os.path.realpath(root)
     for folder in Path(real).parents:
         below = Path(real).relative_to(folder).parts
-        for name in (_IGNORE, _ATTRIBUTES):
+        for name, matters in _ABOVE.items():
             path = folder / name
-            if os.path.lexists(path) and (name == _IGNORE or _changes_manifests(path, below)):
+            if os.path.lexists(path) and matters(path, below):
                 yield Foreign(Path(os.path.relpath(path, real_root)).as_posix(), _READ[name])
         if folder == _top(real_root):
             return
@@ -297,20 +300,38 @@ def _is_ours(file: str, path: str) -> bool:
         raise _unreadable(path, error) from error
 
 
+def _settings_of_git(file: Path) -> str | None:
+    """The text of a small plain file; None for anything else."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MAX_SETTINGS + 1)
+    except OSError as error:
+        raise _unreadable(str(file), error) from error
+    return content.decode("utf-8", "replace") if len(content) <= _MAX_SETTINGS else None
+
+
+def _fills_output(file: Path, below: Sequence[str]) -> bool:
+    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to. A submodule that
+    contains the whole repository is not meant.
+    """
+    text = _settings_of_git(file)
+    if text is None:
+        return True
+    plain = text.replace("\\\n", "").replace('"', "").replace("\\", "")
+    paths = (posixpath.normpath(found.strip()).split("/") for found in _MODULE_PATH.findall(plain))
+    return any(len(path) >= len(below) and path[: len(below)] == list(below) for path in paths)
+
+
 def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
     """Whether a ``.gitattributes`` may have git change the bytes of manifests; ``below`` are the names of the folders
     from there to the output.
     """
-    if file.is_symlink() or not file.is_file():
+    text = _settings_of_git(file)
+    if text is None:
         return True
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(_MAX_ATTRIBUTES + 1)
-    except OSError as error:
-        raise _unreadable(str(file), error) from error
-    if len(content) > _MAX_ATTRIBUTES:
-        return True
-    rows = [line.split() for line in content.decode("utf-8", "replace").splitlines()]
+    rows = [line.split() for line in text.splitlines()]
     rows = [row for row in rows if row and not row[0].startswith("#")]
     changing: set[str] = set()
     for pattern, *attributes in rows * 2:  # a macro may be defined below its use
@@ -336,6 +357,14 @@ def _may_mean_manifests(pattern: str, below: Sequence[str]) -> bool:
             if part != name:
                 return False
     return True
+
+
+_ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
+    _IGNORE: lambda _file, _below: True,
+    _ATTRIBUTES: _changes_manifests,
+    _MODULES: _fills_output,
+}
+"""Files in the folders above the output, and whether they matter to it."""
 
 
 def _unreadable(what: str, error: OSError) -> TasError:

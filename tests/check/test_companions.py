@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from kubectl_tas.model.companion import COMPANIONS, HARMLESS, group_of
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.golden import ROOT
 from tests.support.kinds import selected
 
 TWO = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a, namespace: na}, {name: b, namespace: nb}]}\n"
@@ -115,6 +118,12 @@ def test_the_metadata_of_a_kind_that_the_config_adds(repository: Path) -> None:
     text = companion("a.io/v1 A", "name: x, lables: {}") + "anything: goes\n"
     (found,) = findings(repository, {"tas.yaml": config, "workflows/w.yaml": text})
     assert 'unknown field "lables" in metadata' in found
+
+
+def test_the_document_lists_the_harmless_kinds() -> None:
+    own = {(group_of(item.apiVersion), item.kind) for item in COMPANIONS}
+    rows = re.findall(r"^\| `([a-z0-9.-]+\.[a-z]+)` \| (.*) \|$", (ROOT / "docs/formats.md").read_text(), re.MULTILINE)
+    assert {(group, kind) for group, kinds in rows for kind in kinds.split(", ")} == HARMLESS - own
 
 
 @pytest.mark.parametrize("kind", ["v1 ConfigMap", "a.io/v1 A"])

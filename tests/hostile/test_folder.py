@@ -147,6 +147,21 @@ class TestWhatToolsRead:
         write(team, {"manifests/more/.git": "gitdir: ../../elsewhere\n"})
         refused(team, "manifests/more/.git", "another repository")
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '[submodule "x"]\n\tpath = manifests/more\n',
+            '[submodule "x"] PATH="manifests/pools/new"\n',
+            "[submodule]\npath = ./mani\\\nfests//more # words\n",
+            "[submodule]\npath = manifests\n",
+        ],
+    )
+    def test_a_submodule_in_the_folder(self, team: Path, text: str) -> None:
+        """A checkout without submodules has an empty folder there, and Argo CD fills it."""
+        write(team, {".gitmodules": text})
+        refused(team, ".gitmodules", "from another repository")
+        passed(write(team, {".gitmodules": text.replace("manifests", "elsewhere").replace("mani", "else")}))
+
     def test_a_file_that_bears_the_mark_is_said_once(self, team: Path) -> None:
         write(team, {"manifests/evil.yaml": f"{MARK}tas.yaml\n{EVIL}"})
         result = kubectl_tas("check", "-C", team)
