@@ -153,7 +153,7 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class FileBeside:
-    """A file that the tool did not write, and of which it depends what is applied."""
+    """A file that the tool did not write, and that changes what is applied."""
 
     path: str
     kind: Kind | None
@@ -336,7 +336,7 @@ def _settings(before: ConfigSpec, after: ConfigSpec) -> Iterator[SettingChange]:
     names = [_setting(tuple(found)) for found in backends]
     if names[0] != names[1]:
         yield SettingChange("backends", *names)
-    for name in backends[0].keys() & backends[1].keys():
+    for name in (name for name in backends[1] if name in backends[0]):
         was, now = (found[name].model_dump() for found in backends)
         for field in sorted(was.keys() | now.keys()):
             if was.get(field) != now.get(field):

@@ -245,7 +245,7 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
             start, known = len(folder) + 1, _resources(own)
             rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
         waiting += ((path, depth + 1, start, known) for path in folders)
-        yield from ((output + entry.path[len(real) :], entry) for entry in rest)
+        yield from ((output + entry.path[len(real) :].replace(os.sep, "/"), entry) for entry in rest)
 
 
 def _resources(entry: os.DirEntry[str]) -> frozenset[str]:
