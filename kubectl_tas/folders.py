@@ -51,6 +51,28 @@ def misspelled(folder: str) -> tuple[str, str] | None:
     return None
 
 
+def is_hidden(folder: str) -> bool:
+    """Whether a folder, or one above it, is hidden: programs keep their settings there, such as ``.github``."""
+    return any(part.startswith(".") for part in PurePosixPath(folder).parts)
+
+
+def is_matched(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a path has the form of a pattern, name by name: * stands for any characters of a name, and for none that
+    begins with a dot.
+    """
+    names = path.split("/")
+    for pattern in patterns:
+        parts = pattern.split("/")
+        if len(names) == len(parts) and all(map(_has_form, names, parts)):
+            return True
+    return False
+
+
+def _has_form(name: str, pattern: str) -> bool:
+    form = ".*".join(map(re.escape, pattern.split("*")))
+    return name.startswith(".") <= pattern.startswith(".") and re.fullmatch(form, name, re.DOTALL) is not None
+
+
 def is_git(name: str) -> bool:
     """Whether a name is git's own folder on some system: upper case, a dot or a stream behind it, its short name."""
     bare = name.partition(":")[0].rstrip(". ").lower()
@@ -91,13 +113,15 @@ def is_below(path: str, folder: str) -> bool:
 def real_output(root: Path, output: str, sources: Sequence[str]) -> str:
     """Where the output folder really lies, relative to what ``root`` really is.
 
-    Raises TasError where that is outside of the repository, all of it, in git's own folder, or where it is or
-    contains one of the folders ``sources`` that are read.
+    Raises TasError where that is outside of the repository, all of it, in git's own folder, in a hidden folder, or
+    where it is or contains one of the folders ``sources`` that are read.
     """
     relative = inside(root, output, f"the output folder {output}")
     known = _identity(root / output)
     if relative == "." or (known is not None and known == _identity(root)):
         raise TasError(f"the output folder {output} is the repository itself", hint=_OTHER)
+    if is_hidden(relative):
+        raise TasError(f"the output folder {output} leads to the hidden folder {relative}", hint=_OTHER)
     for source in sources:
         if known is not None and known in _identities(os.path.realpath(root / source), os.path.realpath(root)):
             message = f"the output folder {output} is, or contains, the folder {source} that is read"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.emit.text import MARK
+from kubectl_tas.emit.disk import MARK
 from tests.support.cli import kubectl_tas, pool, subpool, write
 from tests.support.golden import GOLDEN, at
 from tests.support.process import call

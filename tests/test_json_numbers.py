@@ -18,7 +18,8 @@ from tests.support.cli import kubectl_tas, pool, write
 def rendered(root: Path, number: str) -> str:
     """The scalar that ``number`` in a JSON document becomes."""
     gauge = json.dumps({"apiVersion": "a.io/v1", "kind": "Gauge", "metadata": {"name": "g"}, "spec": {"x": "@"}})
-    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: Gauge}]}\n"
+    spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: Gauge}]}"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     write(root, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.json": gauge.replace('"@"', number)})
     result = kubectl_tas("render", "-o", "-", "-C", root)
     assert result.code == 0, result.err

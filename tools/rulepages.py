@@ -67,7 +67,8 @@ SUBJECTS = {
     "PodGroups written by hand": ("check.podgroup",),
     "PodCliqueSets": ("check.cliques", "check.cliquesets", "check.grovefields"),
     "KAI and Grove releases": ("check.versions", "check.grove"),
-    "Changes, and what a cluster has": ("compare", "emit.stale"),
+    "Changes, and what a cluster has": ("compare",),
+    "The output folder": ("emit",),
 }
 """The modules, or rooms, whose rules are about a subject."""
 MAX_LINES = 40

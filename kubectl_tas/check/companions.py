@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.model import labels
-from kubectl_tas.model.companionkinds import CompanionKind, belongs_elsewhere, makes_pods
+from kubectl_tas.model.companionkinds import CompanionKind, belongs_elsewhere, is_harmless, makes_pods
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
@@ -22,6 +22,16 @@ COMPANION_NAMESPACE = Rule(
     "An object that stands beside workloads is in a namespace in which no work of its cluster runs.",
     "No workload of this repository can use it there, and it could change what others have there. Leave the namespace "
     "out, or write that of the workloads.",
+    protects=Waiving.CONFIG,
+)
+COMPANION_KIND = Rule(
+    "companion-kind",
+    Severity.ERROR,
+    "spec.companions of the Config adds a kind that is not known to be harmless.",
+    "Its objects are passed through as they are. Controllers may make pods of them that no quota counts, or any other "
+    "object: KEDA's ScaledJob, Kruise's CloneSet, Crossplane's Object, Flux's ResourceSet. Known to be harmless are "
+    "routes, monitors, certificates and the like. Where you know that a kind is harmless in your clusters, "
+    "spec.rules of the Config lowers this rule: companion-kind: off.",
     protects=Waiving.CONFIG,
 )
 _LABELS = (labels.POOL, labels.REPLACE)
@@ -66,6 +76,13 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             message = f"{item.kind} of {item.apiVersion} cannot stand beside workloads: {reason[0]}"
             place = config.at("spec", "companions", index)
             yield Diagnostic(KIND_ELSEWHERE, message, place, hint=reason[1])
+        elif config is not None and not is_harmless(item.apiVersion, item.kind):
+            message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
+            hint = (
+                f"Remove it. If they make no pods and no other objects, set {COMPANION_KIND.code}: off in spec.rules."
+            )
+            place = config.at("spec", "companions", index)
+            yield Diagnostic(COMPANION_KIND, message, place, hint=hint)
 
 
 def _reason(item: CompanionKind) -> tuple[str, str] | None:

@@ -10,15 +10,15 @@ import click
 from kubectl_tas.check.judge import settled
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import base_option, output_option, repository_option, run_options, template_options
-from kubectl_tas.cli.session import open_change, refuse_errors
+from kubectl_tas.cli.session import found_beside, open_change, refuse_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.impact import Impact, impact
+from kubectl_tas.compare.impact import FileBeside, Impact, impact
 from kubectl_tas.compare.transitions import compare
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
-from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, kept_changes
 from kubectl_tas.work.run import Run
 
 if TYPE_CHECKING:
@@ -41,9 +41,10 @@ FORMATS: dict[str, Callable[[Impact], str]] = {
 def diff(output: str, base: str, directory: str | None) -> int:
     """Say what the changes since a git revision mean.
 
-    Quotas that move, subpools that change their state, queues and topologies that are made, dropped or recreated, work
-    that is admitted, refused or waits, gangs that restart, and rules of the guard; with what must not be changed or
-    cannot be applied, and one line of risk at the end. The Markdown is made for a comment on a pull request.
+    Settings that decide what is applied, files beside the manifests that change it, quotas that move, subpools that
+    change their state, queues and topologies that are made, dropped or recreated, work that is admitted, refused or
+    waits, gangs that restart, and rules of the guard; with what must not be changed or cannot be applied, and one line
+    of risk at the end. The Markdown is made for a comment on a pull request.
 
     Exits 0 where nothing changes, 1 where anything does. Where the repository has errors nothing is compared: they are
     printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.
@@ -51,12 +52,17 @@ def diff(output: str, base: str, directory: str | None) -> int:
     session, before, earlier = open_change(directory, base)
     if refuse_errors(session):
         return 3
-    found = tuple(compare(session.fleet, before, None, complete=session.complete))
+    there, wrong = found_beside(session, before)
+    found = (*compare(session.fleet, before, None, complete=session.complete), *wrong)
     judged = session.with_findings(found, Base(before.revision, before.fleet.config.rules))
-    rules = {item.rule.code for item in found}
+    rules = {item.rule.code for item in found} - {OUTPUT_FOREIGN.code}
     told = [item for item in judged.shown if item.rule.code in rules]
+    counted = {item.location.path for item in judged.diagnostics if item.rule is OUTPUT_FOREIGN and item.location}
+    beside = [FileBeside(item.path, None, item.effect) for item in there if item.path in counted]
+    kept = kept_changes(session.root, there, before.fleet.config.outputKeeps, before.kept)
+    beside += (FileBeside(item.path, item.kind, item.effect) for item in kept)
     change = Change(before.fleet, session.fleet, before.revision, session.complete, unreadable=before.unreadable)
-    meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet))
+    meaning = impact(change, told, _objects(before, earlier), compile_fleet(session.fleet), beside)
     text = FORMATS[output](meaning)
     if output == "text":
         show(text)

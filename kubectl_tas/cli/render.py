@@ -6,17 +6,17 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, run_options, template_options
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, show_findings, tell_warnings
+from kubectl_tas.cli.session import Session, found_beside, open_session, refuse_errors, show_findings, tell_warnings
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
+from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
 from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
 from kubectl_tas.emit.stale import stale
 from kubectl_tas.emit.text import Deferred
@@ -28,9 +28,6 @@ from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.work.manifests import Object
 from kubectl_tas.work.rendering import make_texts, objects_to_apply, text_of
-
-if TYPE_CHECKING:
-    from kubectl_tas.model.artifact import Artifact
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
@@ -63,7 +60,8 @@ def render(
     """Write the manifests of the whole repository.
 
     Nothing is written where the repository has errors. Files of an earlier run that nothing produces any
-    more are removed; files that kubectl-tas did not write are left alone. Manifests of a folder that is
+    more are removed; files that kubectl-tas did not write are left alone, and named where a GitOps tool may read
+    them. With --fail-on-change they fail the run too. Manifests of a folder that is
     not there are removed only with --allow-empty. With --backend the folders of all other backends are left
     as they are.
     """
@@ -94,8 +92,10 @@ def render(
     left = len(whole.changes) - len(plan.changes)
     if left:
         say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
+    beside = _beside(session, plan)
+    show_findings(beside)
     tell_warnings(session)
-    return 1 if fail_on_change and plan.changes else 0
+    return 1 if fail_on_change and (plan.changes or has_errors(beside, strict=strict)) else 0
 
 
 @click.command(epilog="Example: kubectl tas check")
@@ -108,8 +108,9 @@ def render(
 def check(output: str, backend: str | None, guard: bool, directory: str | None) -> int:
     """Compare the committed manifests with what would be rendered.
 
-    Prints a unified diff and exits 1 where they differ. Writes nothing. In the other formats each manifest that
-    differs is a finding, and the diff goes to standard error.
+    Prints a unified diff and exits 1 where they differ, or where other files in the output folder or above it
+    change what a GitOps tool applies. Writes nothing. In the other formats each manifest that differs is a finding,
+    and the diff goes to standard error.
     """
     session = open_session(directory, by_file=True, render=True).with_guard(guard=guard)
     if output != TEXT and session.failed():
@@ -123,8 +124,9 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
+    beside = [*empty, *_beside(session, plan)]
     if output != TEXT:
-        _print_stale(session, [*empty, *stale(plan, command)], plan, output)
+        _print_stale(session, [*stale(plan, command), *beside], plan, output)
     if diff:
         show(diff, stream=None if output == TEXT else sys.stderr)
         say(f"The manifests are not up to date. Run: {command}", err=True)
@@ -132,14 +134,28 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
         if lost:
             say(f"But {lost}; render does that only with --allow-empty.", err=True)
     if output == TEXT:
-        show_findings(empty)
+        show_findings(beside)
     tell_warnings(session)
-    return 1 if diff or has_errors(empty) else 0
+    return 1 if diff or has_errors(beside) else 0
 
 
-def _print_stale(session: Session, found: Iterable[Diagnostic], plan: Plan, output: str) -> None:
-    """Prints a finding for each manifest that differs, and one where there are none to be."""
-    found = in_order(found)
+def _beside(session: Session, plan: Plan) -> list[Diagnostic]:
+    """What the tool did not write in the folder of a plan and above it. What the plan removes is left out."""
+    settled = session.with_findings(found_beside(session)[1], None)
+    changed = {change.path for change in plan.changes}
+    output = session.fleet.config.output
+    found = []
+    for item in settled.shown:
+        path = item.location.path if item.location else ""
+        is_other = path.startswith(f"{output}/") and not path.startswith(f"{plan.output}/")
+        if item.rule is OUTPUT_FOREIGN and path not in changed and not is_other:
+            found.append(item)
+    return found
+
+
+def _print_stale(session: Session, items: Iterable[Diagnostic], plan: Plan, output: str) -> None:
+    """Prints a finding for each manifest that differs, and for what lies beside the manifests."""
+    found = in_order(items)
     paths = tuple(sorted((*plan.same, *(change.path for change in plan.changes))))
     findings = session.findings("check")
     _print(replace(findings, diagnostics=found, files=paths, read=len(paths), waived=()), output, session)

@@ -23,6 +23,7 @@ from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
+from kubectl_tas.emit.foreign import Foreign, check_output, foreign, left_behind
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import Loaded, load_repository
@@ -209,7 +210,8 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
             before = survey(source, settings(), replace(effort, tick=lambda done, total: None), like=after)
             earlier, now = judged_both(before, after)
             elsewhere = () if earlier.fleet.repository.files else source.moved()
-    known = _earlier(earlier.fleet, revision, earlier.loaded, source.submodules, elsewhere)
+            kept = source.contents(earlier.fleet.config.outputKeeps)
+    known = _earlier(earlier.fleet, revision, earlier.loaded, (source.submodules, elsewhere, kept))
     return _opened(_of_run(root, now)), known, earlier
 
 
@@ -223,17 +225,37 @@ def read_revision(root: Path, revision: str, directory: str | None) -> Earlier:
     with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
         loaded = load_repository(source, settings=settings())
         elsewhere = () if loaded.repository.files else source.moved()
-    return _earlier(resolve(loaded.repository), revision, loaded, source.submodules, elsewhere)
+        fleet = resolve(loaded.repository)
+        kept = source.contents(fleet.config.outputKeeps)
+    return _earlier(fleet, revision, loaded, (source.submodules, elsewhere, kept))
 
 
 def _earlier(
-    fleet: Fleet, revision: str, loaded: Loaded, submodules: Sequence[str], elsewhere: tuple[str, ...]
+    fleet: Fleet, revision: str, loaded: Loaded, beside: tuple[Sequence[str], tuple[str, ...], Mapping[str, bytes]]
 ) -> Earlier:
+    """``beside`` are submodules that were not read, where else a repository is, and contents of files to keep."""
     from kubectl_tas.compare.change import Earlier  # only --base needs it
 
+    submodules, elsewhere, kept = beside
     errors = (item for item in in_order(loaded.diagnostics) if item.severity is Severity.ERROR)
     unread = (*(str(item.location) for item in errors), *(f"{path} (a submodule)" for path in submodules))
-    return Earlier(fleet, revision, unread, elsewhere)
+    return Earlier(fleet, revision, unread, elsewhere, kept)
+
+
+def found_beside(session: Session, before: Earlier | None = None) -> tuple[tuple[Foreign, ...], list[Diagnostic]]:
+    """What the tool did not write in the output folder and above it, and the findings of it; where the repository is
+    compared with ``before``, the Config there decides what may stay.
+
+    Raises TasError where a folder cannot be read.
+    """
+    config, declared = session.fleet.config, session.fleet.repository.config
+    there = foreign(session.root, config)
+    if before is None:
+        return there, [*check_output(there, config)]
+    old = before.fleet.config
+    place = declared.at("spec", "output") if declared else None
+    left = left_behind(session.root, old, config, place, before.revision)
+    return there, [*check_output(there, config, (before.revision, old)), *left]
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from kubectl_tas.cli.session import (
     Session,
     check_source,
     find_root,
+    found_beside,
     open_change,
     open_session,
     read_revision,
@@ -93,12 +94,14 @@ def validate(
     else:
         session, wanted = _opened(directory, paths, stdin_filename, needs_all=needs_all or base is not None)
     asked = named_clusters(session.fleet, cluster, live=live)
-    if base is not None or asked is not None:
+    before = read_revision(session.root, base, directory) if base is not None and earlier is None else earlier
+    found = found_beside(session, before)[1] if "-" not in paths else []
+    if before is not None or asked is not None:
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
-        before = read_revision(session.root, base, directory) if base is not None and earlier is None else earlier
-        found = compare(session.fleet, before, asked, complete=session.complete)
+        found += compare(session.fleet, before, asked, complete=session.complete)
         session = session.since(before.fleet) if before else session
+    if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
     if wanted:
         shown, waived = _below(session.diagnostics, wanted), _below(session.waived, wanted)

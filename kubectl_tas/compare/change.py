@@ -23,6 +23,8 @@ class Earlier:
     """Places there that could not be read."""
     elsewhere: tuple[str, ...] = ()
     """Where there was no file: other folders with a repository at that revision, which is there no more."""
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    """The contents of the files that ``outputKeeps`` of its Config names."""
 
 
 @dataclass(frozen=True)

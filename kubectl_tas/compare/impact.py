@@ -16,6 +16,7 @@ from kubectl_tas.compare.topologies import is_recreated
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import RESOURCES, Amounts
 from kubectl_tas.records import dataclass
@@ -143,6 +144,26 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A setting that decides what is read, or what is applied."""
+
+    path: str
+    """``output``, or ``backends.prod.namespace``."""
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileBeside:
+    """A file that the tool did not write, and that changes what is applied."""
+
+    path: str
+    kind: Kind | None
+    """What became of one that the Config keeps; None: the Config does not keep it."""
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
 class RuleChange:
     """A rule that counts for something else; None: as the rule itself says."""
 
@@ -193,12 +214,14 @@ class Impact:
     """What must not change, cannot be applied, or wants to be known."""
     unread: tuple[str, ...] = ()
     """What could not be compared, and why."""
+    settings: tuple[SettingChange, ...] = ()
+    beside: tuple[FileBeside, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes, as far as all of it could be compared."""
         parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
-        return not any((*parts, self.guard, self.objects, self.unread))
+        return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside))
 
     @property
     def risk(self) -> tuple[Risk, tuple[str, ...]]:
@@ -218,6 +241,10 @@ class Impact:
         gangs = sum(item.kind == "PodGroup" for item in self.restarts)
         dropped = sum(item.kind == "dropped" for item in self.queues)
         recreated = sum(item.kind == "recreated" for item in self.topologies)
+        if self.settings:
+            names = dict.fromkeys(item.path.partition(".")[0] for item in self.settings)
+            yield f"the Config changes {' and '.join(names)}"
+        yield from _phrase(len(self.beside), "file changes what is applied", "files change what is applied")
         yield from _phrase(refused, "change cannot be applied", "changes cannot be applied")
         yield from _phrase(errors, "change must not be made", "changes must not be made")
         yield from _phrase(gangs, "gang restarts", "gangs restart")
@@ -275,9 +302,10 @@ def impact(
     findings: Sequence[Diagnostic],
     before: Sequence[Artifact] | None,
     after: Sequence[Artifact],
+    beside: Sequence[FileBeside] = (),
 ) -> Impact:
     """What a change means. ``findings`` are those of the comparison; ``before`` and ``after`` the objects; None where
-    the earlier fleet has errors, so that nobody knows what it was rendered to.
+    the earlier fleet has errors, so that nobody knows what it was rendered to. ``beside`` are files beside them.
     """
     unread = [f"{place} at {change.revision} cannot be read" for place in change.unreadable]
     if before is None:
@@ -295,7 +323,35 @@ def impact(
         objects=tuple(_objects(before, after)) if before is not None else (),
         findings=tuple(findings),
         unread=tuple(unread),
+        settings=tuple(_settings(change.before.config, change.after.config)),
+        beside=tuple(beside),
     )
+
+
+_DECIDING = ("output", "outputKeeps", "layout", "sources")
+"""Settings, beside the backends, that decide which files are read, which are written, and what is applied of them."""
+
+
+def _settings(before: ConfigSpec, after: ConfigSpec) -> Iterator[SettingChange]:
+    for name in _DECIDING:
+        old, new = (_setting(getattr(spec, name)) for spec in (before, after))
+        if old != new:
+            yield SettingChange(name, old, new)
+    backends = [{item.name: item for item in spec.backends} for spec in (before, after)]
+    names = [_setting(tuple(found)) for found in backends]
+    if names[0] != names[1]:
+        yield SettingChange("backends", *names)
+    for name in (name for name in backends[1] if name in backends[0]):
+        was, now = (found[name].model_dump() for found in backends)
+        for field in sorted(was.keys() | now.keys()):
+            if was.get(field) != now.get(field):
+                yield SettingChange(f"backends.{name}.{field}", _setting(was.get(field)), _setting(now.get(field)))
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_setting(item)}" for key, item in value.items() if item is not None)
+    return ", ".join(map(str, value)) or "-" if isinstance(value, tuple) else "-" if value is None else str(value)
 
 
 def _kind(before: object, after: object) -> Kind:

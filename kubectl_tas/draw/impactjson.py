@@ -20,6 +20,8 @@ def render(impact: Impact) -> str:
         "version": VERSION,
         "base": impact.revision,
         "risk": {"level": risk, "reasons": list(reasons)},
+        "settings": [{"setting": item.path, "before": item.before, "after": item.after} for item in impact.settings],
+        "beside": [{"path": item.path, "change": item.kind, "why": item.effect} for item in impact.beside],
         "queues": [
             {
                 "cluster": item.backend,

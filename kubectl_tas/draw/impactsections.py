@@ -34,6 +34,8 @@ def sections(impact: Impact) -> tuple[Section, ...]:
 def counted(impact: Impact) -> str:
     """What changes, in numbers."""
     counts = (
+        (len(impact.settings), "setting"),
+        (len(impact.beside), "file beside the manifests"),
         (len(impact.queues), "queue"),
         (len(impact.subpools), "subpool state"),
         (len(impact.topologies), "topology"),
@@ -47,7 +49,11 @@ def counted(impact: Impact) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    several = {"topology": "topologies", "workflow or workload": "workflows or workloads"}.get(noun)
+    several = {
+        "file beside the manifests": "files beside the manifests",
+        "topology": "topologies",
+        "workflow or workload": "workflows or workloads",
+    }.get(noun)
     return f"{number} {several}" if several and number != 1 else plural(number, noun)
 
 
@@ -55,6 +61,17 @@ def risk_line(impact: Impact) -> str:
     """The line that ends all formats."""
     risk, reasons = impact.risk
     return f"risk: {risk} - {', '.join(reasons)}"
+
+
+def _settings(impact: Impact) -> Section:
+    rows = [(item.path, item.before, item.after) for item in impact.settings]
+    title = "Settings that decide what is read and what is applied"
+    return Section(title, ("Setting", "Before", "After"), tuple(rows))
+
+
+def _beside(impact: Impact) -> Section:
+    rows = [(item.path, f"kept, {item.kind}" if item.kind else "refused", item.effect) for item in impact.beside]
+    return Section("Files that kubectl-tas did not write", ("File", "State", "What it does"), tuple(rows))
 
 
 def _queues(impact: Impact) -> Section:
@@ -210,6 +227,8 @@ def _unread(impact: Impact) -> Section:
 
 
 _SECTIONS: tuple[Callable[[Impact], Section], ...] = (
+    _settings,
+    _beside,
     _restarts,
     _queues,
     _gains,

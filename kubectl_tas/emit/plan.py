@@ -6,10 +6,10 @@ import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from kubectl_tas.emit import text
-from kubectl_tas.emit.disk import Disk, is_leftover
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, is_leftover
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
@@ -17,10 +17,6 @@ from kubectl_tas.model.artifact import Placed
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.records import dataclass
 
-if TYPE_CHECKING:
-    pass
-
-KUSTOMIZATION = "kustomization.yaml"
 PLATFORM, POOLS = "platform", "pools"
 """Folders of the sharded layout: what is of no one pool, and the work of each pool."""
 
@@ -152,7 +148,7 @@ class Kind:
 
 _MANIFESTS = Kind(
     (".yaml",),
-    lambda content: content.startswith(text.MARK),
+    lambda content: content.startswith(MARK),
     "Move it elsewhere, or choose another output folder in tas.yaml.",
 )
 

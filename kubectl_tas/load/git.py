@@ -16,8 +16,8 @@ from kubectl_tas import process
 from kubectl_tas.errors import TasError
 from kubectl_tas.records import dataclass
 
-EXECUTABLE, LINK, SUBMODULE = "100755", "120000", "160000"
-"""Modes of a program, of a symbolic link and of another repository's commit."""
+EXECUTABLE, LINK, SUBMODULE, TREE = "100755", "120000", "160000", "040000"
+"""Modes of a program, of a symbolic link, of another repository's commit and of a folder."""
 
 _SHARED = ("objects", "packed-refs", "shallow")
 """What all work trees of a repository have in common; with ``_OWN`` where there is only one."""

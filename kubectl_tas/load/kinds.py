@@ -11,7 +11,7 @@ from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.model.companionkinds import COMPANIONS, CompanionKind, belongs_elsewhere, group_of, makes_pods
+from kubectl_tas.model.companionkinds import COMPANIONS, CompanionKind, belongs_elsewhere, group_of, is_harmless
 from kubectl_tas.model.workloadkinds import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean
@@ -25,7 +25,7 @@ UNKNOWN_KIND = Rule(
     "A document is none of the kinds that are read.",
     "A document that is not understood would be left out of the manifests. Mend its apiVersion and kind, "
     "or move it out of the folders that are read. An object that asks for no GPU and stands beside workloads may be of "
-    "any kind that spec.companions of the Config names.",
+    "a harmless kind that spec.companions of the Config names.",
 )
 KIND_ELSEWHERE = Rule(
     "kind-elsewhere",
@@ -132,8 +132,6 @@ COMPANION = "companion:Companion"
 """Where the model of all kinds of companions is."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
 """How several objects may be written as one document (load.lists)."""
-_OWN_APIS = frozenset({API_VERSION, GROVE, "operator.config.grove.io/v1alpha1"})
-"""Of which all kinds are known that mean anything here."""
 
 
 def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> Kind | Diagnostic:
@@ -217,9 +215,9 @@ def _other_versions(api_version: object, kind: str) -> list[Kind]:
 
 def _addition(api_version: object, kind: str) -> str:
     """How another kind may stand beside workloads, where it may."""
-    if not isinstance(api_version, str) or api_version in _OWN_APIS or makes_pods(api_version, kind):
+    if not isinstance(api_version, str) or not is_harmless(api_version, kind):
         return ""
-    return f"A kind that makes no pods may be added: spec.companions: [{{apiVersion: {api_version}, kind: {kind}}}]."
+    return f"The Config may add it: spec.companions: [{{apiVersion: {api_version}, kind: {kind}}}]."
 
 
 def _unknown(document: Document, path: tuple[str, ...], message: str, hint: str) -> Diagnostic:

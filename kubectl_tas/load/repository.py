@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.folders import misspelled
+from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
@@ -272,8 +272,11 @@ class _Loader:
                 message = f"no file of {folder} is read, so nothing in it counts"
                 self.diagnostics.append(Diagnostic(ADMIN_SOURCE_UNREAD, message, place, hint=hint))
         place = declared.at("spec", "output")
-        if self._is_folder(spec.output, place) and spec.output == ".":
-            message, hint = "the output is the repository itself", "Choose a folder of its own, such as manifests."
+        if self._is_folder(spec.output, place) and (spec.output == "." or is_hidden(spec.output)):
+            message = "the output is the repository itself"
+            if spec.output != ".":
+                message = f'the output "{spec.output}" is a hidden folder, where programs keep what they run'
+            hint = "Choose a folder of its own, such as manifests."
             self.diagnostics.append(Diagnostic(INVALID_VALUE, message, place, hint=hint))
 
     def _is_folder(self, folder: str, place: Location) -> bool:

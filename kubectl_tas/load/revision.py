@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, too_deep
-from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, Entry, Git, work_trees
+from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_matched, too_deep
+from kubectl_tas.load.git import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Git, work_trees
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, SUFFIXES, FolderSource, RawFile
 
 _MAX_LINKS = 40
@@ -165,6 +165,24 @@ class Revision:
         """A file of any kind, or why there is none."""
         self._check_out([path], below=False)
         return self._reader.local_file(path)
+
+    def contents(self, patterns: Sequence[str]) -> dict[str, bytes]:
+        """The content of each file that has the form of a pattern, by its path from the root, which may begin with
+        ``..``; of a link, what it points at. Too large a file is empty.
+        """
+        found: dict[str, Entry] = {}
+        for pattern in patterns:
+            full = posixpath.normpath(posixpath.join(self._prefix, pattern))
+            if "*" in full:
+                found |= {path: entry for path, entry in self._entries.items() if is_matched(path, [full])}
+            elif not full.startswith("..") and (entry := self._git.entry(self.commit, full)) is not None:
+                found[full] = entry
+        names = {entry.name for entry in found.values() if entry.mode not in (SUBMODULE, TREE)}
+        sizes = {name: size for name, size in self._git.sizes(names).items() if size <= MAX_BYTES}
+        texts = dict(self._git.contents(sizes))
+        return {
+            posixpath.relpath(path, self._prefix or "."): texts.get(entry.name, b"") for path, entry in found.items()
+        }
 
     def _check_out(self, paths: Collection[str], *, below: bool, exclude: str | None = None) -> None:
         """Writes what these paths lead to; with ``below``, what lies in folders and what links there lead to."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
-from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, misspelled, real_output
+from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, real_output
 from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
 from kubectl_tas.records import dataclass
 
@@ -325,7 +325,7 @@ def is_read(path: str, folders: Sequence[str], *, exclude: str) -> bool:
 def _is_refused_as_written(output: str, folders: Sequence[str]) -> bool:
     """Whether the spelling alone tells that an output folder cannot be one: that is a finding, with its place."""
     contains = any(f"{folder}/".startswith(f"{output}/") for folder in folders)
-    return output == "." or contains or misspelled(output) is not None
+    return output == "." or contains or is_hidden(output) or misspelled(output) is not None
 
 
 def _vanished(path: str) -> TasError:

@@ -14,6 +14,11 @@ class CompanionKind(Model):
     """Its name, such as ServiceMonitor."""
 
 
+def group_of(api_version: str) -> str:
+    """The group of an apiVersion; empty for the core one."""
+    return api_version.rpartition("/")[0]
+
+
 COMPANIONS = tuple(
     CompanionKind.model_construct(apiVersion=version, kind=kind)
     for version, kind in (
@@ -29,6 +34,35 @@ COMPANIONS = tuple(
     )
 )
 """The kinds that may stand beside workloads in every repository."""
+
+HARMLESS: frozenset[tuple[str, str]] = frozenset(
+    {
+        *((group_of(item.apiVersion), item.kind) for item in COMPANIONS),
+        ("bitnami.com", "SealedSecret"),
+        ("cert-manager.io", "Certificate"),
+        ("cilium.io", "CiliumNetworkPolicy"),
+        ("gateway.networking.k8s.io", "GRPCRoute"),
+        ("gateway.networking.k8s.io", "HTTPRoute"),
+        ("gateway.networking.k8s.io", "TCPRoute"),
+        ("gateway.networking.k8s.io", "TLSRoute"),
+        ("grafana.integreatly.org", "GrafanaDashboard"),
+        ("monitoring.coreos.com", "PodMonitor"),
+        ("monitoring.coreos.com", "Probe"),
+        ("monitoring.coreos.com", "PrometheusRule"),
+        ("monitoring.coreos.com", "ServiceMonitor"),
+        ("monitoring.googleapis.com", "PodMonitoring"),
+        ("operator.victoriametrics.com", "VMPodScrape"),
+        ("operator.victoriametrics.com", "VMRule"),
+        ("operator.victoriametrics.com", "VMServiceScrape"),
+        ("secrets-store.csi.x-k8s.io", "SecretProviderClass"),
+        ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+    }
+)
+"""Kinds, by group and name, that become no pods and no objects of a kind that their author chooses, and that change
+what nobody else has. Not here are, for example: KEDA's ScaledObject (it makes an autoscaler that nobody counts), a
+Gateway and an Issuer (their controllers run pods for them), an ExternalSecret (``target.manifest`` makes any kind), a
+VerticalPodAutoscaler (it changes what pods ask for), and a NetworkAttachmentDefinition (nodes run what it says).
+"""
 
 _PLATFORM = "Keep it where the cluster itself is set up, which those who send work cannot change."
 _QUEUES = "Queues are rendered from Pool and Subpool documents; declare those instead."
@@ -105,11 +139,6 @@ POD_MAKERS: frozenset[tuple[str, str]] = frozenset(
 """Kinds that become pods, or other objects that do, by group and kind (empty: all of the group)."""
 
 
-def group_of(api_version: str) -> str:
-    """The group of an apiVersion; empty for the core one."""
-    return api_version.rpartition("/")[0]
-
-
 def belongs_elsewhere(api_version: str, kind: str) -> str | None:
     """Where a kind belongs that could change who may use how much; None for any other."""
     group = group_of(api_version)
@@ -120,3 +149,8 @@ def makes_pods(api_version: str, kind: str) -> bool:
     """Whether a kind is known to become pods."""
     group = group_of(api_version)
     return (group, kind) in POD_MAKERS or (group, "") in POD_MAKERS
+
+
+def is_harmless(api_version: str, kind: str) -> bool:
+    """Whether objects of a kind are known to bring about nothing that would have to be judged."""
+    return (group_of(api_version), kind) in HARMLESS

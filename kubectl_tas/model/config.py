@@ -112,6 +112,10 @@ class ConfigSpec(Model):
     """Which tool applies the manifests: decides the annotations they carry."""
     output: Folder = "manifests"
     """Folder, relative to the repository root, that render writes."""
+    outputKeeps: Many[Folder] = ()
+    """Files that stay in the output folder, or above it, although kubectl-tas did not write them: paths relative to
+    the repository root. In a name, * means any characters; write the names of files that GitOps tools read in full.
+    """
     layout: Literal["flat", "sharded"] = "flat"
     """flat: one kustomization.yaml a backend. sharded: one for what all pools share, in platform, and one for the work
     of each pool, in pools/POOL, which are built, applied and fail each by itself.
@@ -149,8 +153,9 @@ class ConfigSpec(Model):
     rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     companions: Many[CompanionKind] = ()
-    """Further kinds that may stand beside workloads. Service, ConfigMap, PersistentVolumeClaim, ServiceAccount,
-    HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and NetworkPolicy always may.
+    """Further kinds that may stand beside workloads, such as ServiceMonitor; they must make no pods. Service,
+    ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and
+    NetworkPolicy always may.
     """
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""

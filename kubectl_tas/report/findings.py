@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ STDIN = "<stdin>"
 
 
 def _join(folder: str, path: str) -> str:
-    return path if path == STDIN else f"{folder}/{path}"
+    return path if path == STDIN else posixpath.normpath(f"{folder}/{path}")
 
 
 _LINE = re.compile(r"\bline \d+")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from kubectl_tas.model.companion import COMPANIONS, HARMLESS, group_of
 from tests.support.cli import kubectl_tas, pool, write
+from tests.support.golden import ROOT
 from tests.support.kinds import selected
 
 TWO = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: a, namespace: na}, {name: b, namespace: nb}]}\n"
@@ -110,15 +113,23 @@ def test_fields_are_those_of_the_published_schemas(repository: Path, kind: str, 
 
 
 def test_the_metadata_of_a_kind_that_the_config_adds(repository: Path) -> None:
-    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
+    spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: A}]}"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     text = companion("a.io/v1 A", "name: x, lables: {}") + "anything: goes\n"
     (found,) = findings(repository, {"tas.yaml": config, "workflows/w.yaml": text})
     assert 'unknown field "lables" in metadata' in found
 
 
+def test_the_document_lists_the_harmless_kinds() -> None:
+    own = {(group_of(item.apiVersion), item.kind) for item in COMPANIONS}
+    rows = re.findall(r"^\| `([a-z0-9.-]+\.[a-z]+)` \| (.*) \|$", (ROOT / "docs/formats.md").read_text(), re.MULTILINE)
+    assert {(group, kind) for group, kinds in rows for kind in kinds.split(", ")} == HARMLESS - own
+
+
 @pytest.mark.parametrize("kind", ["v1 ConfigMap", "a.io/v1 A"])
 def test_what_the_config_adds_may_stand_above_it(repository: Path, kind: str) -> None:
-    config = "---\napiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: A}]}\n"
+    spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: A}]}"
+    config = f"---\napiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     assert findings(repository, {"tas.yaml": companion(kind) + config}) == []
 
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.emit import disk
-from kubectl_tas.emit.disk import TEMPORARY, Disk
+from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk
 from kubectl_tas.emit.plan import apply_plan, plan
-from kubectl_tas.emit.text import MARK
 from kubectl_tas.errors import TasError
 from kubectl_tas.load import source
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write
@@ -394,7 +393,7 @@ class TestOutputBySpelling:
         assert (team / "workflows/out/kustomization.yaml").is_file()
 
     @pytest.mark.parametrize(
-        "output", [".gitops", ".manifests", "git", "x.git", "a.git~1", "a" * 255, "~a/b".lstrip("~")]
+        "output", ["gitops", "m.anifests", "git", "x.git", "a.git~1", "a" * 255, "~a/b".lstrip("~")]
     )
     def test_names_that_only_look_alike(self, team: Path, output: str) -> None:
         write(team, {"tas.yaml": config(output)})

@@ -68,7 +68,8 @@ def test_large_numbers_stay_numbers(repository: Path, number: str, written: str)
         "metadata": {"name": "x", "annotations": {"a": FACE}},
         "spec": {"x": "@"},
     }
-    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {companions: [{apiVersion: a.io/v1, kind: Gauge}]}\n"
+    spec = "{rules: {companion-kind: off}, companions: [{apiVersion: a.io/v1, kind: Gauge}]}"
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec: {spec}\n"
     text = json.dumps(gauge).replace('"@"', number)
     write(repository, {"tas.yaml": config, "pools/p.yaml": pool(), "workflows/w.json": text})
     result = kubectl_tas("render", "-o", "-", "-C", repository)

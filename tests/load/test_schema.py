@@ -244,7 +244,13 @@ KNOWN = (
             "apiVersion: a.io/v1\nkind: A\n",
             "2:7",
             'the kind "A" of a.io/v1 is not read',
-            f"{KNOWN} A kind that makes no pods may be added: spec.companions: [{{apiVersion: a.io/v1, kind: A}}].",
+            KNOWN,
+        ),
+        (
+            "apiVersion: cert-manager.io/v1\nkind: Certificate\n",
+            "2:7",
+            'the kind "Certificate" of cert-manager.io/v1 is not read',
+            f"{KNOWN} The Config may add it: spec.companions: [{{apiVersion: cert-manager.io/v1, kind: Certificate}}].",
         ),
         (
             "apiVersion: apps/v1\nkind: DaemonSet\n",

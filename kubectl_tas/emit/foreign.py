@@ -1,0 +1,371 @@
+"""What lies in the output folder, or in the folders above it, that the tool did not write, as findings.
+
+What GitOps tools read by its name was looked up in their sources: ``mergeSourceParameters``, ``manifestFile`` and
+``Discover`` of Argo CD 3.6 (``reposerver/repository/repository.go``, ``util/app/discovery/discovery.go``),
+``LoadIgnorePatterns`` and ``findOrGenerateKustomization`` of fluxcd/pkg (``sourceignore`` 0.9, ``kustomize``), which
+Flux's source-controller and kustomize-controller use, and ``RecognizedKustomizationFileNames`` of kustomize 5.8.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY
+from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
+from kubectl_tas.model.config import ConfigSpec
+from kubectl_tas.records import dataclass
+
+OUTPUT_FOREIGN = Rule(
+    "output-foreign",
+    Severity.ERROR,
+    "The output folder, or a folder above it, holds a file that changes what a GitOps tool applies.",
+    "The manifests are as they were, and the cluster gets something else: Argo CD merges .argocd-source.yaml over its "
+    "Application, Flux leaves out what .sourceignore names, kustomize refuses a folder with two kustomizations, and a "
+    "manifest that nobody rendered is applied with the others. Remove the file. A file that is there on purpose is "
+    "named in spec.outputKeeps of the Config. Text such as README.md is no finding.",
+    protects=Waiving.CONFIG,
+)
+OUTPUT_MOVED = Rule(
+    "output-moved",
+    Severity.ERROR,
+    "The output folder is another one than at the base, and files are left in the old one.",
+    "Argo CD and Flux apply the old folder until somebody points them at the new one, and no command looks at the "
+    "files there any more: whoever edits them changes the cluster unseen. Remove the old folder in the same change.",
+    protects=Waiving.CONFIG,
+)
+_IGNORE, _ATTRIBUTES, _MODULES = ".sourceignore", ".gitattributes", ".gitmodules"
+_READ = {
+    ".argocd-source*.yaml": "Argo CD merges it over the source of its Application, patches included",
+    _IGNORE: "Flux leaves out the files that it names",
+    "kustomization.yml": "kustomize refuses a folder with two kustomizations, so nothing is applied any more",
+    "Kustomization": "kustomize refuses a folder with two kustomizations, so nothing is applied any more",
+    KUSTOMIZATION: "kustomize builds this folder by it, for Argo CD, Flux and kubectl",
+    "*Chart.yaml": "Argo CD takes its folder for a Helm chart",
+    "*.jsonnet": "Argo CD runs it and applies the result",
+    "*.libsonnet": "Argo CD runs it with the Jsonnet files that import it",
+    _MODULES: "Argo CD fills a folder of the output from another repository",
+    _ATTRIBUTES: "git writes a manifest to a checkout otherwise than the commit has it, and Flux reads the commit",
+}
+"""Names of files that GitOps tools read, and what comes of it."""
+_MANIFEST = "a tool that applies all of the folder applies it too"
+_UNKNOWN = "a plugin of Argo CD may read a file of this name"
+_HARMLESS_NAMES = frozenset(
+    {
+        *("README", "LICENSE", "NOTICE", "OWNERS", "OWNERS_ALIASES", "CODEOWNERS"),
+        *(".gitignore", ".gitkeep", ".keep", ".editorconfig", ".DS_Store"),
+    }
+)
+_HARMLESS_SUFFIXES = (
+    *(".md", ".txt", ".rst", ".adoc", ".png", ".svg", ".jpg", ".jpeg", ".gif"),
+    *("~", ".swp", ".orig", ".rej", ".bak", TEMPORARY),
+)
+"""What people and editors leave in folders, and no GitOps tool looks at."""
+_MANIFESTS = (".yaml", ".yml", ".json")
+_MAX_SETTINGS = 1024 * 1024
+_MAX_LISTED = 20
+_CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
+"""Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
+_NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
+"""What no name has that a kustomization of the tool lists; where one has it, each file is looked at."""
+_MODULE_PATH = re.compile(r"\bpath\s*=([^\n#;]*)", re.IGNORECASE)
+_ENDING = re.compile(r"\.([A-Za-z0-9_-]+)")
+_MARK = MARK.encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A file that the tool did not write."""
+
+    path: str
+    """Relative to the repository root; it may begin with ``..``."""
+    effect: str
+    """What comes of it."""
+    is_read: bool = True
+    """Whether a GitOps tool reads it by its name, or nobody knows that."""
+
+
+def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
+    """All that is not known to be harmless, by path. Nothing where the output is none that may be written to.
+
+    Raises TasError where a folder or a file cannot be read.
+    """
+    output = config.output
+    if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
+        return ()
+    real = os.path.realpath(root / output)
+    found = [*_above(root, real)]
+    if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
+        found += (item for name, entry in _files(real, output, listed=False) if (item := _judged(name, entry)))
+    return tuple(sorted(found, key=lambda item: item.path))
+
+
+def check_output(
+    found: Iterable[Foreign], config: ConfigSpec, base: tuple[str, ConfigSpec] | None = None
+) -> Iterator[Diagnostic]:
+    """A finding for each file that the Config does not keep. ``base`` is a revision with its Config, which counts then.
+
+    Plain manifests of one folder are one finding in the end: they have one cause.
+    """
+    revision, deciding = base or ("", config)
+    for item in found:
+        if is_kept(item, deciding.outputKeeps):
+            continue
+        hint = "Remove it, or name it in spec.outputKeeps of the Config."
+        if is_kept(item, config.outputKeeps):
+            hint = f"Remove it. What spec.outputKeeps says counts as it is at {revision}."
+        message = f"kubectl-tas did not write this file: {item.effect}"
+        cause = None if item.is_read else Location(item.path.rpartition("/")[0])
+        yield Diagnostic(OUTPUT_FOREIGN, message, Location(item.path), hint=hint, cause=cause)
+
+
+def is_kept(item: Foreign, keeps: Sequence[str]) -> bool:
+    """Whether a Config keeps a file: by its full path, or by a pattern where no tool reads that name."""
+    return item.path in keeps or (not item.is_read and is_matched(item.path, keeps))
+
+
+def left_behind(
+    root: Path, before: ConfigSpec, config: ConfigSpec, place: Location | None, revision: str
+) -> Iterator[Diagnostic]:
+    """One finding at ``place`` where the output is another folder than at a revision, and the old one has files."""
+    old, new = before.output, config.output
+    if _is_within(old, new) or misspelled(old) or is_hidden(old):
+        return
+    real, skipped = os.path.realpath(root / old), os.path.realpath(root / new)
+    if not is_below(real, os.path.realpath(root)) or not os.path.isdir(real):  # noqa: PTH112
+        return
+    left = [path for path, entry in _files(real, old, listed=True) if not is_below(entry.path, skipped)]
+    paths = sorted(path for path in left if not _is_harmless(path.rpartition("/")[2]))
+    if paths:
+        files = "1 file is" if len(paths) == 1 else f"{len(paths)} files are"
+        message = (
+            f'the output goes from "{old}" to "{new}" since {revision}, and {files} left in "{old}", which Argo CD and '
+            "Flux may still apply"
+        )
+        related = tuple(Related("stale", Location(path)) for path in paths[:_MAX_LISTED])
+        hint = f"Remove {old}, and point Argo CD or Flux at {new}."
+        yield Diagnostic(OUTPUT_MOVED, message, place, related, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptChange:
+    """A file that the Config keeps, which is not as it was."""
+
+    path: str
+    kind: Literal["made", "changed", "dropped"]
+    effect: str
+
+
+def kept_changes(
+    root: Path, found: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
+) -> Iterator[KeptChange]:
+    """What became of the files that ``keeps`` names; ``before`` has their earlier contents.
+
+    Raises TasError where one cannot be read.
+    """
+    kept = {item.path: item.effect for item in found if is_kept(item, keeps)}
+    for path in sorted({*kept, *before}):
+        name = path.rpartition("/")[2]
+        if path in kept:
+            if path not in before or before[path] != _content(root / path):
+                yield KeptChange(path, "changed" if path in before else "made", kept[path])
+        elif not os.path.lexists(root / path) and not _is_harmless(name) and not before[path].startswith(_MARK):
+            yield KeptChange(path, "dropped", _effect(name) or _MANIFEST)
+
+
+def _content(path: Path) -> bytes:
+    """What a file holds; of a link, what it points at, as git has it; of anything else, nothing."""
+    try:
+        if path.is_symlink():
+            return os.fsencode(path.readlink())
+        return path.read_bytes() if path.is_file() else b""
+    except OSError as error:
+        raise _unreadable(str(path), error) from error
+
+
+def _is_within(folder: str, other: str) -> bool:
+    return PurePosixPath(folder).is_relative_to(other)
+
+
+def _above(root: Path, real: str) -> Iterator[Foreign]:
+    """What stands in the folders above the output, up to that of the git repository, or else the root."""
+    real_root = os.path.realpath(root)
+    for folder in Path(real).parents:
+        below = Path(real).relative_to(folder).parts
+        for name, matters in _ABOVE.items():
+            path = folder / name
+            if os.path.lexists(path) and matters(path, below):
+                yield Foreign(Path(os.path.relpath(path, real_root)).as_posix(), _READ[name])
+        if folder == _top(real_root):
+            return
+
+
+def _top(real_root: str) -> Path:
+    """The folder of the git repository around the root. A submodule, whose .git is a file, lies in another one."""
+    found = Path(real_root)
+    for folder in (found, *found.parents):
+        if os.path.lexists(folder / ".git"):
+            found = folder
+            if os.path.isdir(folder / ".git"):  # noqa: PTH112 - pathlib raises for parents that may not be searched
+                break
+    return found
+
+
+def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All that is no plain folder, in hidden folders too, with its path from the repository root; without ``listed``
+    nothing that a kustomization of the tool lists: ``check`` compares that.
+    """
+    waiting = [(real, 0, len(real) + 1, frozenset[str]())]
+    while waiting:
+        folder, depth, start, known = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise too_deep(output + folder[len(real) :])
+        rest, folders = [], []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_file(follow_symlinks=False):
+                        if entry.path[start:] not in known:
+                            rest.append(entry)
+                    elif entry.is_dir(follow_symlinks=False) and not is_git(entry.name):
+                        folders.append(entry.path)
+                    else:
+                        rest.append(entry)
+        except OSError as error:
+            raise _unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
+        own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
+        if own is not None and not listed:
+            start, known = len(folder) + 1, _resources(own)
+            rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
+        waiting += ((path, depth + 1, start, known) for path in folders)
+        yield from ((output + entry.path[len(real) :].replace(os.sep, "/"), entry) for entry in rest)
+
+
+def _resources(entry: os.DirEntry[str]) -> frozenset[str]:
+    """What a kustomization lists, where the tool wrote it and it lists no name that a GitOps tool may read."""
+    text = os.fsdecode(_content(Path(entry.path)))
+    body = f"\n{text.partition('resources:')[2].strip()}"
+    is_ours = text.startswith(MARK) and not any(word in body for word in _NOT_LISTED)
+    return frozenset(body.split("\n- ")) if is_ours else frozenset()
+
+
+def _judged(path: str, entry: os.DirEntry[str]) -> Foreign | None:
+    """What is to be said of a file below the output folder; None: it is ours, or harmless."""
+    name = entry.name
+    if is_git(name):
+        return Foreign(path, "its folder is another repository, which git and Argo CD may fill otherwise")
+    if entry.is_symlink():
+        return Foreign(path, "it is a symbolic link, which tools follow or leave out")
+    if not entry.is_file(follow_symlinks=False):
+        return Foreign(path, "it is no plain file")
+    if _is_harmless(name):
+        return None
+    effect = _effect(name)
+    if name == _ATTRIBUTES:
+        return Foreign(path, _READ[name]) if _changes_manifests(Path(entry.path), ()) else None
+    if effect is not None and name != KUSTOMIZATION:
+        return Foreign(path, effect)
+    if name.endswith(".yaml") and _is_ours(entry.path, path):
+        return None
+    if effect is not None:
+        return Foreign(path, effect)
+    is_manifest = name.lower().endswith(_MANIFESTS)
+    return Foreign(path, _MANIFEST if is_manifest else _UNKNOWN, is_read=not is_manifest or name.startswith("."))
+
+
+def _effect(name: str) -> str | None:
+    return next((effect for form, effect in _READ.items() if fnmatchcase(name, form)), None)
+
+
+def _is_harmless(name: str) -> bool:
+    return name in _HARMLESS_NAMES or name.endswith(_HARMLESS_SUFFIXES)
+
+
+def _is_ours(file: str, path: str) -> bool:
+    """Whether a file begins as those do that the tool writes; whether it is as rendered is what ``check`` says."""
+    try:
+        number = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+        try:
+            return os.read(number, len(_MARK)) == _MARK
+        finally:
+            os.close(number)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _settings_of_git(file: Path) -> str | None:
+    """The text of a small plain file; None for anything else."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MAX_SETTINGS + 1)
+    except OSError as error:
+        raise _unreadable(str(file), error) from error
+    return content.decode("utf-8", "replace") if len(content) <= _MAX_SETTINGS else None
+
+
+def _fills_output(file: Path, below: Sequence[str]) -> bool:
+    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to. A submodule that
+    contains the whole repository is not meant.
+    """
+    text = _settings_of_git(file)
+    if text is None:
+        return True
+    plain = text.replace("\\\n", "").replace('"', "").replace("\\", "")
+    paths = (posixpath.normpath(found.strip()).split("/") for found in _MODULE_PATH.findall(plain))
+    return any(len(path) >= len(below) and path[: len(below)] == list(below) for path in paths)
+
+
+def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
+    """Whether a ``.gitattributes`` may have git change the bytes of manifests; ``below`` are the names of the folders
+    from there to the output.
+    """
+    text = _settings_of_git(file)
+    if text is None:
+        return True
+    rows = [line.split() for line in text.splitlines()]
+    rows = [row for row in rows if row and not row[0].startswith("#")]
+    changing: set[str] = set()
+    for pattern, *attributes in rows * 2:  # a macro may be defined below its use
+        if not any(_CHANGING.fullmatch(item) or item in changing for item in attributes):
+            continue
+        if pattern.startswith("[attr]"):
+            changing.add(pattern.removeprefix("[attr]"))
+        elif _may_mean_manifests(pattern, below):
+            return True
+    return False
+
+
+def _may_mean_manifests(pattern: str, below: Sequence[str]) -> bool:
+    """Whether a pattern may match a manifest; it may where it is not plain that it does not."""
+    ending = _ENDING.fullmatch(Path(pattern).suffix)
+    if ending and f".{ending[1]}" not in _MANIFESTS and not pattern.startswith('"'):
+        return False
+    parts = pattern.lstrip("/").split("/")
+    if "/" in pattern:
+        for part, name in zip(parts, below, strict=False):
+            if set(part) & set('*?[\\"'):
+                break
+            if part != name:
+                return False
+    return True
+
+
+_ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
+    _IGNORE: lambda _file, _below: True,
+    _ATTRIBUTES: _changes_manifests,
+    _MODULES: _fills_output,
+}
+"""Files in the folders above the output, and whether they matter to it."""
+
+
+def _unreadable(what: str, error: OSError) -> TasError:
+    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")

@@ -1,0 +1,415 @@
+"""Pull requests that change what a cluster obeys beside the manifests, which themselves stay as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kubectl_tas.emit.disk import MARK
+from tests.support.cli import Result, kubectl_tas, pool, subpool, write
+from tests.support.history import commit
+
+CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\n"
+QUEUE = "manifests/queues/osmo-pool-default-team--a.yaml"
+EVIL = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: evil}\n"
+PATCH = "kustomize:\n  patches:\n  - target: {kind: Queue}\n    patch: '[{op: replace, path: /spec, value: {}}]'\n"
+TWO = "  backends: [{name: prod, namespace: ml}, {name: lab, namespace: lab}]\n"
+COMMANDS = (("validate", "--strict", "--base", "HEAD"), ("check",), ("render", "--fail-on-change"))
+
+
+def settings(spec: str = "") -> str:
+    """A Config; ``spec`` is YAML, indented by two spaces."""
+    return f"{CONFIG}spec:\n{spec}" if spec else CONFIG
+
+
+def made(root: Path, spec: str = "", backend: str = "", top: Path | None = None) -> Path:
+    """A repository with rendered manifests, all of it committed in the folder ``top``."""
+    more = f"  backend: {backend}\n" if backend else ""
+    write(root, {"tas.yaml": settings(spec), "pools/team.yaml": pool(spec=more), "subpools/a.yaml": subpool("a", 30)})
+    write(root, {"workflows/train.yaml": "workflow: {name: train, pool: team--a, tasks: [{name: t, image: i}]}\n"})
+    if backend:
+        write(root, {"pools/other.yaml": pool("other", spec="  backend: lab\n")})
+    assert kubectl_tas("render", "-C", root).code == 0
+    commit(top or root)
+    return root
+
+
+@pytest.fixture
+def team(repository: Path) -> Path:
+    return made(repository)
+
+
+def answers(root: Path) -> list[tuple[int, str]]:
+    """The exit code of each gate, and all that it says."""
+    results = (kubectl_tas(*command, "-C", root) for command in COMMANDS)
+    return [(result.code, result.out + result.err) for result in results]
+
+
+def diff(root: Path, *arguments: str) -> Result:
+    return kubectl_tas("diff", "-C", root, "--base", "HEAD", *arguments)
+
+
+def refused(root: Path, path: str, words: str = "") -> None:
+    """Each gate refuses what stands at ``path``, once, and ``diff`` names it at the highest risk."""
+    for code, said in answers(root):
+        assert code == 1, said
+        assert said.count(f"{path}: error: ") == 1, said
+        assert words in said
+        assert "[output-foreign]" in said
+    told = diff(root)
+    assert told.code == 1
+    assert path in told.out
+    assert "\nrisk: high - " in told.out
+
+
+def passed(root: Path) -> None:
+    """No gate says anything, and neither does ``diff``."""
+    for code, said in answers(root):
+        assert (code, "[" in said) == (0, False), said
+    assert diff(root).out.endswith("risk: none - nothing changes\n")
+
+
+class TestWhatToolsRead:
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            (".argocd-source.yaml", "Argo CD merges it"),
+            (".argocd-source-prod.yaml", "Argo CD merges it"),
+            (".sourceignore", "Flux leaves out"),
+            ("queues/.sourceignore", "Flux leaves out"),
+            ("Kustomization", "two kustomizations"),
+            ("kustomization.yml", "two kustomizations"),
+            ("queues/kustomization.yaml", "kustomize builds"),
+            ("Chart.yaml", "Helm chart"),
+            ("zChart.yaml", "Helm chart"),
+            ("values.yaml", "applies all of the folder"),
+            ("main.jsonnet", "Argo CD runs it"),
+            ("lib.libsonnet", "Argo CD runs it"),
+            ("evil.yaml", "applies all of the folder"),
+            ("evil.YML", "applies all of the folder"),
+            ("evil.json", "applies all of the folder"),
+            ("preview/evil.yaml", "applies all of the folder"),
+            (".hidden/evil.yaml", "applies all of the folder"),
+            ("new/evil.yaml", "applies all of the folder"),
+            ("plugin.star", "plugin of Argo CD"),
+            (".krmignore", "plugin of Argo CD"),
+            (".helmignore", "plugin of Argo CD"),
+            ("Makefile", "plugin of Argo CD"),
+        ],
+    )
+    def test_a_file(self, team: Path, name: str, words: str) -> None:
+        write(team, {f"manifests/{name}": PATCH})
+        refused(team, f"manifests/{name}", words)
+
+    @pytest.mark.parametrize("folder", ["platform", "pools/team", "pools/new", "preview", "platform/queues", "."])
+    def test_the_sharded_layout(self, repository: Path, folder: str) -> None:
+        made(repository, "  layout: sharded\n")
+        path = os.path.normpath(f"manifests/{folder}/.argocd-source.yaml")
+        write(repository, {path: PATCH})
+        refused(repository, path)
+
+    @pytest.mark.parametrize("folder", ["prod", "lab", "new", "."])
+    def test_each_backend(self, repository: Path, folder: str) -> None:
+        made(repository, TWO, "prod")
+        path = os.path.normpath(f"manifests/{folder}/evil.yaml")
+        write(repository, {path: EVIL})
+        refused(repository, path)
+
+    def test_check_of_one_backend_looks_at_its_folder(self, repository: Path) -> None:
+        write(made(repository, TWO, "prod"), {"manifests/prod/evil.yaml": EVIL})
+        assert kubectl_tas("check", "-C", repository, "--backend", "prod").code == 1
+        assert kubectl_tas("check", "-C", repository, "--backend", "lab").code == 0
+
+    def test_above_the_output(self, repository: Path) -> None:
+        made(repository, "  output: deploy/cluster\n")
+        write(repository, {"deploy/.sourceignore": "/cluster/kustomization.yaml\n"})
+        refused(repository, "deploy/.sourceignore", "Flux leaves out")
+
+    def test_above_the_repository_up_to_that_of_git(self, tmp_path: Path) -> None:
+        write(tmp_path, {".sourceignore": "team\n"})
+        root = made(tmp_path / "git/team", top=tmp_path / "git")
+        passed(root)
+        write(tmp_path / "git", {".sourceignore": "/team/manifests/kustomization.yaml\n"})
+        refused(root, "../.sourceignore", "Flux leaves out")
+
+    def test_a_link_to_a_file_and_to_a_folder(self, team: Path) -> None:
+        write(team, {"elsewhere/x.txt": EVIL})
+        (team / "manifests/notes.md").symlink_to("../elsewhere/x.txt")
+        refused(team, "manifests/notes.md", "symbolic link")
+        (team / "manifests/notes.md").unlink()
+        (team / "manifests/more").symlink_to("../elsewhere")
+        refused(team, "manifests/more", "symbolic link")
+
+    def test_a_repository_in_the_folder(self, team: Path) -> None:
+        write(team, {"manifests/more/.git": "gitdir: ../../elsewhere\n"})
+        refused(team, "manifests/more/.git", "another repository")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '[submodule "x"]\n\tpath = manifests/more\n',
+            '[submodule "x"] PATH="manifests/pools/new"\n',
+            "[submodule]\npath = ./mani\\\nfests//more # words\n",
+            "[submodule]\npath = manifests\n",
+        ],
+    )
+    def test_a_submodule_in_the_folder(self, team: Path, text: str) -> None:
+        """A checkout without submodules has an empty folder there, and Argo CD fills it."""
+        write(team, {".gitmodules": text})
+        refused(team, ".gitmodules", "from another repository")
+        passed(write(team, {".gitmodules": text.replace("manifests", "elsewhere").replace("mani", "else")}))
+
+    def test_a_file_that_bears_the_mark_is_said_once(self, team: Path) -> None:
+        write(team, {"manifests/evil.yaml": f"{MARK}tas.yaml\n{EVIL}"})
+        result = kubectl_tas("check", "-C", team)
+        assert (result.code, "[output-foreign]" in result.out + result.err) == (1, False)
+        write(team, {"manifests/.argocd-source.yaml": f"{MARK}tas.yaml\n{PATCH}"})
+        result = kubectl_tas("validate", "-C", team)
+        assert (result.code, result.out.count("[output-foreign]")) == (1, 1)
+
+    def test_many_documents_of_a_folder_are_one_finding(self, team: Path) -> None:
+        write(team, {f"manifests/more/{name}.yaml": EVIL for name in "abc"})
+        result = kubectl_tas("validate", "-C", team)
+        assert result.out.count(": error: ") == 1
+        assert "likewise (manifests/more/c.yaml)" in result.out
+
+    @pytest.mark.parametrize("output", ["json", "sarif", "github", "gitlab", "junit"])
+    def test_the_formats_of_check(self, team: Path, output: str) -> None:
+        write(team, {"manifests/evil.yaml": EVIL})
+        result = kubectl_tas("check", "-C", team, "-o", output)
+        assert (result.code, "output-foreign" in result.out) == (1, True)
+
+
+class TestWhatIsHarmless:
+    @pytest.mark.parametrize(
+        "name", ["README.md", "OWNERS", "queues/.gitkeep", ".gitignore", "picture.svg", "LICENSE", "notes.txt"]
+    )
+    def test_no_tool_reads_it(self, team: Path, name: str) -> None:
+        passed(write(team, {f"manifests/{name}": "words\n"}))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "* text=auto eol=lf\n",
+            "*.yaml linguist-generated -diff\n",
+            "*.png filter=lfs -text\n",
+            "# *.yaml ident\n\n",
+        ],
+    )
+    @pytest.mark.parametrize("folder", ["", "manifests/"])
+    def test_attributes_that_change_no_manifest(self, team: Path, folder: str, text: str) -> None:
+        passed(write(team, {f"{folder}.gitattributes": text}))
+
+    def test_attributes_of_another_folder(self, team: Path) -> None:
+        passed(write(team, {".gitattributes": "docs/** filter=lfs\n/manifest/* ident\n"}))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "*.yaml ident\n",
+            "* working-tree-encoding=UTF-7\n",
+            "*.y?ml filter=x\n",
+            "manifests/** filter=x\n",
+            "/manifests/queues/* text ident\n",
+            "[attr]quiet ident\n*.yaml quiet\n",
+            '"manifests/queues/*" ident\n',
+        ],
+    )
+    def test_attributes_that_change_manifests(self, team: Path, text: str) -> None:
+        """``$Id: ...$`` is one thing in the checkout that CI judges, and another in the commit that Flux reads."""
+        write(team, {".gitattributes": text})
+        refused(team, ".gitattributes", "a checkout")
+
+
+class TestWhatTheConfigKeeps:
+    KEEPS = "  outputKeeps: [manifests/.argocd-source.yaml, manifests/extra/*.yaml, .sourceignore]\n"
+
+    def files(self, root: Path) -> Path:
+        return write(
+            root, {"manifests/.argocd-source.yaml": PATCH, "manifests/extra/q.yaml": EVIL, ".sourceignore": "x"}
+        )
+
+    def test_it_is_let_alone(self, repository: Path) -> None:
+        made(repository, self.KEEPS)
+        commit(self.files(repository))
+        passed(repository)
+        write(repository, {"manifests/extra/more/q.yaml": EVIL})
+        refused(repository, "manifests/extra/more/q.yaml")
+
+    def test_a_pull_request_cannot_allow_itself(self, team: Path) -> None:
+        self.files(write(team, {"tas.yaml": settings(self.KEEPS)}))
+        assert kubectl_tas("check", "-C", team).code == 0
+        result = kubectl_tas("validate", "-C", team, "--base", "HEAD")
+        assert result.code == 1
+        assert "What spec.outputKeeps says counts as it is at HEAD." in result.out
+        told = diff(team).out
+        assert told.splitlines()[2:5] == [
+            "Settings that decide what is read and what is applied:",
+            "  SETTING      BEFORE  AFTER",
+            "  outputKeeps  -       manifests/.argocd-source.yaml, manifests/extra/*.yaml, .sourceignore",
+        ]
+        assert "manifests/.argocd-source.yaml" in told
+        assert "risk: high - the Config changes outputKeeps, " in told
+
+    def test_what_a_tool_reads_is_named_in_full(self, repository: Path) -> None:
+        made(repository, "  outputKeeps: [manifests/*.yml, manifests/.argocd-source*.yaml]\n")
+        write(repository, {"manifests/kustomization.yml": ""})
+        refused(repository, "manifests/kustomization.yml")
+        (repository / "manifests/kustomization.yml").unlink()
+        write(repository, {"manifests/.argocd-source.yaml": PATCH})
+        refused(repository, "manifests/.argocd-source.yaml")
+
+    @pytest.mark.parametrize("name", ["manifests/.argocd-source.yaml", "manifests/extra/q.yaml", ".sourceignore"])
+    def test_its_changes_are_told(self, repository: Path, name: str) -> None:
+        made(repository, self.KEEPS)
+        write(repository, {name: "changed"})
+        for change in ("made", "changed", "dropped"):
+            told = diff(repository)
+            assert (told.code, "risk: high" in told.out) == (1, True)
+            assert any(name in line and change in line for line in told.out.splitlines()), told.out
+            found = json.loads(diff(repository, "-o", "json").out)["beside"]
+            assert [(item["path"], item["change"]) for item in found] == [(name, change)]
+            commit(repository)
+            passed(repository)
+            if change == "made":
+                write(repository, {name: "again"})
+            else:
+                (repository / name).unlink(missing_ok=True)
+
+    def test_the_rule_is_lowered_by_the_base_alone(self, team: Path) -> None:
+        write(team, {"tas.yaml": settings("  rules: {output-foreign: off}\n"), "manifests/evil.yaml": EVIL})
+        assert kubectl_tas("check", "-C", team).code == 0
+        assert kubectl_tas("validate", "-C", team, "--base", "HEAD").code == 1
+        commit(team)
+        assert kubectl_tas("validate", "-C", team, "--base", "HEAD").code == 0
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("before", "after", "name"),
+        [
+            ("", "  output: m2\n", "output"),
+            ("", "  layout: sharded\n", "layout"),
+            ("", "  sources: [pools, subpools, workflows]\n", "sources"),
+            ("", "  backends: [{name: default, namespace: other}]\n", "backends"),
+            (TWO, "  backends: [{name: prod, namespace: ml}, {name: lab, namespace: other}]\n", "backends"),
+            (TWO, "  backends: [{name: lab, namespace: lab}, {name: prod, namespace: ml}]\n", "backends"),
+        ],
+    )
+    def test_they_are_said_first(self, repository: Path, before: str, after: str, name: str) -> None:
+        made(repository, before, "prod" if before else "")
+        write(repository, {"tas.yaml": settings(after)})
+        told = diff(repository)
+        lines = told.out.splitlines()
+        assert told.code == 1
+        assert "1 setting" in lines[0]
+        assert lines[2] == "Settings that decide what is read and what is applied:"
+        assert lines[4].split()[0].startswith(name)
+        assert lines[-1].startswith(f"risk: high - the Config changes {name}")
+        found = json.loads(diff(repository, "-o", "json").out)
+        assert found["settings"][0]["setting"].startswith(name)
+        assert found["risk"]["level"] == "high"
+        assert "Settings that decide" in diff(repository, "-o", "markdown").out.split("<details>")[1]
+        assert "Settings that decide" in diff(repository, "-o", "html").out.split("<details")[1]
+
+    def test_files_of_the_old_folder_are_stale(self, team: Path) -> None:
+        write(team, {"tas.yaml": settings("  output: m2\n"), QUEUE: EVIL})
+        assert kubectl_tas("render", "-C", team).code == 0
+        result = kubectl_tas("validate", "-C", team, "--base", "HEAD")
+        assert result.code == 1
+        assert "tas.yaml:4:11: error: " in result.out
+        assert "[output-moved]" in result.out
+        told = diff(team).out
+        assert "risk: high - the Config changes output, 1 change must not be made" in told
+        assert "manifests/kustomization.yaml" in told
+
+    def test_a_folder_that_went_is_not_stale(self, team: Path) -> None:
+        (team / "manifests").rename(team / "m2")
+        write(team, {"tas.yaml": settings("  output: m2\n")})
+        assert kubectl_tas("validate", "-C", team, "--base", "HEAD").code == 0
+
+    @pytest.mark.parametrize("output", ["deploy", "manifests/prod"])
+    def test_one_within_the_other(self, repository: Path, output: str) -> None:
+        """What lies in the new folder is judged there."""
+        before = {"deploy": "deploy/all", "manifests/prod": "manifests"}[output]
+        made(repository, f"  output: {before}\n")
+        write(repository, {"tas.yaml": settings(f"  output: {output}\n")})
+        assert kubectl_tas("render", "-C", repository).code == 0
+        found = kubectl_tas("validate", "-C", repository, "--base", "HEAD").out
+        assert ("[output-moved]" in found) == (output == "manifests/prod")
+        assert "[output-foreign]" not in found
+
+    def test_a_config_that_went(self, repository: Path) -> None:
+        made(repository, "  output: m2\n")
+        (repository / "tas.yaml").unlink()
+        assert "risk: high - the Config changes output" in diff(repository).out
+        assert "[output-moved]" in kubectl_tas("validate", "-C", repository, "--base", "HEAD").out
+
+
+class TestHiddenOutput:
+    @pytest.mark.parametrize("output", [".github/workflows", "a/.hidden", ".m/x", "./.m", "a/.hidden/x"])
+    def test_by_its_spelling(self, team: Path, output: str) -> None:
+        write(team, {"tas.yaml": settings(f"  output: {output}\n")})
+        for command in (("validate",), ("check",), ("render",)):
+            result = kubectl_tas(*command, "-C", team)
+            assert result.code == 1
+            assert "tas.yaml:4:11: error: " in result.out + result.err
+            assert "[invalid-value]" in result.out + result.err
+        assert not (team / Path(output)).exists()
+
+    def test_by_what_it_is(self, team: Path) -> None:
+        (team / ".github/workflows").mkdir(parents=True)
+        (team / "m").symlink_to(".github/workflows")
+        write(team, {"tas.yaml": settings("  output: m\n")})
+        result = kubectl_tas("render", "-C", team)
+        assert (result.code, list((team / ".github/workflows").iterdir())) == (3, [])
+        assert "hidden folder" in result.err
+
+
+MAKERS = [
+    ("keda.sh/v1alpha1", "ScaledJob"),
+    ("keda.sh/v1alpha1", "ScaledObject"),
+    ("apps.kruise.io/v1alpha1", "CloneSet"),
+    ("kubernetes.crossplane.io/v1alpha2", "Object"),
+    ("work.open-cluster-management.io/v1", "ManifestWork"),
+    ("fluxcd.controlplane.io/v1", "ResourceSet"),
+    ("kro.run/v1alpha1", "WebApplication"),
+    ("monitoring.coreos.com/v1", "Prometheus"),
+    ("external-secrets.io/v1", "ExternalSecret"),
+    ("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition"),
+    ("v1", "Endpoints"),
+]
+
+
+class TestCompanions:
+    @pytest.mark.parametrize(("version", "kind"), MAKERS, ids=[kind for _, kind in MAKERS])
+    def test_a_kind_of_which_nobody_knows_what_it_makes(self, team: Path, version: str, kind: str) -> None:
+        added = f"  companions: [{{apiVersion: {version}, kind: {kind}}}]\n"
+        write(team, {"tas.yaml": settings(added)})
+        write(team, {"workflows/x.yaml": f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n"})
+        result = kubectl_tas("validate", "-C", team, "--base", "HEAD")
+        assert (result.code, result.out.count(": error: ")) == (1, 1)
+        assert "tas.yaml:4:16: error: " in result.out
+        assert "[companion-kind]" in result.out
+
+    def test_the_config_of_the_base_allows_it(self, team: Path) -> None:
+        added = "  companions: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject}]\n"
+        lowered = "  rules: {companion-kind: off}\n"
+        write(team, {"tas.yaml": settings(lowered + added)})
+        assert kubectl_tas("validate", "-C", team).code == 0
+        assert kubectl_tas("validate", "-C", team, "--base", "HEAD").code == 1
+        write(team, {"tas.yaml": settings(lowered)})
+        commit(team)
+        write(team, {"tas.yaml": settings(lowered + added)})
+        assert kubectl_tas("validate", "-C", team, "--base", "HEAD").code == 0
+
+    @pytest.mark.parametrize(
+        ("version", "kind"),
+        [("monitoring.coreos.com/v1", "ServiceMonitor"), ("gateway.networking.k8s.io/v1", "HTTPRoute")],
+    )
+    def test_what_is_known_to_be_harmless(self, team: Path, version: str, kind: str) -> None:
+        write(team, {"tas.yaml": settings(f"  companions: [{{apiVersion: {version}, kind: {kind}}}]\n")})
+        assert kubectl_tas("validate", "-C", team, "--base", "HEAD").code == 0
