@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, TemplateError, nodes
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget, Refusal
-from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, walk, with_text
+from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, TEMPLATE_UNSUPPORTED, Budget, Refusal
+from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, prepared, walk
 from kubectl_tas.load.document import Lines, parse
 from kubectl_tas.load.tokens import DEFAULTS, TOKEN
 
@@ -28,13 +28,13 @@ _INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
 _SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#])""", re.MULTILINE)
 _HEAD = re.compile(r"(?:(?:[ \t]*(?:#[^\n]*)?|---[ \t]*)\n)*")
 """Comments at the top, which may speak of tags."""
-_COMMENTS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+\Z", re.MULTILINE)
+_COMMENT = re.compile(r"[ \t]*(?:#.*)?")
 _SHIELD = str.maketrans("{}", "\x01\x02")
 """Characters that no file may have stand for those of what is text to a template."""
 _UNSHIELD = {1: "{", 2: "}"}
 _GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
 _BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
-_LONG_NUMBER = re.compile(r"[0-9][0-9_]{3999}")
+_LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{3999}")
 _GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
 MAX_TOKENS = 30_000
 """Words and signs within the tags of one template."""
@@ -82,7 +82,7 @@ def layout(environment: Environment, text: str) -> Layout:
     data: list[Span] = []
     outputs: list[Span] = []
     tags: list[Span] = []
-    place, start = 0, 0
+    place, start, tag = 0, 0, ""
     for number, (line, token, value) in enumerate(environment.lex(text)):
         if number > MAX_TOKENS:
             message = f"more than {MAX_TOKENS:,} words and signs within tags"
@@ -92,6 +92,10 @@ def layout(environment: Environment, text: str) -> Layout:
             data.append(Span(place, place + len(value)))
         if token in _BEGINS:
             start = place
+        if tag == "block_begin" and token == "name" and value == "print":
+            hint = "Write {{ value }}."
+            raise Refusal(TEMPLATE_UNSUPPORTED, "{% print %} is not available in a template here", hint, line)
+        tag = tag if token == "whitespace" else token
         place += len(value)
         if token in _ENDS:
             tags.append(Span(start, place))
@@ -186,6 +190,17 @@ def rows(text: str) -> list[Line]:
     return found
 
 
+def _without_comments(section: str) -> str:
+    """A section without the comments and blank lines at its end."""
+    end = len(section)
+    while end and (section[end - 1] == "\n"):
+        start = section.rfind("\n", 0, end - 1) + 1
+        if not _COMMENT.fullmatch(section, start, end - 1):
+            break
+        end = start
+    return section[:end]
+
+
 class UnreadableError(Exception):
     """A template that cannot be expanded."""
 
@@ -223,16 +238,16 @@ class Template:
             self._tags = found.tags
             self._tree = _ENVIRONMENT.parse(text)
             self._places = spans(self._tree, found)
-            with_text(self._tree, _UNSHIELD)
+            prepared(self._tree, _UNSHIELD)
             self.names = names_used(self._tree)
         except Refusal as refusal:
             raise UnreadableError(self._refused(refusal)) from refusal
-        except RecursionError as error:
-            longest = max(self._tags, key=lambda tag: tag.end - tag.start)
+        except (RecursionError, MemoryError) as error:
+            longest = max(self._tags, key=lambda tag: tag.end - tag.start, default=Span(0, 0))
             line = text.count("\n", 0, longest.start) + 1
             deep = Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", line)
             raise UnreadableError(self._refused(deep)) from error
-        except (TemplateError, ValueError) as error:
+        except (TemplateError, ValueError, OverflowError) as error:  # of the parser, and of numbers that it reads
             long = _LONG_NUMBER.search(text)
             line = getattr(error, "lineno", None) or text.count("\n", 0, long.start() if long else 0) + 1
             message = str(getattr(error, "message", None) or "a number of too many digits").translate(_UNSHIELD)
@@ -261,7 +276,7 @@ class Template:
         start = sections[0].start()
         following = _SECTION.search(text, sections[0].end())
         section = text[start : following.start() if following else len(text)]
-        section = section[: len(section) - len(found[0])] if (found := _COMMENTS.search(section)) else section
+        section = _without_comments(section)
         if len(sections) > 1:
             self._fail("the file has default-values twice", sections[1].start(), "Write all of them in one place.")
         documents, problems = parse(self.path, re.sub(r"[^\n]", " ", text[:start]) + section)
