@@ -281,7 +281,7 @@ def truth(value: Any) -> bool:
     """Whether a value counts as true. Raises Refusal where it is missing."""
     if isinstance(value, Once):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is true, even without items", _WHOLE)
-    return not isinstance(value, Blank) and bool(needed(value))
+    return isinstance(value, Namespace) or (not isinstance(value, Blank) and bool(needed(value)))
 
 
 def kind(value: Any) -> str:

@@ -274,12 +274,15 @@ def _replaced(budget: Budget, value: str, old: str, new: str, count: int = -1, /
 
 
 def _indent(budget: Budget, value: str, width: Any = 4, first: bool = False, blank: bool = False) -> str:  # noqa: FBT001, FBT002
+    if not isinstance(needed(value), str):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no lines", "Make text of it with | string.")
     margin = str(width) if isinstance(width, str) else " " * _width(width)
     lines = f"{value}\n".splitlines()
     budget.step(len(lines))
     budget.make(len(value) + (len(margin) + ITEM) * len(lines))
     indented = (margin + line if blank or line else line for line in lines[1:])
-    return (margin if first else "") + "\n".join((lines[0], *indented))
+    text = (margin if first else "") + "\n".join((lines[0], *indented))
+    return Json(text) if isinstance(value, Json) else text
 
 
 def _width(width: int) -> int:
@@ -473,13 +476,7 @@ FILTERS: Mapping[str, Operation] = {
     "first": Operation(_once, _first),
     "float": Operation(_once, _float),
     "format": Operation(by_item, _format, of_text=True),
-    "indent": Operation(
-        by_item,
-        lambda budget, value, *given, **named: (Json if isinstance(value, Json) else str)(
-            _indent(budget, value, *given, **named)
-        ),
-        of_text=True,
-    ),
+    "indent": Operation(by_item, _indent),
     "int": Operation(_once, _int),
     "items": Operation(by_item, lambda budget, value: Once(_pairs(budget, value))),
     "join": Operation(by_item, _join),

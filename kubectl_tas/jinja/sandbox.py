@@ -8,7 +8,7 @@ What OSMO's sandbox allows and is not here is refused by name.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,7 +170,10 @@ class _Run:
 
     def _run_filterblock(self, node: nodes.FilterBlock, scope: Scope) -> None:
         text = self._captured(node.body, scope.new_child())
-        self.pieces.append(Piece(self._budget.text(self._filtered_block(node.filter, text, scope)), node))
+        found = self._filtered_block(node.filter, text, scope)
+        if not isinstance(found, str):
+            raise Refusal(TEMPLATE_VALUE, f"the filters of a block give {kind(found)}, not text", "End with | string.")
+        self.pieces.append(Piece(found, node))
 
     def _run_with(self, node: nodes.With, scope: Scope) -> None:
         inner = scope.new_child()
@@ -282,7 +285,7 @@ class _Run:
         return -number(self._value(node.node, scope))
 
     def _value_pos(self, node: nodes.Pos, scope: Scope) -> Any:
-        return number(self._value(node.node, scope))
+        return +number(self._value(node.node, scope))
 
     def _value_concat(self, node: nodes.Concat, scope: Scope) -> str:
         texts = [self._budget.text(self._value(part, scope)) for part in node.nodes]
@@ -301,11 +304,12 @@ class _Run:
     def _value_add(self, node: nodes.Add, scope: Scope) -> Any:
         left, right = self._sides(node, scope)
         if isinstance(left, str) and isinstance(right, str):
-            escaped = isinstance(left, Json) != isinstance(right, Json)
-            self._budget.make((len(left) + len(right)) * (6 if escaped else 1))
-            if escaped:
-                left, right = (side if isinstance(side, Json) else side.translate(_ESCAPES) for side in (left, right))
-            return Json(f"{left}{right}") if isinstance(left, Json) else f"{left}{right}"
+            if not isinstance(left, Json) and not isinstance(right, Json):
+                self._budget.make(len(left) + len(right))
+                return left + right
+            self._budget.make((len(left) + len(right)) * 6)
+            sides = (side if isinstance(side, Json) else side.translate(_ESCAPES) for side in (left, right))
+            return Json("".join(sides))
         if type(left) is type(right) and type(left) in (list, tuple):
             self._budget.make(ITEM * (len(left) + len(right)))
             return left + right
@@ -443,7 +447,7 @@ class _Run:
 
     def _macro(self, macro: _Function, given: Sequence[Any], named: dict[str, Any], caller: _Function | None) -> str:
         names = [parameter.name for parameter in macro.parameters]
-        if len(given) > len(names) or not set(names) >= named.keys():
+        if len(given) > len(names) or not set(names[len(given) :]) >= named.keys():
             message = f"{macro.name} takes ({', '.join(names)})"
             raise Refusal(TEMPLATE_VALUE, message, "Give it these alone.")
         inner = macro.scope.new_child({name: Missing(name, macro.scope) for name in names})
@@ -590,50 +594,81 @@ _EXPRESSIONS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], Any]] = {
 
 
 def names_used(template: nodes.Template) -> frozenset[str]:
-    """The names of values that a template looks up, and has not set itself where it does."""
-    found: set[str] = set()
-    _look_up(template.body, set(), found)
-    return frozenset(found)
+    """The names of values that a template looks up, and has not set itself where it does.
 
-
-def _look_up(parts: Iterable[nodes.Node], own: set[str], found: set[str]) -> None:
-    """Adds what ``parts`` look up to ``found``, and what they set to ``own``, which are names that are set already.
-
-    A block has a scope of its own; what each branch of an ``if`` sets is set behind it.
+    Raises Refusal for one that a block looks up above the line that sets it outside: Jinja finds nothing there.
     """
-    for part in parts:
-        match part:
-            case nodes.For():
-                _look_up([part.iter], own, found)
-                _look_up(part.else_, set(own), found)
-                _look_up([part.target, *([part.test] if part.test else ()), *part.body], own | {"loop"}, found)
-            case nodes.If():
-                _look_up([part.test, *(other.test for other in part.elif_)], own, found)
-                branches = [(branch, set(own)) for branch in (part.body, *(it.body for it in part.elif_), part.else_)]
-                for branch, names in branches:
-                    _look_up(branch, names, found)
-                own |= set.intersection(*(names for _, names in branches))
-            case nodes.Assign():
-                _look_up([part.node, part.target], own, found)
-            case nodes.AssignBlock():
-                _look_up([*part.body, *([part.filter] if part.filter else ())], set(own), found)
-                _look_up([part.target], own, found)
-            case nodes.With():
-                _look_up(part.values, own, found)
-                _look_up([*part.targets, *part.body], set(own), found)
-            case nodes.Macro():
-                own.add(part.name)
-                _look_up(part.defaults, own, found)
-                _look_up([*part.args, *part.body], own | {"caller"}, found)
-            case nodes.CallBlock():
-                _look_up([part.call, *part.defaults], own, found)
-                _look_up([*part.args, *part.body], set(own), found)
-            case nodes.FilterBlock():
-                _look_up([*part.body, part.filter], set(own), found)
-            case _:
-                uses = [node for node in walk(part) if isinstance(node, nodes.Name)]
-                found.update(node.name for node in uses if node.ctx == "load" and node.name not in own)
-                own.update(node.name for node in uses if node.ctx != "load")
+    names = _Names(set())
+    names.look_up(template.body)
+    return frozenset(names.found)
+
+
+class _Names:
+    """Names that a block looks up outside of it, and names that it sets. What each branch of an ``if`` sets is set
+    behind it.
+    """
+
+    def __init__(self, own: set[str], outside: Collection[str] = ()) -> None:
+        self.own = own
+        self.found: set[str] = set()
+        self._outside = outside
+        """Names that blocks around it look up or set themselves."""
+        self._below: set[str] = set()
+        """Names that blocks within it have looked up, and it has not."""
+
+    def look_up(self, parts: Iterable[nodes.Node]) -> None:
+        for part in parts:
+            match part:
+                case nodes.For():
+                    self.look_up([part.iter])
+                    self._within(part.else_)
+                    inner = [part.target, *([part.test] if part.test else ()), *part.body]
+                    self._within(inner, "loop")
+                case nodes.If():
+                    self.look_up([part.test, *(other.test for other in part.elif_)])
+                    before, after = self.own, []
+                    for branch in (part.body, *(it.body for it in part.elif_), part.else_):
+                        self.own = set(before)
+                        self.look_up(branch)
+                        after.append(self.own)
+                    self.own = before | set.intersection(*after)
+                case nodes.Assign():
+                    self.look_up([part.node, part.target])
+                case nodes.AssignBlock():
+                    self._within([*part.body, *([part.filter] if part.filter else ())])
+                    self.look_up([part.target])
+                case nodes.With():
+                    self.look_up(part.values)
+                    self._within([*part.targets, *part.body])
+                case nodes.Macro():
+                    self._set({part.name}, part)
+                    self._within([*part.args, *part.defaults, *part.body], "caller")
+                case nodes.CallBlock():
+                    self.look_up([part.call])
+                    self._within([*part.args, *part.defaults, *part.body])
+                case nodes.FilterBlock():
+                    self._within([*part.body, part.filter])
+                case _:
+                    uses = [node for node in walk(part) if isinstance(node, nodes.Name)]
+                    looked = {node.name for node in uses if node.ctx == "load"} - self.own
+                    self.found |= looked
+                    self._below -= looked
+                    self._set({node.name for node in uses if node.ctx != "load"}, part)
+
+    def _set(self, names: set[str], part: nodes.Node) -> None:
+        for name in sorted(names & self._below - self.own):
+            if name not in self._outside:
+                message = f"{name} is set here, and a block above looks it up, where it is not defined yet"
+                hint = "Set it above the block, or under another name."
+                raise Refusal(TEMPLATE_VALUE, message, hint, part.lineno)
+        self.own |= names
+
+    def _within(self, parts: Iterable[nodes.Node], *names: str) -> None:
+        """A block within this one, which knows some names more."""
+        inner = _Names({*self.own, *names}, {*self._outside, *self.own, *self.found - self._below})
+        inner.look_up(parts)
+        self._below |= inner.found - self.found
+        self.found |= inner.found
 
 
 def walk(root: nodes.Node) -> Iterator[nodes.Node]:
@@ -655,6 +690,8 @@ def prepared(root: nodes.Node, table: Mapping[int, str]) -> None:
                 node.data = node.data.translate(table)
             case nodes.Const(value=str()):
                 node.value = node.value.translate(table)
+            case nodes.Extends():
+                raise _no_statement(node)
             case nodes.Filter() if node.name not in DEFAULT_FILTERS:
                 raise _unknown("filter", node, FILTERS)
             case nodes.Test() if node.name not in DEFAULT_TESTS:

@@ -32,6 +32,8 @@ _COMMENT = re.compile(r"[ \t]*(?:#.*)?")
 _SHIELD = str.maketrans("{}", "\x01\x02")
 """Characters that no file may have stand for those of what is text to a template."""
 _UNSHIELD = {1: "{", 2: "}"}
+_ESCAPED = re.compile(r"\\(?:x0[12]|u000[12]|U0000000[12]|0{0,2}[12](?![0-7])|N\{)")
+"""Escapes in the strings of a tag that make these characters too."""
 _GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
 _BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
 _LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{3999}")
@@ -190,6 +192,15 @@ def rows(text: str) -> list[Line]:
     return found
 
 
+def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
+    for tag in tags if "\\" in text else ():
+        found = _ESCAPED.search(text, tag.start, tag.end)
+        if found is not None:
+            line = text.count("\n", 0, found.start()) + 1
+            message, hint = f"the escape {found[0]} is not available", "Write the character itself."
+            raise Refusal(TEMPLATE_UNSUPPORTED, message, hint, line)
+
+
 def _without_comments(section: str) -> str:
     """A section without the comments and blank lines at its end."""
     end = len(section)
@@ -236,6 +247,7 @@ class Template:
         try:
             found = layout(_ENVIRONMENT, text)
             self._tags = found.tags
+            _refuse_escapes(text, found.tags)
             self._tree = _ENVIRONMENT.parse(text)
             self._places = spans(self._tree, found)
             prepared(self._tree, _UNSHIELD)
