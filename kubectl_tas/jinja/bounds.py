@@ -150,6 +150,7 @@ class Budget:
 
     def _watch(self) -> None:
         if self.spent > self._most:
+            self.spent = self._most + 1  # what would have come next is not done
             hint = "Is a loop longer than it was meant to be? Write fewer, or make several templates."
             raise Refusal(TEMPLATE_LIMIT, f"the template takes more than {self._most:,} steps", hint)
         if thread_time() > self._until:

@@ -40,6 +40,12 @@ _LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{3999}")
 _GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
 MAX_TOKENS = 30_000
 """Words and signs within the tags of one template."""
+EACH = 50
+"""Steps of a workflow beyond the first that a template becomes, besides those of its tags."""
+PARSED = 8
+"""Characters of expanded YAML that are read in a step. As many as the template itself has cost nothing."""
+COPIED = 16
+"""Values that are copied in a step."""
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin")
 _ENDS = ("variable_end", "block_end", "comment_end", "raw_end")
 
@@ -158,8 +164,7 @@ class ExpandedLines(Lines):
 
     def start(self) -> Location:
         """The first line of the template that is no comment."""
-        head = _HEAD.match(self._source.text)
-        return self._source.at(head.end() if head else 0)
+        return _start(self._source)
 
     def line(self, number: int) -> int:
         """The line of the template that a line of the expanded text comes from."""
@@ -190,6 +195,12 @@ def rows(text: str) -> list[Line]:
         found.append(Line(start, Span(start + len(line) - len(line.lstrip()), start + len(line.rstrip()))))
         start += len(line) + 1
     return found
+
+
+def _start(lines: Lines) -> Location:
+    """The first line of a file that is no comment."""
+    head = _HEAD.match(lines.text)
+    return lines.at(head.end() if head else 0)
 
 
 def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
@@ -230,6 +241,14 @@ class Template:
         self._rows = rows(text)
         self._tags: Sequence[Span] = ()
         self._places: dict[int, Span] = {}
+        self._printed = 0
+        """Characters of all its expansions."""
+        self._charged = 0
+        """Steps that these have cost."""
+
+    def start(self) -> Location:
+        """The first line that is no comment."""
+        return _start(self.lines)
 
     def read(self, given: Collection[str]) -> dict[str, Any]:
         """Reads the template and returns its defaults; ``given`` are the names of all values beside them.
@@ -275,8 +294,13 @@ class Template:
     def expand(self, values: Mapping[str, Any], budget: Budget) -> ExpandedLines:
         """The lines that the template gives with these values. Raises UnreadableError where it gives none."""
         try:
+            budget.step(len(values) // COPIED + (EACH if self._printed else 0))
             pieces = expanded(self._tree, values, budget)
+            self._printed += sum(len(piece.text) for piece in pieces)
+            before, self._charged = self._charged, max(self._printed - len(self.lines.text), 0) // PARSED
+            budget.step(self._charged - before)
         except Refusal as refusal:
+            refusal.line = refusal.line or self.start().line
             raise UnreadableError(self._refused(refusal)) from refusal
         return ExpandedLines(self.lines, self._rows, pieces, self._places)
 
