@@ -115,7 +115,9 @@ def field(value: Any, name: Any, *, dotted: bool = False) -> Any:
             return Missing(f"the item of {kind(name)}")
         return value[name] if name in value else Missing(str(name), value)
     if isinstance(value, (str, list, tuple, range)) and type(name) is int and not isinstance(value, (Once, View)):
-        return value[name] if -len(value) <= name < len(value) else Missing(f"the item {name}")
+        if not -len(value) <= name < len(value):
+            return Missing(f"the item {name}")
+        return Json(value[name]) if isinstance(value, Json) else value[name]
     needed(value)
     if is_text and name.startswith("_"):
         raise _into_python(name)
@@ -320,7 +322,7 @@ def _last(_budget: Budget, value: Any) -> Any:
 
 def _reverse(budget: Budget, value: Any) -> Any:
     if isinstance(value, str):
-        return value[::-1]
+        return Json(value[::-1]) if isinstance(value, Json) else value[::-1]
     found = budget.items(value)[::-1]
     return found if isinstance(value, Once) else Once(found)
 
@@ -531,6 +533,8 @@ def within(budget: Budget, item: Any, whole: Any) -> bool:
             raise Refusal(TEMPLATE_VALUE, f"{kind(item)} is in no text", "Make text of it with | string.")
         budget.search(whole, item)
         return item in whole
+    if isinstance(whole, (dict, View)) and isinstance(item, (list, tuple, dict)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(item)} is no key", "Look for text or for a number.")
     return any(same(budget, item, other) for other in budget.items(whole))
 
 
