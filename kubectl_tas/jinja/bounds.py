@@ -48,8 +48,8 @@ MAX_SECONDS = 30.0
 """Processor time that all expansions of one file may take. Steps end any template long before, on slow machines too;
 this is for what takes longer than its steps say.
 """
-WATCHED = 256
-"""Steps between two looks at the clock."""
+WATCHED = 2_000
+"""Steps between two looks at the clock; an expansion that takes fewer does not look at it."""
 MAX_MADE = 8 * 1024 * 1024
 """Characters, and items of lists times ``ITEM``, that all expansions of one file may make."""
 MAX_NESTING = 60
@@ -129,18 +129,15 @@ class Budget:
         self.spent = 0
         self._most = most
         self._made = 0
-        self._watched = 0
+        self._watched = min(WATCHED, most)
         """Steps at which the clock is looked at next."""
         self._seconds = MAX_SECONDS
-        self._until = inf
-
-    def resume(self) -> None:
-        """An expansion begins, and its processor time counts."""
-        self._until = thread_time() + self._seconds
+        self._until: float | None = None
 
     def pause(self) -> None:
-        """It has ended."""
-        self._seconds, self._until = self._until - thread_time(), inf
+        """An expansion has ended, and what comes next does not count as its processor time."""
+        if self._until is not None:
+            self._seconds, self._until = self._until - thread_time(), None
 
     def step(self, number: int = 1) -> None:
         """Counts steps. Raises Refusal where they are too many."""
@@ -153,7 +150,9 @@ class Budget:
             self.spent = self._most + 1  # what would have come next is not done
             hint = "Is a loop longer than it was meant to be? Write fewer, or make several templates."
             raise Refusal(TEMPLATE_LIMIT, f"the template takes more than {self._most:,} steps", hint)
-        if thread_time() > self._until:
+        now = thread_time()
+        self._until = now + self._seconds if self._until is None else self._until
+        if now > self._until:
             message = f"the template takes more than {MAX_SECONDS:g} seconds of processor time"
             raise Refusal(TEMPLATE_LIMIT, message, "Write fewer loops and less text, or make several templates.")
         self._watched = min(self.spent + WATCHED, self._most)

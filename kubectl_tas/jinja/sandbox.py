@@ -90,7 +90,6 @@ class _Function:
 def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget) -> list[Piece]:
     """What a template gives with these values, in order. Raises Refusal, with its line, where it gives nothing."""
     run = _Run(values, budget)
-    budget.resume()
     try:
         run.block(template.body, ChainMap({}, dict(values)))
     except Refusal as refusal:
@@ -685,26 +684,33 @@ def prepared(root: nodes.Node, table: Mapping[int, str]) -> None:
     refuses wherever it stands, and its parser does not.
     """
     for node in walk(root):
-        match node:
-            case nodes.TemplateData():
-                node.data = node.data.translate(table)
-            case nodes.Const(value=str()):
-                node.value = node.value.translate(table)
-            case nodes.Extends():
-                raise _no_statement(node)
-            case nodes.Filter() if node.name not in DEFAULT_FILTERS:
-                raise _unknown("filter", node, FILTERS)
-            case nodes.Test() if node.name not in DEFAULT_TESTS:
-                raise _unknown("test", node, TESTS)
-            case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
-                raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
-            case nodes.For() if any(part.name == "loop" for part in node.target.find_all(nodes.Name)):
-                raise _loop_variable(node)
-            case nodes.For(target=nodes.Name(name="loop")):
-                raise _loop_variable(node)
-        named = node.kwargs if isinstance(node, (nodes.Call, nodes.Filter, nodes.Test)) else ()
-        if len({part.key for part in named}) < len(named):
-            raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
+        kind_of = type(node)
+        if kind_of is nodes.TemplateData or (kind_of is nodes.Const and isinstance(node.value, str)):
+            replace = node.data if kind_of is nodes.TemplateData else node.value
+            setattr(node, "data" if kind_of is nodes.TemplateData else "value", replace.translate(table))
+        elif kind_of in _CHECKED:
+            _check(node)
+
+
+_CHECKED = frozenset({nodes.Call, nodes.CallBlock, nodes.Extends, nodes.Filter, nodes.For, nodes.Macro, nodes.Test})
+
+
+def _check(node: Any) -> None:
+    match node:
+        case nodes.Extends():
+            raise _no_statement(node)
+        case nodes.Filter() if node.name not in DEFAULT_FILTERS:
+            raise _unknown("filter", node, FILTERS)
+        case nodes.Test() if node.name not in DEFAULT_TESTS:
+            raise _unknown("test", node, TESTS)
+        case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
+            raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
+        case nodes.For() if any(isinstance(part, nodes.Name) and part.name == "loop" for part in walk(node.target)):
+            message = "loop is what a loop tells of itself, and no name of an item"
+            raise Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)
+    named = getattr(node, "kwargs", ())
+    if len({part.key for part in named}) < len(named):
+        raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
 
 
 def _unknown(what: str, node: nodes.Filter | nodes.Test, table: Mapping[str, Operation]) -> Refusal:
@@ -714,8 +720,3 @@ def _unknown(what: str, node: nodes.Filter | nodes.Test, table: Mapping[str, Ope
         refusal.line = node.lineno
         return refusal
     raise AssertionError(node.name)
-
-
-def _loop_variable(node: nodes.For) -> Refusal:
-    message = "loop is what a loop tells of itself, and no name of an item"
-    return Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)

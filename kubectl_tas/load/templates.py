@@ -96,7 +96,7 @@ class Allowance:
         """Steps that the next template may take; with more it is refused."""
         return FILE_STEPS + self._left
 
-    def spend(self, path: str, steps: int, place: Location) -> Diagnostic | None:
+    def spend(self, path: str, steps: int, place: Callable[[], Location]) -> Diagnostic | None:
         """Takes the steps of the next template; why it is refused, at ``place``."""
         self._left -= max(steps - FILE_STEPS, 0)
         if self._left >= 0:
@@ -105,7 +105,7 @@ class Allowance:
         used = "this one uses them up" if self._last == path else f"{self._last} has used them up"
         message = f"the templates share {REPOSITORY_STEPS:,} steps beyond {FILE_STEPS:,} of each; {used}"
         hint = "Write shorter loops in the templates before this one too, or fewer templates."
-        return Diagnostic(TEMPLATE_LIMIT, message, place, hint=hint)
+        return Diagnostic(TEMPLATE_LIMIT, message, place(), hint=hint)
 
 
 class Templates:
@@ -214,7 +214,7 @@ class Templates:
         except UnreadableError as wrong:
             result.problems.append(wrong.diagnostic)
         result.steps = budget.spent
-        refused = self._allowance.spend(path, result.steps, template.start())
+        refused = self._allowance.spend(path, result.steps, template.start)
         if refused is not None:
             return Expansion(problems=[refused], steps=result.steps)
         result.problems = list({item.sort_key: item for item in result.problems}.values())
