@@ -24,8 +24,9 @@ from random import Random
 from typing import Any
 
 from jinja2 import StrictUndefined
-from jinja2.defaults import DEFAULT_FILTERS, DEFAULT_TESTS
+from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.sandbox import SandboxedEnvironment
+from jinja2.tests import TESTS as JINJA_TESTS
 
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.jinja.bounds import Budget
@@ -282,7 +283,7 @@ class Maker:
 
     def filter(self, depth: int) -> str:
         """A filter with arguments."""
-        name = self.random.choice(SUPPORTED if self.often(0.93) else sorted(DEFAULT_FILTERS))
+        name = self.random.choice(SUPPORTED if self.often(0.93) else sorted(JINJA_FILTERS))
         if name in ("map", "select", "reject") and self.often(0.8):
             inner = self.filter(0) if name == "map" else self.test(0)
             own, _, rest = inner.partition("(")
@@ -298,7 +299,7 @@ class Maker:
 
     def test(self, depth: int) -> str:
         """A test with arguments."""
-        name = self.random.choice([it for it in (TESTS if self.often(0.95) else DEFAULT_TESTS) if it.isalpha()])
+        name = self.random.choice([it for it in (TESTS if self.often(0.95) else JINJA_TESTS) if it.isalpha()])
         one = name in ("divisibleby", "eq", "equalto", "ge", "gt", "in", "le", "lt", "ne", "greaterthan", "lessthan")
         return f"{name}({self.value(depth - 1)})" if one or self.often(0.03) else name
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import nodes
-from jinja2.defaults import DEFAULT_FILTERS, DEFAULT_TESTS
+from jinja2.filters import FILTERS as JINJA_FILTERS
+from jinja2.tests import TESTS as JINJA_TESTS
 
 from kubectl_tas.jinja.bounds import (
     ITEM,
@@ -684,24 +685,26 @@ def prepared(root: nodes.Node, table: Mapping[int, str]) -> None:
     refuses wherever it stands, and its parser does not.
     """
     for node in walk(root):
-        kind_of = type(node)
-        if kind_of is nodes.TemplateData or (kind_of is nodes.Const and isinstance(node.value, str)):
-            replace = node.data if kind_of is nodes.TemplateData else node.value
-            setattr(node, "data" if kind_of is nodes.TemplateData else "value", replace.translate(table))
-        elif kind_of in _CHECKED:
+        if isinstance(node, nodes.TemplateData):
+            node.data = node.data.translate(table)
+        elif isinstance(node, nodes.Const):
+            node.value = node.value.translate(table) if isinstance(node.value, str) else node.value
+        elif type(node) in _CHECKED:
             _check(node)
 
 
-_CHECKED = frozenset({nodes.Call, nodes.CallBlock, nodes.Extends, nodes.Filter, nodes.For, nodes.Macro, nodes.Test})
+_CHECKED: frozenset[type[nodes.Node]] = frozenset(
+    {nodes.Call, nodes.CallBlock, nodes.Extends, nodes.Filter, nodes.For, nodes.Macro, nodes.Test}
+)
 
 
 def _check(node: Any) -> None:
     match node:
         case nodes.Extends():
             raise _no_statement(node)
-        case nodes.Filter() if node.name not in DEFAULT_FILTERS:
+        case nodes.Filter() if node.name not in JINJA_FILTERS:
             raise _unknown("filter", node, FILTERS)
-        case nodes.Test() if node.name not in DEFAULT_TESTS:
+        case nodes.Test() if node.name not in JINJA_TESTS:
             raise _unknown("test", node, TESTS)
         case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)

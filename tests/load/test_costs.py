@@ -43,8 +43,9 @@ LISTS = (
 VALUES = (*TEXTS, *LISTS, {str(number): "a" * 99 for number in range(1_000)}, range(9_000), 2**60, 1e300, None)
 ARGUMENTS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
     ((), {}),
-    (("b" + "a" * 50_000,), {}),
-    (("b" * 50_000 + "a",), {}),
+    (("ab" + "a" * 50_000,), {}),
+    (("a" * 50_000 + "ba",), {}),
+    (("b" * 400_000 + "a",), {}),
     (("a",), {}),
     (("a", "b" * 1000), {}),
     (("", "b" * 1000, -1), {}),

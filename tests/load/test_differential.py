@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Iterable
 
 import pytest
-from jinja2.defaults import DEFAULT_FILTERS, DEFAULT_NAMESPACE, DEFAULT_TESTS
+from jinja2.defaults import DEFAULT_NAMESPACE
+from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.runtime import LoopContext
+from jinja2.tests import TESTS as JINJA_TESTS
 
 from fuzz.templates import apart, expanded, template
 from kubectl_tas.jinja.bounds import Refusal
@@ -138,8 +140,8 @@ def test_what_is_no_template_is_a_finding(text: str) -> None:
 
 def absent() -> Iterable[str]:
     """What Jinja's default environment has and is not available here."""
-    yield from DEFAULT_FILTERS.keys() - FILTERS.keys()
-    yield from DEFAULT_TESTS.keys() - TESTS.keys()
+    yield from JINJA_FILTERS.keys() - FILTERS.keys()
+    yield from JINJA_TESTS.keys() - TESTS.keys()
     yield from DEFAULT_NAMESPACE.keys() - FUNCTIONS.keys()
     yield from ("self", "varargs", "kwargs")
     for name, value in (("", "a"), ("dict.", {}), ("list.", []), ("tuple.", ())):

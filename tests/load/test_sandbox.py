@@ -17,7 +17,7 @@ from tests.support.process import call
 HEAD = "workflow:\n  name: train\n  pool: team\n"
 LONG = '{% set x = "A" * 1000000 %}{% for i in range(90000) %}'
 SHARED = "{% set a = [1, 2] %}{% set b = [1, 2] %}" + "{% set a = [a, a] %}{% set b = [b, b] %}" * 50
-NEEDLE = '{% set x = "a" * 1000000 %}{% set y = "b" ~ "a" * 500000 %}'
+NEEDLE = '{% set x = "a" * 1000000 %}{% set y = "ab" ~ "a" * 500000 %}'
 TREE = "{% set t = (1, 1) %}" + "{% set t = (t, t) %}" * 50
 ALIKE = '{% set x = "a" * 50000 %}{% set l = [' + ",".join(f"x ~ '{i}'" for i in range(80)) + "] %}"
 ATTACKS = {
