@@ -778,6 +778,8 @@ def judge(case: int, text: str, totals: Totals) -> None:
         totals.outcomes[problem.rule.code] += 1
         if problem.location is None or not 1 <= problem.location.line <= lines or problem.location.column < 1:
             fail("place", f"{problem.location}")
+        if "as no such value" in problem.message:  # what Python raised was not foreseen
+            fail("traceback", problem.message)
         if "no memory" in problem.message:
             fail("memory", problem.message)
         if not problem.hint or len(problem.message) + len(problem.hint) > 4000:

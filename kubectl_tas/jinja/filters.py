@@ -108,7 +108,7 @@ def field(value: Any, name: Any, *, dotted: bool = False) -> Any:
                 raise Refusal(TEMPLATE_VALUE, message, f'Write {name}() for the method, ["{name}"] for the field.')
             if name.startswith("__"):
                 raise _into_python(name)
-        if isinstance(value, Loop) and name in _OF_LOOPS:
+        if isinstance(value, Loop) and is_text and name in _OF_LOOPS:
             hint = "Call it: loop.cycle('a', 'b')." if name == "cycle" else "Compute with loop.index."
             raise Refusal(TEMPLATE_UNSUPPORTED, f"loop.{name} is not available", hint)
         if not isinstance(name, (str, int, float)):
@@ -309,13 +309,15 @@ def _tojson(budget: Budget, value: Any, indent: int | None = None) -> str:
 
 
 def _first(_budget: Budget, value: Any) -> Any:
+    if isinstance(value, (Namespace, Loop)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items", "Use one of its fields.")
     if isinstance(value, Once):
         value.is_read = True
     return next(iter(needed(value)), Missing("the first item"))
 
 
 def _last(_budget: Budget, value: Any) -> Any:
-    if isinstance(value, Once):
+    if isinstance(value, (Once, Namespace, Loop)):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no last item", "Write | list | last.")
     return next(iter(reversed(needed(value))), Missing("the last item"))
 

@@ -57,6 +57,7 @@ _NOT_AVAILABLE = frozenset({"cycler", "joiner", "kwargs", "lipsum", "self", "var
 """Names that Jinja gives a meaning to in every template, or in a macro."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;"})
 _BLANK = Blank()
+_COMPARE = "Compare Jinja's docs."
 _OTHER_FILES: Mapping[type[nodes.Node], str] = {
     nodes.Include: "include",
     nodes.Import: "import",
@@ -98,6 +99,8 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
         raise
     except RecursionError as error:
         raise Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", run.line) from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        raise Refusal(TEMPLATE_VALUE, "a value is used as no such value can be", _COMPARE, run.line) from error
     except MemoryError as error:
         raise Refusal(TEMPLATE_LIMIT, "there is no memory left for it", "Make less text.", run.line) from error
     finally:
@@ -491,7 +494,7 @@ class _Run:
             raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Ask before whether it is zero.") from error
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:  # Unicode's among them
             kinds = ", ".join(map(kind, given)) or "nothing"
-            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used so, on: {kinds}", "Compare Jinja's docs.") from error
+            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used so, on: {kinds}", _COMPARE) from error
 
     def _at(self, node: nodes.Node) -> None:
         self.line = node.lineno or self.line  # what a tag wraps around its body has none
@@ -535,13 +538,14 @@ def _range(budget: Budget, *given: Any) -> range:
 
 
 def _no_statement(node: nodes.Node) -> Refusal:
+    line = next((inner.lineno for inner in walk(node) if inner.lineno), 0)
     if type(node) in _OTHER_FILES:
         message = f"{_OTHER_FILES[type(node)]} is not available: a template reads no other file"
-        return Refusal(TEMPLATE_UNSUPPORTED, message, "Write what it holds into this file.")
+        return Refusal(TEMPLATE_UNSUPPORTED, message, "Write what it holds into this file.", line)
     name = _OTHER_TAGS.get(type(node), type(node).__name__.lower())
-    message, hint = f"{{% {name} %}} is not available in a template here", "There is for, if, set, with, macro, call, "
-    line = next((inner.lineno for inner in walk(node) if inner.lineno), 0)
-    return Refusal(TEMPLATE_UNSUPPORTED, message, hint + "filter and raw.", line)
+    message = f"{{% {name} %}} is not available in a template here"
+    hint = "There is for, if, set, with, macro, call, filter and raw."
+    return Refusal(TEMPLATE_UNSUPPORTED, message, hint, line)
 
 
 _GLOBAL = object()
@@ -694,14 +698,26 @@ def prepared(root: nodes.Node, table: Mapping[int, str]) -> None:
 
 
 _CHECKED: frozenset[type[nodes.Node]] = frozenset(
-    {nodes.Call, nodes.CallBlock, nodes.Extends, nodes.Filter, nodes.For, nodes.Macro, nodes.Test}
+    {
+        nodes.Call,
+        nodes.CallBlock,
+        nodes.Extends,
+        nodes.Filter,
+        nodes.For,
+        nodes.Macro,
+        nodes.Scope,
+        nodes.Test,
+        nodes.Tuple,
+    }
 )
 
 
 def _check(node: Any) -> None:
     match node:
-        case nodes.Extends():
+        case nodes.Extends() | nodes.Scope():
             raise _no_statement(node)
+        case nodes.Tuple() if any(isinstance(item, nodes.Slice) for item in node.items):
+            raise Refusal(TEMPLATE_UNSUPPORTED, "a slice among items is not available", "Slice once.", node.lineno)
         case nodes.Filter() if node.name not in JINJA_FILTERS:
             raise _unknown("filter", node, FILTERS)
         case nodes.Test() if node.name not in JINJA_TESTS:

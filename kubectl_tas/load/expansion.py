@@ -351,7 +351,7 @@ class Template:
 
     def _refused(self, refusal: Refusal) -> Diagnostic:
         """A refusal at the tag that was to be printed, else at the first one of its line, or at the line."""
-        span = self._rows[min(refusal.line, len(self._rows)) - 1].words
+        span = self._rows[min(max(refusal.line, 1), len(self._rows)) - 1].words
         first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         tag = self._places.get(refusal.node, first)
         place = self.lines.at(tag.start, tag.end)

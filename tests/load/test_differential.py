@@ -52,6 +52,7 @@ TOLD = [
     "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(1, a=2) }}",
     "{% for i in [1] %}{{ n }}{% endfor %}{% set n = 1 %}",
     "{{ n }}{% for i in [1] %}{{ n }}{% endfor %}{% set n = 1 %}{{ n }}",
+    "{% set a = namespace(b=1)|first %}",
     "{{ (1,) + (2,) }} {{ [1] + [2] }}",
     "{{ [1] + (2,) }}",
     "{{ '-'.join([1]) }}",
@@ -79,6 +80,9 @@ def test_what_was_told_apart_once(text: str) -> None:
 
 
 STATEMENTS = [
+    "{% for a in [] %}{{ x[1:2, 3] }}{% endfor %}",
+    "{% for a in [1] %}{{ loop[[]] }}{% endfor %}",
+    "{% filter trim %}{{ n }}{% endfilter %}{% autoescape 1 %}{% set n = 1 %}{% endautoescape %}",
     "{% autoescape true %}a{% endautoescape %}",
     "{% autoescape %}",
     "{% block a %}b{% endblock %}",

@@ -105,6 +105,7 @@ ATTACKS = {
     "a tree as a filter": (TREE + "{{ [1]|map(t)|list }}", "limit"),
     "a tree as a key": (TREE + "{{ {'a': 1}.get(t) }}", "limit"),
     "a tree as an item": (TREE + "{{ {'a': 1}[t] }}", "undefined"),
+    "a tree as a field of a loop": (TREE + "{% for a in [1] %}{{ loop[t] }}{% endfor %}", "undefined"),
     "a tree as a field": (TREE + "{{ 1[t] }}", "value"),
     "a tree as a method of rounding": (TREE + "{{ 1|round(0, t) }}", "limit"),
     "replace with a negative count": ('{{ ("a" * 100000)|replace("a", "b" * 100000, -1) }}', "limit"),
