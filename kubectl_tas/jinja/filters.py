@@ -59,12 +59,15 @@ class Operation(NamedTuple):
 
 def applied(budget: Budget, operation: Operation, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """What an operation gives, after its cost is counted. Raises Refusal, and what Python raises for such arguments."""
-    others = (*given[1:], *named.values())
-    if given and operation.of_text:
+    if given and operation.of_text and not isinstance(given[0], str):
         given = (budget.text(given[0]), *given[1:])
-    budget.read((*given, *named.values()))
-    if others:
-        budget.look(*(value for value in others if type(value) in (list, tuple, dict)))
+    steps = 1
+    for place, value in enumerate((*given, *named.values()) if named else given):
+        if isinstance(value, str):
+            steps += len(value) // LOOKED_AT
+        elif place and type(value) in (list, tuple, dict):
+            budget.look(value)
+    budget.step(steps)
     operation.cost(budget, given, named)
     return operation.run(budget, *given, **named)
 

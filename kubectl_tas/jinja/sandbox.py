@@ -227,8 +227,11 @@ class _Run:
     # Expressions
 
     def _value(self, node: nodes.Node, scope: Scope) -> Any:
-        self._at(node)
-        self._down()
+        self.line = node.lineno or self.line
+        self._budget.step()
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            self._too_deep()
         evaluate = _EXPRESSIONS.get(type(node))
         if evaluate is None:
             message = f"{type(node).__name__} is not available in a template here"
@@ -503,8 +506,12 @@ class _Run:
     def _down(self) -> None:
         self._depth += 1
         if self._depth > MAX_NESTING:
-            message = f"the template nests more than {MAX_NESTING} levels deep"
-            raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
+            self._too_deep()
+
+    @staticmethod
+    def _too_deep() -> None:
+        message = f"the template nests more than {MAX_NESTING} levels deep"
+        raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
 
 
 def _loop(found: Sequence[Any], index: int) -> Loop:
