@@ -459,7 +459,7 @@ class _Run:
         inner = macro.scope.new_child({name: Missing(name, macro.scope) for name in names})
         inner.maps[0].update(zip(names, given, strict=False))
         inner.maps[0].update(named)
-        for name, default in zip(reversed(names), reversed(macro.defaults), strict=False):
+        for name, default in zip(names[len(names) - len(macro.defaults) :], macro.defaults, strict=True):
             if isinstance(inner.maps[0][name], Missing):
                 inner[name] = self._value(default, inner)
         if self._calls_back(macro):

@@ -212,6 +212,8 @@ SAME = [
     "{% set s = namespace(v=0) %}{% for i in range(4) %}{% set s.v = s.v + i %}{% endfor %}{{ s.v }}",
     "{% set t %}in {{ x }}{% endset %}{{ t|title }}{% set u | upper %}abc{% endset %}{{ u }}",
     "{% macro m(a, b=2) %}[{{ a }}/{{ b }}]{% endmacro %}{{ m(1) }}{{ m(3, b=x) }}{{ m(a=1, b=4) }}",
+    "{% macro m(a=1, b=a) %}{{ a }}{{ b }}{% endmacro %}{{ m() }}{{ m(2) }}{{ m(b=3) }}",
+    "{{ 4|round }} {{ 'a b-c(d e.f'|title }} [{{ ''|indent(4, true) }}] {{ ('<'|tojson) + '<' }} {{ 'a' if false }}",
     "{% macro m(a) %}<{{ caller() }}{{ a }}>{% endmacro %}{% call m(1) %}body{% endcall %}",
     "{% filter upper | replace('A', 'B') %}abc {{ x }}{% endfilter %}",
     "{% with a = n, b = 2 %}{{ a + b }}{% endwith %}",
