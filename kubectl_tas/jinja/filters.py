@@ -559,7 +559,7 @@ def _is_number(value: Any, *types: type) -> bool:
 
 
 def _is_sequence(_budget: Budget, value: Any) -> bool:
-    if type(needed(value)) is dict:
+    if isinstance(needed(value), Blank) or type(value) is dict:
         return True
     return isinstance(value, (str, list, tuple, range)) and not isinstance(value, (Once, View))
 

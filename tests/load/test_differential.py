@@ -35,6 +35,7 @@ TOLD = [
     "{{ '12345678901234567890'|int }}",
     "{{ '0000000000000000000000000000008'|int }} {{ 'a'|int('none') }} {{ '1_000'|int }}",
     "{{ ('a' if false) }}|{{ ('a' if false)|default('b') }}|{{ ('a' if false) is defined }}",
+    "{% set x = 'a' if false %}{{ x is sequence }}{{ x is iterable }}{{ x is mapping }}{{ x is string }}",
     "{% set x = 'a' if false %}{{ x }}{{ 'c' if x else 'd' }}",
     "{% if [1]|select('even') %}always{% endif %}",
     "{% set x = [1, 2]|map('string') %}{{ x|join }}{{ x|join }}",
