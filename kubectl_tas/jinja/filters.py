@@ -1,19 +1,30 @@
-"""The filters, tests and methods that a template may use, as Jinja and Python have them; each counts what it makes."""
+"""The filters, tests and methods that a template may use, as Jinja and Python have them, each with what it costs."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from math import ceil, floor
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kubectl_tas.jinja.bounds import (
+    ITEM,
+    LOOKED_AT,
+    MAX_NESTING,
+    TEMPLATE_LIMIT,
     TEMPLATE_UNSUPPORTED,
     TEMPLATE_VALUE,
+    Blank,
     Budget,
+    Json,
+    Loop,
     Missing,
+    Namespace,
+    Once,
     Refusal,
+    View,
+    cut,
     kind,
     needed,
     truth,
@@ -23,32 +34,117 @@ from kubectl_tas.words import did_you_mean
 MAX_WIDTH = 1000
 """Characters that a number or a text is padded to."""
 MAX_DIGITS = 18
-"""Digits of a text that becomes a number."""
+"""Places that a number is rounded to."""
+MAX_NUMERAL = 400
+"""Characters of a text that becomes a number."""
 Function = Callable[..., Any]
 """Takes the budget, the value, and arguments."""
-_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*([0-9]*)(?:\.([0-9]*))?([a-zA-Z]))")
+Cost = Callable[[Budget, Sequence[Any], Mapping[str, Any]], None]
+"""Counts the steps that a function is about to take with these arguments, beyond reading their texts once."""
+_DIRECTIVE = re.compile(r"%(?:%|[-+ #0]*([1-9][0-9]*)?(?:\.([0-9]*))?([a-zA-Z]))")
+_WORDS = re.compile(r"([-\s({\[<]+)")
+"""What stands between the words of a title."""
+_OF_MAPPINGS = frozenset(name for name in dir(dict) if not name.startswith("__"))
+_OF_LOOPS = frozenset({"changed", "cycle", "depth", "depth0"})
 
 
-def field(value: Any, name: str | int) -> Any:
-    """The field of a mapping or the item of a list; Missing where it is not there. Raises Refusal for any other."""
+class Operation(NamedTuple):
+    """A filter, a test or a method."""
+
+    cost: Cost
+    run: Function
+    of_text: bool = False
+    """Whether the value is taken as it is printed."""
+
+
+def applied(budget: Budget, operation: Operation, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What an operation gives, after its cost is counted. Raises Refusal, and what Python raises for such arguments."""
+    if given and operation.of_text and not isinstance(given[0], str):
+        given = (budget.text(given[0]), *given[1:])
+    steps = 1
+    for place, value in enumerate((*given, *named.values()) if named else given):
+        if isinstance(value, str):
+            steps += len(value) // LOOKED_AT
+        elif place and type(value) in (list, tuple, dict):
+            budget.look(value)
+    budget.step(steps)
+    operation.cost(budget, given, named)
+    return operation.run(budget, *given, **named)
+
+
+def _once(_budget: Budget, _given: Sequence[Any], _named: Mapping[str, Any]) -> None:
+    """The texts are read once, or not at all."""
+
+
+by_item = _once
+"""The function counts what it does, item by item."""
+
+
+def _searching(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """The other texts are looked for in the first one."""
+    if isinstance(given[0], str):
+        budget.search(given[0], *(part for part in (*given[1:], *named.values()) if isinstance(part, str)))
+
+
+def _splitting(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """The first text is looked through for the others, and becomes a list of parts as short as two characters."""
+    _searching(budget, given, named)
+    budget.make(ITEM // 2 * len(given[0]))
+
+
+def _word_by_word(budget: Budget, given: Sequence[Any], _named: Mapping[str, Any]) -> None:
+    """The text is taken apart and put together again."""
+    budget.step(len(given[0]) // 8)
+    budget.make(ITEM // 2 * len(given[0]))
+
+
+def field(value: Any, name: Any, *, dotted: bool = False) -> Any:
+    """The field of a mapping or the item of a list; Missing where it is not there. Raises Refusal for any other.
+
+    ``dotted``: it is written behind a dot, where methods of mappings hide fields.
+    """
+    is_text = isinstance(name, str)
     if isinstance(value, dict):
-        return value[name] if isinstance(name, (str, int)) and name in value else Missing(str(name), value)
-    if isinstance(value, (str, list, tuple, range)) and type(name) is int:
-        return value[name] if -len(value) <= name < len(value) else Missing(f"the item {name}")
+        if type(value) is dict and is_text and (dotted or name not in value):
+            if name in _OF_MAPPINGS:
+                message = f"{name} is a method of mappings, also where they have such a field"
+                raise Refusal(TEMPLATE_VALUE, message, f'Write {name}() for the method, ["{name}"] for the field.')
+            if name.startswith("__"):
+                raise _into_python(name)
+        if isinstance(value, Loop) and is_text and name in _OF_LOOPS:
+            hint = "Call it: loop.cycle('a', 'b')." if name == "cycle" else "Compute with loop.index."
+            raise Refusal(TEMPLATE_UNSUPPORTED, f"loop.{name} is not available", hint)
+        if not isinstance(name, (str, int, float)):
+            return Missing(f"the item of {kind(name)}")
+        return value[name] if name in value else Missing(str(name), value)
+    if isinstance(value, (str, list, tuple, range)) and type(name) is int and not isinstance(value, (Once, View)):
+        if not -len(value) <= name < len(value):
+            return Missing(f"the item {name}")
+        return Json(value[name]) if isinstance(value, Json) else value[name]
     needed(value)
-    if isinstance(name, str) and name.startswith("_"):
-        message = f"{name} reaches into Python; a template has values alone"
-        raise Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
-    if isinstance(name, str) and name in METHODS:
+    if is_text and name.startswith("_"):
+        raise _into_python(name)
+    if is_text and name in METHODS:
         raise Refusal(TEMPLATE_VALUE, f"{name} is a method: call it", f"Write {name}().")
-    raise Refusal(TEMPLATE_VALUE, f'{kind(value)} has no field "{name}"', "Fields are those of mappings.")
+    hint = "Write | list behind it." if isinstance(value, (Once, View)) else "Fields are those of mappings."
+    shown = f'"{cut(name)}"' if is_text else kind(name)
+    raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no field {shown}", hint)
+
+
+def _into_python(name: str) -> Refusal:
+    message = f"{cut(name)} reaches into Python; a template has values alone"
+    return Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
 
 
 def formatted(budget: Budget, pattern: str, given: Any) -> str:
     """``pattern % given`` for numbers and text: one value, or a list of them."""
+    if isinstance(pattern, Json):
+        raise Refusal(TEMPLATE_UNSUPPORTED, "% is not available for text of tojson", "Join it with ~.")
     values = given if isinstance(given, tuple) else (given,)
     values = tuple(value if isinstance(value, (int, float)) else budget.text(value) for value in values)
+    budget.step(len(pattern) // 8)
     for directive in _DIRECTIVE.finditer(pattern):
+        budget.step()
         widths = [int(width) if len(width) < 5 else MAX_WIDTH + 1 for width in directive.groups()[:2] if width]
         if any(width > MAX_WIDTH for width in widths):
             raise Refusal(TEMPLATE_VALUE, f"a width above {MAX_WIDTH}", "Use a smaller one.")
@@ -66,71 +162,132 @@ def number(value: Any) -> Any:
     return value
 
 
-def _path(value: Any, attribute: str | int | None) -> Any:
-    """The value at ``a.b.0`` of a value; None: itself."""
-    for part in [] if attribute is None else str(attribute).split("."):
-        value = field(value, int(part) if part.isdigit() else part)
+Path = tuple[str | int, ...]
+
+
+def _path(attribute: Any) -> Path:
+    """The parts of ``a.b.0``; None has none. Raises Refusal where they are too many."""
+    if attribute is None:
+        return ()
+    if not isinstance(attribute, (str, int)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(attribute)} is no attribute", "Write its name: attribute='name'.")
+    if isinstance(attribute, int):
+        return (attribute,)
+    if attribute.count(".") >= MAX_NESTING:
+        raise Refusal(TEMPLATE_LIMIT, f"an attribute of more than {MAX_NESTING} parts", "Name a shorter one.")
+    return tuple(int(part) if part.isdigit() else part for part in attribute.split("."))
+
+
+def _at(budget: Budget, value: Any, path: Path) -> Any:
+    """What stands there in a value; the value itself where the path is empty."""
+    for part in path:
+        budget.step()
+        value = field(value, part)
     return value
 
 
-def _key(budget: Budget, attribute: str | int | None, case_sensitive: bool) -> Function:  # noqa: FBT001 - as Jinja has it
-    """What values are sorted by: numbers by size, text without its case."""
-
-    def key(value: Any) -> Any:
-        found = needed(_path(value, attribute))
+def _keys(budget: Budget, items: Sequence[Any], path: Path, *, case_sensitive: bool) -> list[Any]:
+    """What items are sorted by: numbers by size, text without its case."""
+    keys = []
+    for item in items:
+        found = needed(_at(budget, item, path))
         if not isinstance(found, (str, int, float)):
             raise Refusal(TEMPLATE_VALUE, f"{kind(found)} has no order", "Name a field of it: sort(attribute='name').")
         if isinstance(found, str) and not case_sensitive:
+            budget.read((found,))
             budget.make(len(found))
             found = found.lower()
-        return found
-
-    return key
-
-
-def _default(_budget: Budget, value: Any, default: Any = "", boolean: bool = False) -> Any:  # noqa: FBT001, FBT002
-    return default if isinstance(value, Missing) or (boolean and not value) else value
+        keys.append(found)
+    budget.compare(keys)
+    return keys
 
 
-def _int(budget: Budget, value: Any, default: int = 0, base: int = 10) -> int:
-    if isinstance(needed(value), str) and len(value) > MAX_DIGITS:
-        return default
+def _sorted(items: Sequence[Any], keys: Sequence[Any], *, reverse: bool) -> list[Any]:
+    return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
+def _default(_budget: Budget, value: Any, default_value: Any = "", boolean: bool = False) -> Any:  # noqa: FBT001, FBT002
+    missing = isinstance(value, (Missing, Blank))
+    return default_value if missing or (boolean and not truth(value)) else value
+
+
+def _int(_budget: Budget, value: Any, default: Any = 0, base: int = 10) -> Any:
+    _numeral(value)
     try:
         return int(value, base) if isinstance(value, str) else int(value)
-    except (TypeError, ValueError, OverflowError):
-        return default if isinstance(value, float) else int(_float(budget, value, default))
+    except (TypeError, ValueError):
+        try:
+            return int(float(value))
+        except (TypeError, ValueError, OverflowError):
+            return default
 
 
-def _float(_budget: Budget, value: Any, default: float = 0.0) -> float:
-    needed(value)
+def _float(_budget: Budget, value: Any, default: Any = 0.0) -> Any:
+    _numeral(value)
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         return default
+
+
+def _numeral(value: Any) -> None:
+    if isinstance(value, Blank):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} is no number", "Write what counts else.")
+    if isinstance(needed(value), str) and len(value) > MAX_NUMERAL:
+        raise Refusal(TEMPLATE_VALUE, f"a number of more than {MAX_NUMERAL} characters", "Use a shorter text.")
+
+
+def _length(_budget: Budget, value: Any) -> int:
+    if isinstance(value, Blank):
+        return 0
+    if isinstance(needed(value), Once) or not (isinstance(value, (str, list, tuple, range)) or type(value) is dict):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no length", "Write | list | length.")
+    return len(value)
 
 
 def _join(budget: Budget, value: Any, d: Any = "", attribute: str | int | None = None) -> str:
-    texts = [budget.text(_path(item, attribute)) for item in budget.items(value)]
+    path = _path(attribute)
+    texts = [budget.text(_at(budget, item, path)) for item in budget.items(value)]
     separator = budget.text(d)
     budget.make(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
-def _replace(budget: Budget, value: Any, old: str, new: str, count: int | None = None) -> str:
-    text, old, new = budget.text(value), budget.text(old), budget.text(new)
-    times = text.count(old) if count is None else min(text.count(old), count)
-    budget.make(len(text) + times * len(new))
-    return text.replace(old, new, times)
+def _joined(budget: Budget, value: str, items: Any, /) -> str:
+    """The method of text, which takes text alone."""
+    texts = budget.items(items)
+    budget.make(sum(map(len, texts)) + len(value) * len(texts))
+    return str(value).join(texts)
 
 
-def _indent(budget: Budget, value: Any, width: int | str = 4, first: bool = False, blank: bool = False) -> str:  # noqa: FBT001, FBT002
-    text = budget.text(value)
-    margin = width if isinstance(width, str) else " " * _width(width)
-    lines = text.splitlines()
-    budget.make(len(text) + len(margin) * len(lines))
-    indented = [margin + line if blank or line else line for line in lines]
-    result = "\n".join(indented) + ("\n" if text.endswith("\n") else "")
-    return result if first else result.removeprefix(margin)
+def _replace(budget: Budget, value: str, old: Any, new: Any, count: int | None = None) -> str:
+    old, new = budget.text(old), budget.text(new)
+    if count is not None and type(count) is not int:
+        raise Refusal(TEMPLATE_VALUE, f"{kind(count)} is no number of times", "Write a whole number.")
+    times = value.count(old)
+    if count is not None and count >= 0:
+        times = min(times, count)
+    budget.make(len(value) + times * len(new))
+    return str(value).replace(old, new, times)
+
+
+def _replaced(budget: Budget, value: str, old: str, new: str, count: int = -1, /) -> str:
+    """The method of text, which takes text alone."""
+    if not isinstance(old, str) or not isinstance(new, str):
+        raise TypeError
+    return _replace(budget, value, old, new, count)
+
+
+def _indent(budget: Budget, value: str, width: Any = 4, first: bool = False, blank: bool = False) -> str:  # noqa: FBT001, FBT002
+    if not isinstance(needed(value), str):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no lines", "Make text of it with | string.")
+    margin = str(width) if isinstance(width, str) else " " * _width(width)
+    lines = f"{value}\n".splitlines()
+    budget.step(len(lines))
+    budget.make(len(value) + (len(margin) + ITEM) * len(lines))
+    indented = (margin + line if blank or line else line for line in lines[1:])
+    text = (margin if first else "") + "\n".join((lines[0], *indented))
+    return Json(text) if isinstance(value, Json) else text
 
 
 def _width(width: int) -> int:
@@ -143,22 +300,36 @@ def _tojson(budget: Budget, value: Any, indent: int | None = None) -> str:
     budget.look(value)
     encoder = json.JSONEncoder(sort_keys=True, indent=None if indent is None else _width(indent))
     parts = []
-    for part in encoder.iterencode(list(value) if isinstance(value, range) else value):
+    for part in encoder.iterencode(value):
+        budget.step()
         budget.make(len(part))
         parts.append(part)
     text = "".join(parts)
     for character in "<>&'":
+        budget.make(5 * text.count(character))
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return Json(text)
 
 
 def _first(_budget: Budget, value: Any) -> Any:
+    if isinstance(value, (Namespace, Loop)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items", "Use one of its fields.")
+    if isinstance(value, Once):
+        value.is_read = True
     return next(iter(needed(value)), Missing("the first item"))
 
 
-def _last(budget: Budget, value: Any) -> Any:
-    found = budget.items(value)
-    return found[-1] if found else Missing("the last item")
+def _last(_budget: Budget, value: Any) -> Any:
+    if isinstance(value, (Once, Namespace, Loop)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no last item", "Write | list | last.")
+    return next(iter(reversed(needed(value))), Missing("the last item"))
+
+
+def _reverse(budget: Budget, value: Any) -> Any:
+    if isinstance(value, str):
+        return Json(value[::-1]) if isinstance(value, Json) else value[::-1]
+    found = budget.items(value)[::-1]
+    return found if isinstance(value, Once) else Once(found)
 
 
 def _unique(
@@ -167,10 +338,10 @@ def _unique(
     case_sensitive: bool = False,  # noqa: FBT001, FBT002
     attribute: str | int | None = None,
 ) -> list[Any]:
-    key, found = _key(budget, attribute, case_sensitive), dict[Any, Any]()
-    for item in budget.items(value):
-        found.setdefault(key(item), item)
-    return list(found.values())
+    items, found = budget.items(value), dict[Any, Any]()
+    for key, item in zip(_keys(budget, items, _path(attribute), case_sensitive=case_sensitive), items, strict=True):
+        found.setdefault(key, item)
+    return Once(found.values())
 
 
 def _sort(
@@ -180,7 +351,10 @@ def _sort(
     case_sensitive: bool = False,  # noqa: FBT001, FBT002
     attribute: str | int | None = None,
 ) -> list[Any]:
-    return sorted(budget.items(value), key=_key(budget, attribute, case_sensitive), reverse=reverse)
+    if isinstance(attribute, str) and "," in attribute:
+        raise Refusal(TEMPLATE_UNSUPPORTED, "sorting by several fields is not available", "Sort by one after another.")
+    items = budget.items(value)
+    return _sorted(items, _keys(budget, items, _path(attribute), case_sensitive=case_sensitive), reverse=reverse)
 
 
 def _dictsort(
@@ -190,16 +364,16 @@ def _dictsort(
     by: str = "key",
     reverse: bool = False,  # noqa: FBT001, FBT002
 ) -> list[Any]:
-    key = _key(budget, None, case_sensitive)
+    pairs = _pairs(budget, value)
     place = ("key", "value").index(by)
-    pairs = _items(budget, value)
-    return sorted(pairs, key=lambda pair: key(pair[place]), reverse=reverse)
+    return _sorted(pairs, _keys(budget, pairs, (place,), case_sensitive=case_sensitive), reverse=reverse)
 
 
-def _items(budget: Budget, value: Any) -> list[tuple[Any, Any]]:
-    if not isinstance(needed(value), dict):
+def _pairs(budget: Budget, value: Any) -> list[tuple[Any, Any]]:
+    if type(needed(value)) is not dict:
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no keys", "Use it on a mapping.")
     budget.step(len(value))
+    budget.make(ITEM * 4 * len(value))
     return list(value.items())
 
 
@@ -210,99 +384,131 @@ def _extreme(choose: Function) -> Function:
         case_sensitive: bool = False,  # noqa: FBT001, FBT002
         attribute: str | int | None = None,
     ) -> Any:
-        found = budget.items(value)
-        key = _key(budget, attribute, case_sensitive)
-        return choose(found, key=key) if found else Missing("an item of an empty list")
+        items = budget.items(value)
+        keys = _keys(budget, items, _path(attribute), case_sensitive=case_sensitive)
+        return items[choose(range(len(items)), key=keys.__getitem__)] if items else Missing("an item of an empty list")
 
     return extreme
 
 
 def _sum(budget: Budget, value: Any, attribute: str | int | None = None, start: float = 0) -> Any:
-    total: Any = start
-    for item in budget.items(value):
-        total += number(_path(item, attribute))
-    return total
+    path = _path(attribute)
+    return sum([number(_at(budget, item, path)) for item in budget.items(value)], number(start))
 
 
-def _map(budget: Budget, value: Any, name: str | None = None, *given: Any, **named: Any) -> list[Any]:
+def _map(budget: Budget, value: Any, name: str | None = None, /, *given: Any, **named: Any) -> list[Any]:
+    items = budget.items(value)
     if name is None:
-        attribute, default = named["attribute"], named.get("default")
-        found = [_path(item, attribute) for item in budget.items(value)]
-        return [default if isinstance(item, Missing) and "default" in named else needed(item) for item in found]
-    function = known("filter", name, FILTERS)
-    found = []
-    for item in budget.items(value):
-        budget.read((item, *given, *named.values()))
-        found.append(budget.made(function(budget, item, *given, **named)))
-    return found
+        path, default = _path(named.pop("attribute")), named.pop("default", None)
+        if named:
+            raise TypeError
+        found = [_at(budget, item, path) for item in items]
+        return Once([default if isinstance(item, Missing) and default is not None else needed(item) for item in found])
+    operation = known("filter", name, FILTERS)
+    return Once([budget.made(applied(budget, operation, (item, *given), named)) for item in items])
 
 
 def _choose(*, wanted: bool, by_attribute: bool) -> Function:
     def choose(budget: Budget, value: Any, *given: Any) -> list[Any]:
-        attribute, given = (given[0], given[1:]) if by_attribute else (None, given)
-        test = known("test", given[0], TESTS) if given else None
+        path = _path(given[0]) if by_attribute else ()
+        test = given[1:] if by_attribute else given
+        operation = known("test", test[0], TESTS) if test else None
         found = []
         for item in budget.items(value):
-            part = _path(item, attribute)
-            budget.read((part, *given))
-            if (test(budget, part, *given[1:]) if test else truth(part)) == wanted:
+            part = _at(budget, item, path)
+            holds = truth(part) if operation is None else applied(budget, operation, (part, *test[1:]), {})
+            if bool(holds) == wanted:
                 found.append(item)
-        return found
+        return Once(found)
 
     return choose
 
 
-def _round(_budget: Budget, value: float, precision: int = 0, method: str = "common") -> float:
+def _round(_budget: Budget, value: Any, precision: int = 0, method: str = "common") -> Any:
+    number(value)
+    if type(precision) is not int or abs(precision) > MAX_DIGITS:
+        message = f"a precision that is no whole number from -{MAX_DIGITS} to {MAX_DIGITS}"
+        raise Refusal(TEMPLATE_VALUE, message, "Use one that is.")
     if method == "common":
-        return float(round(value, precision))
-    places = 10.0 ** _width(precision)
-    return {"ceil": ceil, "floor": floor}[method](value * places) / places
+        return round(value, precision)
+    if method not in ("ceil", "floor"):
+        raise ValueError
+    return (math.ceil if method == "ceil" else math.floor)(value * 10**precision) / 10**precision
 
 
-def _on_text(function: Callable[[str], Any]) -> Function:
-    return lambda budget, value: function(budget.text(value))
+def _title(_budget: Budget, value: str) -> str:
+    return "".join([word[0].upper() + word[1:].lower() for word in _WORDS.split(value) if word])
 
 
-def _strip(name: str) -> Function:
-    return lambda budget, value, chars=None: getattr(str, name)(budget.text(value), chars)
+def _format(budget: Budget, value: str, *given: Any) -> str:
+    return formatted(budget, value, given)
 
 
-FILTERS: Mapping[str, Function] = {
-    "abs": lambda _budget, value: abs(value),
-    "capitalize": _on_text(str.capitalize),
-    "count": lambda _budget, value: len(needed(value)),
-    "d": _default,
-    "default": _default,
-    "dictsort": _dictsort,
-    "first": _first,
-    "float": _float,
-    "format": lambda budget, value, *given: formatted(budget, budget.text(value), given),
-    "indent": _indent,
-    "int": _int,
-    "items": _items,
-    "join": _join,
-    "last": _last,
-    "length": lambda _budget, value: len(needed(value)),
-    "list": lambda budget, value: budget.items(value),
-    "lower": _on_text(str.lower),
-    "map": _map,
-    "max": _extreme(max),
-    "min": _extreme(min),
-    "reject": _choose(wanted=False, by_attribute=False),
-    "rejectattr": _choose(wanted=False, by_attribute=True),
-    "replace": _replace,
-    "reverse": lambda budget, value: value[::-1] if isinstance(value, str) else budget.items(value)[::-1],
-    "round": _round,
-    "select": _choose(wanted=True, by_attribute=False),
-    "selectattr": _choose(wanted=True, by_attribute=True),
-    "sort": _sort,
-    "string": lambda budget, value: budget.text(value),
-    "sum": _sum,
-    "title": _on_text(str.title),
-    "tojson": _tojson,
+def _text(function: Callable[[str], Any]) -> Operation:
+    """A filter or a method that reads a text once."""
+    return Operation(_once, lambda _budget, value: function(value), of_text=True)
+
+
+def _kept(function: Callable[[str], str]) -> Operation:
+    """The same, where JSON stays JSON."""
+
+    def run(_budget: Budget, value: str) -> str:
+        return Json(function(value)) if isinstance(value, Json) else function(value)
+
+    return Operation(_once, run, of_text=True)
+
+
+def _strip(name: str) -> Operation:
+    def strip(_budget: Budget, value: str, chars: str | None = None) -> str:
+        found: str = getattr(str, name)(value, chars)
+        if chars is not None and isinstance(value, Json):
+            raise Refusal(TEMPLATE_UNSUPPORTED, "trim of text of tojson is not available", "Trim it before.")
+        return Json(found) if isinstance(value, Json) else found
+
+    def cost(budget: Budget, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+        """Each character at both ends is looked for among those to take away."""
+        others = (*given[1:], *named.values())
+        budget.step(len(given[0]) * sum(len(chars) for chars in others if isinstance(chars, str)) // LOOKED_AT // 4)
+
+    return Operation(cost, strip, of_text=True)
+
+
+FILTERS: Mapping[str, Operation] = {
+    "abs": Operation(_once, lambda _budget, value: abs(value)),
+    "capitalize": _kept(str.capitalize),
+    "count": Operation(_once, _length),
+    "d": Operation(_once, _default),
+    "default": Operation(_once, _default),
+    "dictsort": Operation(by_item, _dictsort),
+    "first": Operation(_once, _first),
+    "float": Operation(_once, _float),
+    "format": Operation(by_item, _format, of_text=True),
+    "indent": Operation(by_item, _indent),
+    "int": Operation(_once, _int),
+    "items": Operation(by_item, lambda budget, value: Once(_pairs(budget, value))),
+    "join": Operation(by_item, _join),
+    "last": Operation(_once, _last),
+    "length": Operation(_once, _length),
+    "list": Operation(by_item, lambda budget, value: budget.items(value)),
+    "lower": _kept(str.lower),
+    "map": Operation(by_item, _map),
+    "max": Operation(by_item, _extreme(max)),
+    "min": Operation(by_item, _extreme(min)),
+    "reject": Operation(by_item, _choose(wanted=False, by_attribute=False)),
+    "rejectattr": Operation(by_item, _choose(wanted=False, by_attribute=True)),
+    "replace": Operation(_searching, _replace, of_text=True),
+    "reverse": Operation(by_item, _reverse),
+    "round": Operation(_once, _round),
+    "select": Operation(by_item, _choose(wanted=True, by_attribute=False)),
+    "selectattr": Operation(by_item, _choose(wanted=True, by_attribute=True)),
+    "sort": Operation(by_item, _sort),
+    "string": Operation(_once, lambda _budget, value: value, of_text=True),
+    "sum": Operation(by_item, _sum),
+    "title": Operation(_word_by_word, _title, of_text=True),
+    "tojson": Operation(by_item, _tojson),
     "trim": _strip("strip"),
-    "unique": _unique,
-    "upper": _on_text(str.upper),
+    "unique": Operation(by_item, _unique),
+    "upper": _kept(str.upper),
 }
 """By their names in Jinja."""
 
@@ -328,122 +534,142 @@ def within(budget: Budget, item: Any, whole: Any) -> bool:
     """``item in whole``."""
     needed(item)
     if isinstance(whole, str):
-        budget.look(whole)
-        return budget.text(item) in whole
+        if not isinstance(item, str):
+            raise Refusal(TEMPLATE_VALUE, f"{kind(item)} is in no text", "Make text of it with | string.")
+        budget.search(whole, item)
+        return item in whole
+    if isinstance(whole, (dict, View)) and isinstance(item, (list, tuple, dict)):
+        raise Refusal(TEMPLATE_VALUE, f"{kind(item)} is no key", "Look for text or for a number.")
     return any(same(budget, item, other) for other in budget.items(whole))
 
 
-def _is(*types: type) -> Function:
-    return lambda _budget, value: isinstance(needed(value), types) and (bool in types or not isinstance(value, bool))
+def _is(*types: type) -> Operation:
+    def run(_budget: Budget, value: Any) -> bool:
+        return isinstance(needed(value), types) and not isinstance(value, (Namespace, Loop))
+
+    return Operation(_once, run)
 
 
-def _order(operator: str) -> Function:
-    return lambda budget, value, other: ordered(budget, value, operator, other)
+def _order(operator: str) -> Operation:
+    return Operation(by_item, lambda budget, value, other: ordered(budget, value, operator, other))
 
 
-def _differs(budget: Budget, value: Any, other: Any) -> bool:
-    return not same(budget, value, other)
+def _is_number(value: Any, *types: type) -> bool:
+    return isinstance(needed(value), types) and not isinstance(value, bool)
 
 
-TESTS: Mapping[str, Function] = {
+def _is_sequence(_budget: Budget, value: Any) -> bool:
+    if isinstance(needed(value), Blank) or type(value) is dict:
+        return True
+    return isinstance(value, (str, list, tuple, range)) and not isinstance(value, (Once, View))
+
+
+_EQUAL = Operation(by_item, same)
+_DIFFERS = Operation(by_item, lambda budget, value, other: not same(budget, value, other))
+TESTS: Mapping[str, Operation] = {
     "boolean": _is(bool),
-    "defined": lambda _budget, value: not isinstance(value, Missing),
-    "divisibleby": lambda _budget, value, divisor: number(value) % number(divisor) == 0,
-    "eq": same,
-    "equalto": same,
-    "==": same,
-    "even": lambda _budget, value: number(value) % 2 == 0,
-    "false": lambda _budget, value: needed(value) is False,
-    "float": _is(float),
+    "defined": Operation(_once, lambda _budget, value: not isinstance(value, (Missing, Blank))),
+    "divisibleby": Operation(_once, lambda _budget, value, num: number(value) % number(num) == 0),
+    "eq": _EQUAL,
+    "equalto": _EQUAL,
+    "==": _EQUAL,
+    "even": Operation(_once, lambda _budget, value: number(value) % 2 == 0),
+    "false": Operation(_once, lambda _budget, value: needed(value) is False),
+    "float": Operation(_once, lambda _budget, value: _is_number(value, float)),
     "ge": _order("gteq"),
     ">=": _order("gteq"),
     "gt": _order("gt"),
     ">": _order("gt"),
     "greaterthan": _order("gt"),
-    "in": within,
-    "integer": _is(int),
-    "iterable": _is(str, list, tuple, dict, range),
+    "in": Operation(by_item, within),
+    "integer": Operation(_once, lambda _budget, value: _is_number(value, int)),
+    "iterable": _is(str, list, tuple, dict, range, Blank),
     "le": _order("lteq"),
     "<=": _order("lteq"),
     "lessthan": _order("lt"),
-    "lower": lambda budget, value: budget.text(value).islower(),
+    "lower": _text(str.islower),
     "lt": _order("lt"),
     "<": _order("lt"),
     "mapping": _is(dict),
-    "ne": _differs,
-    "!=": _differs,
-    "none": lambda _budget, value: needed(value) is None,
+    "ne": _DIFFERS,
+    "!=": _DIFFERS,
+    "none": Operation(_once, lambda _budget, value: needed(value) is None),
     "number": _is(int, float),
-    "odd": lambda _budget, value: number(value) % 2 == 1,
-    "sequence": _is(str, list, tuple, dict, range),
+    "odd": Operation(_once, lambda _budget, value: number(value) % 2 == 1),
+    "sequence": Operation(_once, _is_sequence),
     "string": _is(str),
-    "true": lambda _budget, value: needed(value) is True,
-    "undefined": lambda _budget, value: isinstance(value, Missing),
-    "upper": lambda budget, value: budget.text(value).isupper(),
+    "true": Operation(_once, lambda _budget, value: needed(value) is True),
+    "undefined": Operation(_once, lambda _budget, value: isinstance(value, (Missing, Blank))),
+    "upper": _text(str.isupper),
 }
 """By their names in Jinja."""
 
 
-def _split(name: str) -> Function:
-    def split(budget: Budget, value: str, sep: str | None = None, maxsplit: int = -1) -> list[str]:
-        budget.make(len(value) * 4)  # at worst a list of single characters
+def _split(name: str) -> Operation:
+    def split(_budget: Budget, value: str, sep: str | None = None, maxsplit: int = -1) -> list[str]:
         result: list[str] = getattr(str, name)(value, sep, maxsplit)
         return result
 
-    return split
+    return Operation(_splitting, split)
 
 
-def _search(name: str) -> Function:
-    def search(budget: Budget, value: str, other: str) -> Any:
-        budget.look(value, other)
-        return getattr(str, name)(value, other)
-
-    return search
+def _search(name: str, cost: Cost = _searching) -> Operation:
+    return Operation(cost, lambda _budget, value, other, /: getattr(str, name)(value, other))
 
 
-def _get(_budget: Budget, value: Mapping[str, Any], key: str, default: Any = None) -> Any:
-    return value.get(key, default)
+def _get(_budget: Budget, value: Mapping[str, Any], key: Any, default: Any = None, /) -> Any:
+    if isinstance(key, (str, int, float)) or key is None:
+        return value.get(key, default)  # type: ignore[arg-type]
+    raise Refusal(TEMPLATE_VALUE, f"{kind(key)} is no key", "Use text.")
 
 
-_TEXT: Mapping[str, Function] = {
-    **{name: _on_text(getattr(str, name)) for name in ("upper", "lower", "title", "capitalize", "swapcase")},
-    **{name: _on_text(getattr(str, name)) for name in ("isdigit", "isalpha", "isalnum", "isnumeric", "islower")},
+_TEXT: Mapping[str, Operation] = {
+    **{name: _text(getattr(str, name)) for name in ("upper", "lower", "title", "capitalize", "swapcase")},
+    **{name: _text(getattr(str, name)) for name in ("isdigit", "isalpha", "isalnum", "isnumeric", "islower")},
     **{name: _strip(name) for name in ("strip", "lstrip", "rstrip")},
     **{name: _split(name) for name in ("split", "rsplit")},
-    **{name: _search(name) for name in ("startswith", "endswith", "find", "rfind", "index", "count")},
-    **{name: _search(name) for name in ("removeprefix", "removesuffix", "partition", "rpartition")},
-    "join": lambda budget, value, items: _join(budget, items, value),
-    "replace": _replace,
-    "splitlines": lambda _budget, value: value.splitlines(),
-    "zfill": lambda _budget, value, width: value.zfill(_width(width)),
+    **{name: _search(name, _once) for name in ("startswith", "endswith", "removeprefix", "removesuffix")},
+    **{name: _search(name) for name in ("find", "rfind", "index", "count", "partition", "rpartition")},
+    "join": Operation(by_item, _joined),
+    "replace": Operation(_searching, _replaced),
+    "splitlines": Operation(_splitting, lambda _budget, value: value.splitlines()),
+    "zfill": Operation(_once, lambda _budget, value, width, /: value.zfill(_width(width))),
 }
-_MAPPING: Mapping[str, Function] = {
-    "get": _get,
-    "items": _items,
-    "keys": lambda budget, value: budget.items(value),
-    "values": lambda budget, value: [item for _, item in _items(budget, value)],
+_MAPPING: Mapping[str, Operation] = {
+    "get": Operation(_once, _get),
+    "items": Operation(by_item, lambda budget, value: View(_pairs(budget, value))),
+    "keys": Operation(by_item, lambda budget, value: View(budget.items(value))),
+    "values": Operation(by_item, lambda budget, value: View([item for _, item in _pairs(budget, value)])),
 }
-_LIST: Mapping[str, Function] = {
-    "count": lambda budget, value, item: sum(same(budget, item, other) for other in budget.items(value)),
-    "index": lambda budget, value, item: [same(budget, item, other) for other in budget.items(value)].index(True),
+
+
+def _found(budget: Budget, value: Sequence[Any], item: Any, /) -> list[bool]:
+    return [same(budget, item, other) for other in budget.items(value)]
+
+
+_LIST: Mapping[str, Operation] = {
+    "count": Operation(by_item, lambda budget, value, item, /: sum(_found(budget, value, item))),
+    "index": Operation(by_item, lambda budget, value, item, /: _found(budget, value, item).index(True)),
 }
 METHODS = frozenset((*_TEXT, *_MAPPING, *_LIST))
 _CHANGING = frozenset(
-    {"append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "sort", "reverse"}
+    {"append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "setdefault", "sort", "reverse"}
 )
 _FORMATS = frozenset({"format", "format_map", "center", "ljust", "rjust", "expandtabs", "encode", "translate"})
 
 
-def method(value: Any, name: str) -> Function:
+def method(value: Any, name: str) -> Operation:
     """A method of text, of a mapping or of a list. Raises Refusal where there is none that may be used."""
     needed(value)
     if name.startswith("_"):
-        message = f"{name} reaches into Python; a template has values alone"
-        raise Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
+        raise _into_python(name)
     tables = ((str, _TEXT), (dict, _MAPPING), ((list, tuple, range), _LIST))
     table = next((table for types, table in tables if isinstance(value, types)), {})
-    if name in table:
+    if name in table and not isinstance(value, (Json, Once, View, Loop, Namespace)):
         return table[name]
+    if isinstance(value, Json):
+        hint = "Use filters: value | tojson | replace('a', 'b')."
+        raise Refusal(TEMPLATE_UNSUPPORTED, "methods of text of tojson are not available", hint)
     if name in _CHANGING and isinstance(value, (list, dict)):
         hint = "Make a new one: {% set items = items + [item] %}."
         raise Refusal(TEMPLATE_UNSUPPORTED, f"{name}() changes a value; values stay as they are here", hint)
@@ -451,13 +677,14 @@ def method(value: Any, name: str) -> Function:
         hint = "Write '%s-%02d' | format(text, number)."
         raise Refusal(TEMPLATE_UNSUPPORTED, f"the method {name} of text is not available", hint)
     hint = did_you_mean(name, table, f"There is {', '.join(sorted(table)) or 'none'}.")
-    raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{name}" here', hint)
+    raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{cut(name)}" here', hint)
 
 
-def known(what: str, name: Any, table: Mapping[str, Function]) -> Function:
+def known(what: str, name: Any, table: Mapping[str, Operation]) -> Operation:
     """The filter or test of a name. Raises Refusal where there is none."""
     if isinstance(name, str) and name in table:
         return table[name]
     names: Iterable[str] = sorted(item for item in table if item.isalpha())
-    hint = did_you_mean(str(name), names, f"There is {', '.join(names)}.")
-    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{name}" is not available', hint)
+    shown = cut(name) if isinstance(name, str) else kind(name)
+    hint = did_you_mean(shown, names, f"There is {', '.join(names)}.")
+    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint)

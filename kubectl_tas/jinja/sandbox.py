@@ -8,10 +8,12 @@ What OSMO's sandbox allows and is not here is refused by name.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jinja2 import nodes
+from jinja2.filters import FILTERS as JINJA_FILTERS
+from jinja2.tests import TESTS as JINJA_TESTS
 
 from kubectl_tas.jinja.bounds import (
     ITEM,
@@ -20,30 +22,52 @@ from kubectl_tas.jinja.bounds import (
     TEMPLATE_LIMIT,
     TEMPLATE_UNSUPPORTED,
     TEMPLATE_VALUE,
+    Blank,
     Budget,
+    Json,
     Loop,
     Missing,
     Namespace,
+    Once,
     Refusal,
+    View,
     kind,
     needed,
     truth,
 )
-from kubectl_tas.jinja.filters import FILTERS, TESTS, field, formatted, known, method, number, ordered, same, within
+from kubectl_tas.jinja.filters import (
+    FILTERS,
+    TESTS,
+    Operation,
+    applied,
+    by_item,
+    field,
+    formatted,
+    known,
+    method,
+    number,
+    ordered,
+    same,
+    within,
+)
 from kubectl_tas.records import dataclass
 
 Scope = ChainMap[str, Any]
-GLOBALS = ("dict", "namespace", "range")
-"""Functions that every template has."""
-_ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
-    "Add": lambda first, second: first + second,
-    "Sub": lambda first, second: first - second,
-    "Mul": lambda first, second: first * second,
-    "Div": lambda first, second: first / second,
-    "FloorDiv": lambda first, second: first // second,
-    "Mod": lambda first, second: first % second,
+_NOT_AVAILABLE = frozenset({"cycler", "joiner", "kwargs", "lipsum", "self", "varargs"})
+"""Names that Jinja gives a meaning to in every template, or in a macro."""
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;"})
+_BLANK = Blank()
+_COMPARE = "Compare Jinja's docs."
+_OTHER_FILES: Mapping[type[nodes.Node], str] = {
+    nodes.Include: "include",
+    nodes.Import: "import",
+    nodes.FromImport: "import",
+    nodes.Extends: "extends",
 }
-_OTHER_FILES = {"Include": "include", "Import": "import", "FromImport": "import", "Extends": "extends"}
+_OTHER_TAGS: Mapping[type[nodes.Node], str] = {
+    nodes.Scope: "autoescape",
+    nodes.Block: "block",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +99,12 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
         raise
     except RecursionError as error:
         raise Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", run.line) from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        raise Refusal(TEMPLATE_VALUE, "a value is used as no such value can be", _COMPARE, run.line) from error
+    except MemoryError as error:
+        raise Refusal(TEMPLATE_LIMIT, "there is no memory left for it", "Make less text.", run.line) from error
+    finally:
+        budget.pause()
     return run.pieces
 
 
@@ -89,6 +119,8 @@ class _Run:
         self._values = values
         self._budget = budget
         self._depth = 0
+        self._callers: dict[int, bool] = {}
+        """Whether macros, by the identity of their bodies, call the block of their call."""
 
     # Statements
 
@@ -98,17 +130,10 @@ class _Run:
         for node in body:
             self._at(node)
             self.printed = 0
-            name = type(node).__name__
-            if name in _OTHER_FILES:
-                message = f"{_OTHER_FILES[name]} is not available: a template reads no other file"
-                raise Refusal(TEMPLATE_UNSUPPORTED, message, "Write what it holds into this file.")
-            run = getattr(self, f"_run_{name.lower()}", None)
+            run = _STATEMENTS.get(type(node))
             if run is None:
-                message = f"{{% {name.lower()} %}} is not available in a template here"
-                raise Refusal(
-                    TEMPLATE_UNSUPPORTED, message, "There is for, if, set, with, macro, call, filter and raw."
-                )
-            run(node, scope)
+                raise _no_statement(node)
+            run(self, node, scope)
         self._depth -= 1
 
     def _run_output(self, node: nodes.Output, scope: Scope) -> None:
@@ -148,7 +173,10 @@ class _Run:
 
     def _run_filterblock(self, node: nodes.FilterBlock, scope: Scope) -> None:
         text = self._captured(node.body, scope.new_child())
-        self.pieces.append(Piece(self._budget.text(self._filtered_block(node.filter, text, scope)), node))
+        found = self._filtered_block(node.filter, text, scope)
+        if not isinstance(found, str):
+            raise Refusal(TEMPLATE_VALUE, f"the filters of a block give {kind(found)}, not text", "End with | string.")
+        self.pieces.append(Piece(found, node))
 
     def _run_with(self, node: nodes.With, scope: Scope) -> None:
         inner = scope.new_child()
@@ -199,16 +227,16 @@ class _Run:
     # Expressions
 
     def _value(self, node: nodes.Node, scope: Scope) -> Any:
-        self._at(node)
-        name = type(node).__name__
-        self._down()
-        if name in _ARITHMETIC:
-            result = self._compute(name, node, scope)
-        else:
-            evaluate = getattr(self, f"_value_{name.lower()}", None)
-            if evaluate is None:
-                raise Refusal(TEMPLATE_UNSUPPORTED, f"{name} is not available in a template here")
-            result = evaluate(node, scope)
+        self.line = node.lineno or self.line
+        self._budget.step()
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            self._too_deep()
+        evaluate = _EXPRESSIONS.get(type(node))
+        if evaluate is None:
+            message = f"{type(node).__name__} is not available in a template here"
+            raise Refusal(TEMPLATE_UNSUPPORTED, message, "Compute with values and filters.")
+        result = evaluate(self, node, scope)
         self._depth -= 1
         return result
 
@@ -219,9 +247,13 @@ class _Run:
         return node.data
 
     def _value_name(self, node: nodes.Name, scope: Scope) -> Any:
-        if node.name in scope:
-            return scope[node.name]
-        return _GLOBAL if node.name in GLOBALS else Missing(node.name, scope)
+        name = node.name
+        for values in scope.maps:
+            if name in values:
+                return values[name]
+        if name in _NOT_AVAILABLE:
+            raise Refusal(TEMPLATE_UNSUPPORTED, f"{name} of Jinja is not available", "Compute with values and filters.")
+        return _GLOBAL if name in FUNCTIONS else Missing(name, scope)
 
     def _value_list(self, node: nodes.List, scope: Scope) -> list[Any]:
         self._budget.make(ITEM * len(node.items))
@@ -242,7 +274,7 @@ class _Run:
     def _value_condexpr(self, node: nodes.CondExpr, scope: Scope) -> Any:
         if truth(self._value(node.test, scope)):
             return self._value(node.expr1, scope)
-        return self._value(node.expr2, scope) if node.expr2 is not None else ""
+        return self._value(node.expr2, scope) if node.expr2 is not None else _BLANK
 
     def _value_and(self, node: nodes.And, scope: Scope) -> Any:
         left = self._value(node.left, scope)
@@ -259,7 +291,7 @@ class _Run:
         return -number(self._value(node.node, scope))
 
     def _value_pos(self, node: nodes.Pos, scope: Scope) -> Any:
-        return number(self._value(node.node, scope))
+        return +number(self._value(node.node, scope))
 
     def _value_concat(self, node: nodes.Concat, scope: Scope) -> str:
         texts = [self._budget.text(self._value(part, scope)) for part in node.nodes]
@@ -275,26 +307,58 @@ class _Run:
             raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Use one that is not negative.")
         return self._budget.number(result)
 
-    def _compute(self, name: str, node: Any, scope: Scope) -> Any:
-        left, right = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
-        self._at(node)
-        if name == "Mod" and isinstance(left, str):
+    def _value_add(self, node: nodes.Add, scope: Scope) -> Any:
+        left, right = self._sides(node, scope)
+        if isinstance(left, str) and isinstance(right, str):
+            if not isinstance(left, Json) and not isinstance(right, Json):
+                self._budget.make(len(left) + len(right))
+                return left + right
+            self._budget.make((len(left) + len(right)) * 6)
+            sides = (side if isinstance(side, Json) else side.translate(_ESCAPES) for side in (left, right))
+            return Json("".join(sides))
+        if type(left) is type(right) and type(left) in (list, tuple):
+            self._budget.make(ITEM * (len(left) + len(right)))
+            return left + right
+        return self._compute(node, left, right, lambda: left + right)
+
+    def _value_mul(self, node: nodes.Mul, scope: Scope) -> Any:
+        left, right = self._sides(node, scope)
+        many, times = (right, left) if type(left) is int else (left, right)
+        if isinstance(many, (str, list, tuple)) and not isinstance(many, (Once, View)) and type(times) is int:
+            self._budget.make((1 if isinstance(many, str) else ITEM) * len(many) * max(times, 0))
+            return Json(many * times) if isinstance(many, Json) else many * times
+        return self._compute(node, left, right, lambda: left * right)
+
+    def _value_mod(self, node: nodes.Mod, scope: Scope) -> Any:
+        left, right = self._sides(node, scope)
+        if isinstance(left, str):
             return self._done(lambda: formatted(self._budget, left, right), "%", (left, right))
-        if name == "Mul" and isinstance(right, (str, list, tuple)):
-            left, right = right, left
-        lists = isinstance(left, (list, tuple)) and isinstance(right, (list, tuple))
-        if name == "Mul" and isinstance(left, (str, list, tuple)) and type(right) is int:
-            self._budget.make((1 if isinstance(left, str) else ITEM) * len(left) * max(right, 0))
-        elif name == "Add" and (lists or (isinstance(left, str) and isinstance(right, str))):
-            self._budget.make((ITEM if lists else 1) * (len(left) + len(right)))
-            if lists:
-                left, right = list(left), list(right)
-        elif not all(isinstance(value, (int, float)) for value in (left, right)):
-            hint = "Join texts with ~; make a number of text with | int." if name == "Add" else "Use numbers."
+        return self._compute(node, left, right, lambda: left % right)
+
+    def _value_sub(self, node: nodes.Sub, scope: Scope) -> Any:
+        left, right = self._sides(node, scope)
+        return self._compute(node, left, right, lambda: left - right)
+
+    def _value_div(self, node: nodes.Div, scope: Scope) -> Any:
+        left, right = self._sides(node, scope)
+        return self._compute(node, left, right, lambda: left / right)
+
+    def _value_floordiv(self, node: nodes.FloorDiv, scope: Scope) -> Any:
+        left, right = self._sides(node, scope)
+        return self._compute(node, left, right, lambda: left // right)
+
+    def _sides(self, node: nodes.BinExpr, scope: Scope) -> tuple[Any, Any]:
+        sides = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
+        self._at(node)
+        return sides
+
+    def _compute(self, node: nodes.BinExpr, left: Any, right: Any, compute: Callable[[], Any]) -> Any:
+        """The result of an operation on two numbers, each of 64 bits at most."""
+        if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
+            hint = "Join texts with ~; make a number of text with | int." if node.operator == "+" else "Use numbers."
             message = f"{node.operator} is not for {kind(left)} and {kind(right)}"
             raise Refusal(TEMPLATE_VALUE, message, hint)
-        result = self._done(lambda: _ARITHMETIC[name](left, right), node.operator, (left, right))
-        return self._budget.number(result)
+        return self._budget.number(self._done(compute, node.operator, (left, right)))
 
     def _value_compare(self, node: nodes.Compare, scope: Scope) -> bool:
         left = self._value(node.expr, scope)
@@ -316,7 +380,7 @@ class _Run:
         return ordered(self._budget, left, operator, right)
 
     def _value_getattr(self, node: nodes.Getattr, scope: Scope) -> Any:
-        return self._named(field(self._value(node.node, scope), node.attr), node)
+        return self._named(field(self._value(node.node, scope), node.attr, dotted=True), node)
 
     def _value_getitem(self, node: nodes.Getitem, scope: Scope) -> Any:
         value = needed(self._value(node.node, scope))
@@ -325,10 +389,12 @@ class _Run:
         return self._named(field(value, needed(self._value(node.arg, scope))), node)
 
     def _sliced(self, value: Any, node: nodes.Slice, scope: Scope) -> Any:
-        if not isinstance(value, (str, list, tuple, range)):
+        if not isinstance(value, (str, list, tuple, range)) or isinstance(value, (Once, View)):
             raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no items in order", "Slice text or a list.")
         parts = [None if part is None else self._value(part, scope) for part in (node.start, node.stop, node.step)]
-        return self._budget.made(self._done(lambda: value[slice(*parts)], "[:]", parts))
+        self._budget.read((value,))
+        found = self._budget.made(self._done(lambda: value[slice(*parts)], "[:]", parts))
+        return Json(found) if isinstance(value, Json) else found
 
     @staticmethod
     def _named(value: Any, node: nodes.Node) -> Any:
@@ -347,20 +413,23 @@ class _Run:
 
     def _filtered_block(self, node: Any, text: Any, scope: Scope) -> Any:
         """The text of a block after its filters, of which the first is the innermost node."""
-        return self._filtered(node, text if node.node is None else self._filtered_block(node.node, text, scope), scope)
+        self._down()
+        inner = text if node.node is None else self._filtered_block(node.node, text, scope)
+        self._depth -= 1
+        return self._filtered(node, inner, scope)
 
     def _filtered(self, node: nodes.Filter, value: Any, scope: Scope) -> Any:
-        function = known("filter", node.name, FILTERS)
+        operation = known("filter", node.name, FILTERS)
         given, named = self._arguments(node, scope)
         self._at(node)
-        return self._applied(f'the filter "{node.name}"', function, (value, *given), named)
+        return self._applied(f'the filter "{node.name}"', operation, (value, *given), named)
 
     def _value_test(self, node: nodes.Test, scope: Scope) -> bool:
-        function = known("test", node.name, TESTS)
+        operation = known("test", node.name, TESTS)
         value = self._value(node.node, scope)
         given, named = self._arguments(node, scope)
         self._at(node)
-        return bool(self._applied(f'the test "{node.name}"', function, (value, *given), named))
+        return bool(self._applied(f'the test "{node.name}"', operation, (value, *given), named))
 
     def _value_call(self, node: nodes.Call, scope: Scope) -> Any:
         return self._call(node, scope, None)
@@ -368,14 +437,14 @@ class _Run:
     def _call(self, node: nodes.Call, scope: Scope, caller: _Function | None) -> Any:
         given, named = self._arguments(node, scope)
         target = node.node
-        if isinstance(target, nodes.Name) and target.name in GLOBALS and target.name not in scope:
-            return self._applied(f"{target.name}()", _FUNCTIONS[target.name], given, named)
+        if isinstance(target, nodes.Name) and target.name in FUNCTIONS and target.name not in scope:
+            return self._applied(f"{target.name}()", FUNCTIONS[target.name], given, named)
         if isinstance(target, nodes.Getattr):
             value = needed(self._value(target.node, scope))
             if isinstance(value, Loop) and target.attr == "cycle" and given:
                 return given[value["index0"] % len(given)]
-            function = method(value, target.attr)
-            return self._applied(f"{target.attr}()", function, (value, *given), named)
+            operation = method(value, target.attr)
+            return self._applied(f"{target.attr}()", operation, (value, *given), named)
         found = self._value(target, scope)
         self._at(node)
         if not isinstance(needed(found), _Function):
@@ -384,21 +453,30 @@ class _Run:
 
     def _macro(self, macro: _Function, given: Sequence[Any], named: dict[str, Any], caller: _Function | None) -> str:
         names = [parameter.name for parameter in macro.parameters]
-        if len(given) > len(names) or not set(names) >= named.keys():
+        if len(given) > len(names) or not set(names[len(given) :]) >= named.keys():
             message = f"{macro.name} takes ({', '.join(names)})"
             raise Refusal(TEMPLATE_VALUE, message, "Give it these alone.")
-        inner = macro.scope.new_child(dict(zip(names, given, strict=False)) | named)
-        for name, default in zip(reversed(names), reversed(macro.defaults), strict=False):
-            if name not in inner.maps[0]:
-                inner[name] = self._value(default, macro.scope)
-        for name in names:
-            inner.maps[0].setdefault(name, Missing(name, macro.scope))
-        if any(isinstance(node, nodes.Name) and node.name == "caller" for part in macro.body for node in walk(part)):
+        inner = macro.scope.new_child({name: Missing(name, macro.scope) for name in names})
+        inner.maps[0].update(zip(names, given, strict=False))
+        inner.maps[0].update(named)
+        for name, default in zip(names[len(names) - len(macro.defaults) :], macro.defaults, strict=True):
+            if isinstance(inner.maps[0][name], Missing):
+                inner[name] = self._value(default, inner)
+        if self._calls_back(macro):
             inner["caller"] = caller or Missing("caller")
         elif caller is not None:
             hint = "Print {{ caller() }} in it."
             raise Refusal(TEMPLATE_VALUE, f"the macro {macro.name} uses no block of its call", hint)
         return self._captured(macro.body, inner)
+
+    def _calls_back(self, macro: _Function) -> bool:
+        """Whether a macro uses the block of its call; it is looked through once."""
+        found = self._callers.get(id(macro.body))
+        if found is None:
+            inner = (node for part in macro.body for node in walk(part))
+            found = any(isinstance(node, nodes.Name) and node.name == "caller" for node in inner)
+            self._callers[id(macro.body)] = found
+        return found
 
     def _arguments(self, node: Any, scope: Scope) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if node.dyn_args is not None or node.dyn_kwargs is not None:
@@ -407,9 +485,8 @@ class _Run:
         given = tuple(needed(self._value(item, scope)) for item in node.args)
         return given, {item.key: needed(self._value(item.value, scope)) for item in node.kwargs}
 
-    def _applied(self, what: str, function: Callable[..., Any], given: Sequence[Any], named: dict[str, Any]) -> Any:
-        self._budget.read((*given, *named.values()))
-        found = self._done(lambda: function(self._budget, *given, **named), what, given)
+    def _applied(self, what: str, operation: Operation, given: Sequence[Any], named: dict[str, Any]) -> Any:
+        found = self._done(lambda: applied(self._budget, operation, given, named), what, given)
         return found if isinstance(found, (Missing, Namespace)) else self._budget.made(found)
 
     def _done(self, compute: Callable[[], Any], what: str, given: Sequence[Any]) -> Any:
@@ -418,19 +495,23 @@ class _Run:
             return compute()
         except ZeroDivisionError as error:
             raise Refusal(TEMPLATE_VALUE, f"{what} divides by zero", "Ask before whether it is zero.") from error
-        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:  # Unicode's among them
             kinds = ", ".join(map(kind, given)) or "nothing"
-            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used so, on: {kinds}", "Compare Jinja's docs.") from error
+            raise Refusal(TEMPLATE_VALUE, f"{what} cannot be used so, on: {kinds}", _COMPARE) from error
 
     def _at(self, node: nodes.Node) -> None:
-        self.line = node.lineno
+        self.line = node.lineno or self.line  # what a tag wraps around its body has none
         self._budget.step()
 
     def _down(self) -> None:
         self._depth += 1
         if self._depth > MAX_NESTING:
-            message = f"the template nests more than {MAX_NESTING} levels deep"
-            raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
+            self._too_deep()
+
+    @staticmethod
+    def _too_deep() -> None:
+        message = f"the template nests more than {MAX_NESTING} levels deep"
+        raise Refusal(TEMPLATE_LIMIT, message, "Does a macro call itself without end? Otherwise nest it less.")
 
 
 def _loop(found: Sequence[Any], index: int) -> Loop:
@@ -463,60 +544,142 @@ def _range(budget: Budget, *given: Any) -> range:
     return found
 
 
+def _no_statement(node: nodes.Node) -> Refusal:
+    line = next((inner.lineno for inner in walk(node) if inner.lineno), 0)
+    if type(node) in _OTHER_FILES:
+        message = f"{_OTHER_FILES[type(node)]} is not available: a template reads no other file"
+        return Refusal(TEMPLATE_UNSUPPORTED, message, "Write what it holds into this file.", line)
+    name = _OTHER_TAGS.get(type(node), type(node).__name__.lower())
+    message = f"{{% {name} %}} is not available in a template here"
+    hint = "There is for, if, set, with, macro, call, filter and raw."
+    return Refusal(TEMPLATE_UNSUPPORTED, message, hint, line)
+
+
 _GLOBAL = object()
 """A function of every template, which can only be called."""
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "dict": lambda _budget, **given: given,
-    "namespace": lambda _budget, **given: Namespace(given),
-    "range": _range,
+FUNCTIONS: Mapping[str, Operation] = {
+    "dict": Operation(by_item, lambda budget, /, **given: budget.made(given)),
+    "namespace": Operation(by_item, lambda budget, /, **given: Namespace(budget.made(given))),
+    "range": Operation(by_item, _range),
+}
+"""Functions that every template has."""
+_STATEMENTS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], None]] = {
+    nodes.Assign: _Run._run_assign,
+    nodes.AssignBlock: _Run._run_assignblock,
+    nodes.CallBlock: _Run._run_callblock,
+    nodes.FilterBlock: _Run._run_filterblock,
+    nodes.For: _Run._run_for,
+    nodes.If: _Run._run_if,
+    nodes.Macro: _Run._run_macro,
+    nodes.Output: _Run._run_output,
+    nodes.With: _Run._run_with,
+}
+_EXPRESSIONS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], Any]] = {
+    nodes.Add: _Run._value_add,
+    nodes.And: _Run._value_and,
+    nodes.Call: _Run._value_call,
+    nodes.Compare: _Run._value_compare,
+    nodes.Concat: _Run._value_concat,
+    nodes.CondExpr: _Run._value_condexpr,
+    nodes.Const: _Run._value_const,
+    nodes.Dict: _Run._value_dict,
+    nodes.Div: _Run._value_div,
+    nodes.Filter: _Run._value_filter,
+    nodes.FloorDiv: _Run._value_floordiv,
+    nodes.Getattr: _Run._value_getattr,
+    nodes.Getitem: _Run._value_getitem,
+    nodes.List: _Run._value_list,
+    nodes.Mod: _Run._value_mod,
+    nodes.Mul: _Run._value_mul,
+    nodes.Name: _Run._value_name,
+    nodes.Neg: _Run._value_neg,
+    nodes.Not: _Run._value_not,
+    nodes.Or: _Run._value_or,
+    nodes.Pos: _Run._value_pos,
+    nodes.Pow: _Run._value_pow,
+    nodes.Sub: _Run._value_sub,
+    nodes.TemplateData: _Run._value_templatedata,
+    nodes.Test: _Run._value_test,
+    nodes.Tuple: _Run._value_tuple,
 }
 
 
 def names_used(template: nodes.Template) -> frozenset[str]:
-    """The names of values that a template looks up, and has not set itself where it does."""
-    found: set[str] = set()
-    _look_up(template.body, set(), found)
-    return frozenset(found)
+    """The names of values that a template looks up, and has not set itself where it does.
 
-
-def _look_up(parts: Iterable[nodes.Node], own: set[str], found: set[str]) -> None:
-    """Adds what ``parts`` look up to ``found``, and what they set to ``own``, which are names that are set already.
-
-    A block has a scope of its own; what each branch of an ``if`` sets is set behind it.
+    Raises Refusal for one that a block looks up above the line that sets it outside: Jinja finds nothing there.
     """
-    for part in parts:
-        match part:
-            case nodes.For():
-                _look_up([part.iter], own, found)
-                _look_up(part.else_, set(own), found)
-                _look_up([part.target, *([part.test] if part.test else ()), *part.body], own | {"loop"}, found)
-            case nodes.If():
-                _look_up([part.test, *(other.test for other in part.elif_)], own, found)
-                branches = [(branch, set(own)) for branch in (part.body, *(it.body for it in part.elif_), part.else_)]
-                for branch, names in branches:
-                    _look_up(branch, names, found)
-                own |= set.intersection(*(names for _, names in branches))
-            case nodes.Assign():
-                _look_up([part.node, part.target], own, found)
-            case nodes.AssignBlock():
-                _look_up([*part.body, *([part.filter] if part.filter else ())], set(own), found)
-                _look_up([part.target], own, found)
-            case nodes.With():
-                _look_up(part.values, own, found)
-                _look_up([*part.targets, *part.body], set(own), found)
-            case nodes.Macro():
-                own.add(part.name)
-                _look_up(part.defaults, own, found)
-                _look_up([*part.args, *part.body], own | {"caller"}, found)
-            case nodes.CallBlock():
-                _look_up([part.call, *part.defaults], own, found)
-                _look_up([*part.args, *part.body], set(own), found)
-            case nodes.FilterBlock():
-                _look_up([*part.body, part.filter], set(own), found)
-            case _:
-                uses = [node for node in walk(part) if isinstance(node, nodes.Name)]
-                found.update(node.name for node in uses if node.ctx == "load" and node.name not in own)
-                own.update(node.name for node in uses if node.ctx != "load")
+    names = _Names(set())
+    names.look_up(template.body)
+    return frozenset(names.found)
+
+
+class _Names:
+    """Names that a block looks up outside of it, and names that it sets. What each branch of an ``if`` sets is set
+    behind it.
+    """
+
+    def __init__(self, own: set[str], outside: Collection[str] = ()) -> None:
+        self.own = own
+        self.found: set[str] = set()
+        self._outside = outside
+        """Names that blocks around it look up or set themselves."""
+        self._below: set[str] = set()
+        """Names that blocks within it have looked up, and it has not."""
+
+    def look_up(self, parts: Iterable[nodes.Node]) -> None:
+        for part in parts:
+            match part:
+                case nodes.For():
+                    self.look_up([part.iter])
+                    self._within(part.else_)
+                    inner = [part.target, *([part.test] if part.test else ()), *part.body]
+                    self._within(inner, "loop")
+                case nodes.If():
+                    self.look_up([part.test, *(other.test for other in part.elif_)])
+                    before, after = self.own, []
+                    for branch in (part.body, *(it.body for it in part.elif_), part.else_):
+                        self.own = set(before)
+                        self.look_up(branch)
+                        after.append(self.own)
+                    self.own = before | set.intersection(*after)
+                case nodes.Assign():
+                    self.look_up([part.node, part.target])
+                case nodes.AssignBlock():
+                    self._within([*part.body, *([part.filter] if part.filter else ())])
+                    self.look_up([part.target])
+                case nodes.With():
+                    self.look_up(part.values)
+                    self._within([*part.targets, *part.body])
+                case nodes.Macro():
+                    self._set({part.name}, part)
+                    self._within([*part.args, *part.defaults, *part.body], "caller")
+                case nodes.CallBlock():
+                    self.look_up([part.call])
+                    self._within([*part.args, *part.defaults, *part.body])
+                case nodes.FilterBlock():
+                    self._within([*part.body, part.filter])
+                case _:
+                    uses = [node for node in walk(part) if isinstance(node, nodes.Name)]
+                    looked = {node.name for node in uses if node.ctx == "load"} - self.own
+                    self.found |= looked
+                    self._below -= looked
+                    self._set({node.name for node in uses if node.ctx != "load"}, part)
+
+    def _set(self, names: set[str], part: nodes.Node) -> None:
+        for name in sorted(names & self._below - self.own):
+            if name not in self._outside:
+                message = f"{name} is set here, and a block above looks it up, where it is not defined yet"
+                hint = "Set it above the block, or under another name."
+                raise Refusal(TEMPLATE_VALUE, message, hint, part.lineno)
+        self.own |= names
+
+    def _within(self, parts: Iterable[nodes.Node], *names: str) -> None:
+        """A block within this one, which knows some names more."""
+        inner = _Names({*self.own, *names}, {*self._outside, *self.own, *self.found - self._below})
+        inner.look_up(parts)
+        self._below |= inner.found - self.found
+        self.found |= inner.found
 
 
 def walk(root: nodes.Node) -> Iterator[nodes.Node]:
@@ -528,10 +691,58 @@ def walk(root: nodes.Node) -> Iterator[nodes.Node]:
         waiting += reversed(list(node.iter_child_nodes()))
 
 
-def with_text(root: nodes.Node, table: Mapping[int, str]) -> None:
-    """Replaces characters in all text of a template, which must not be evaluated yet."""
+def prepared(root: nodes.Node, table: Mapping[int, str]) -> None:
+    """Replaces characters in all text of a template, which must not be evaluated yet. Raises Refusal for what Jinja
+    refuses wherever it stands, and its parser does not.
+    """
     for node in walk(root):
         if isinstance(node, nodes.TemplateData):
             node.data = node.data.translate(table)
-        elif isinstance(node, nodes.Const) and isinstance(node.value, str):
-            node.value = node.value.translate(table)
+        elif isinstance(node, nodes.Const):
+            node.value = node.value.translate(table) if isinstance(node.value, str) else node.value
+        elif type(node) in _CHECKED:
+            _check(node)
+
+
+_CHECKED: frozenset[type[nodes.Node]] = frozenset(
+    {
+        nodes.Call,
+        nodes.CallBlock,
+        nodes.Extends,
+        nodes.Filter,
+        nodes.For,
+        nodes.Macro,
+        nodes.Scope,
+        nodes.Test,
+        nodes.Tuple,
+    }
+)
+
+
+def _check(node: Any) -> None:
+    match node:
+        case nodes.Extends() | nodes.Scope():
+            raise _no_statement(node)
+        case nodes.Tuple() if any(isinstance(item, nodes.Slice) for item in node.items):
+            raise Refusal(TEMPLATE_UNSUPPORTED, "a slice among items is not available", "Slice once.", node.lineno)
+        case nodes.Filter() if node.name not in JINJA_FILTERS:
+            raise _unknown("filter", node, FILTERS)
+        case nodes.Test() if node.name not in JINJA_TESTS:
+            raise _unknown("test", node, TESTS)
+        case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
+            raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
+        case nodes.For() if any(isinstance(part, nodes.Name) and part.name == "loop" for part in walk(node.target)):
+            message = "loop is what a loop tells of itself, and no name of an item"
+            raise Refusal(TEMPLATE_VALUE, message, "Use another name.", node.lineno)
+    named = getattr(node, "kwargs", ())
+    if len({part.key for part in named}) < len(named):
+        raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
+
+
+def _unknown(what: str, node: nodes.Filter | nodes.Test, table: Mapping[str, Operation]) -> Refusal:
+    try:
+        known(what, node.name, table)
+    except Refusal as refusal:
+        refusal.line = node.lineno
+        return refusal
+    raise AssertionError(node.name)

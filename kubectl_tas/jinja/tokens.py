@@ -9,11 +9,13 @@ from typing import Any
 
 from jinja2 import Environment, TemplateError, nodes
 
-from kubectl_tas.jinja.bounds import TEMPLATE_VALUE, Budget, Refusal
+from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_VALUE, Budget, Refusal
 from kubectl_tas.jinja.sandbox import expanded, names_used, walk
 
 _MARK = re.compile(r"\{[{%#]")
 _ALONE = re.compile(r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)\s*-?\}\}")
+MAX_LENGTH = 65_536
+"""Characters of a text that tokens are filled into."""
 _ENVIRONMENT = Environment(keep_trailing_newline=True)
 
 
@@ -39,11 +41,14 @@ def tokens_in(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _tree(text: str) -> nodes.Template:
+    if len(text) > MAX_LENGTH:
+        message = f"a text with tokens of more than {MAX_LENGTH:,} characters"
+        raise Refusal(TEMPLATE_LIMIT, message, "Make several of it; text without tokens may be longer.")
     try:
         tree = _ENVIRONMENT.parse(text)
         if any(isinstance(node, (nodes.For, nodes.Macro, nodes.CallBlock)) for node in walk(tree)):
             raise Refusal(TEMPLATE_VALUE, "there are no loops and macros here", "Use tokens, filters and if.")
         return tree
-    except (TemplateError, ValueError, RecursionError) as error:
+    except (TemplateError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         message = str(getattr(error, "message", None) or "it nests too deep, or has a number of too many digits")
         raise Refusal(TEMPLATE_VALUE, message[:1].lower() + message[1:].rstrip("."), "Compare Jinja's docs.") from error

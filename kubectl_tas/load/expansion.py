@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, TemplateError, nodes
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, Budget, Refusal
-from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, walk, with_text
+from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, TEMPLATE_UNSUPPORTED, Budget, Refusal
+from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, prepared, walk
 from kubectl_tas.load.document import Lines, parse
 from kubectl_tas.load.tokens import DEFAULTS, TOKEN
 from kubectl_tas.records import dataclass
@@ -29,16 +29,24 @@ _INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
 _SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#])""", re.MULTILINE)
 _HEAD = re.compile(r"(?:(?:[ \t]*(?:#[^\n]*)?|---[ \t]*)\n)*")
 """Comments at the top, which may speak of tags."""
-_COMMENTS = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)+\Z", re.MULTILINE)
+_COMMENT = re.compile(r"[ \t]*(?:#.*)?")
 _SHIELD = str.maketrans("{}", "\x01\x02")
 """Characters that no file may have stand for those of what is text to a template."""
 _UNSHIELD = {1: "{", 2: "}"}
+_ESCAPED = re.compile(r"\\(?:x0[12]|u000[12]|U0000000[12]|0{0,2}[12](?![0-7])|N\{)")
+"""Escapes in the strings of a tag that make these characters too."""
 _GO_HINT = "This looks like a template of Go or Helm; OSMO's are Jinja: {% if gpus > 8 %} ... {% endif %}."
 _BLOCK = re.compile(r"\{%[-+]?\s*(end)?(if|for|macro|call|filter|with)\b")
-_LONG_NUMBER = re.compile(r"[0-9][0-9_]{3999}")
+_LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{3999}")
 _GO = re.compile(r"\{\{-?[ \t]*(?:\.|\$|(?:if|else|end|range|with|include|define|template)\b)")
 MAX_TOKENS = 30_000
 """Words and signs within the tags of one template."""
+EACH = 50
+"""Steps of a workflow beyond the first that a template becomes, besides those of its tags."""
+PARSED = 8
+"""Characters of expanded YAML that are read in a step. As many as the template itself has cost nothing."""
+COPIED = 16
+"""Values that are copied in a step."""
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin")
 _ENDS = ("variable_end", "block_end", "comment_end", "raw_end")
 
@@ -83,7 +91,7 @@ def layout(environment: Environment, text: str) -> Layout:
     data: list[Span] = []
     outputs: list[Span] = []
     tags: list[Span] = []
-    place, start = 0, 0
+    place, start, tag = 0, 0, ""
     for number, (line, token, value) in enumerate(environment.lex(text)):
         if number > MAX_TOKENS:
             message = f"more than {MAX_TOKENS:,} words and signs within tags"
@@ -93,6 +101,10 @@ def layout(environment: Environment, text: str) -> Layout:
             data.append(Span(place, place + len(value)))
         if token in _BEGINS:
             start = place
+        if tag == "block_begin" and token == "name" and value == "print":
+            hint = "Write {{ value }}."
+            raise Refusal(TEMPLATE_UNSUPPORTED, "{% print %} is not available in a template here", hint, line)
+        tag = tag if token == "whitespace" else token
         place += len(value)
         if token in _ENDS:
             tags.append(Span(start, place))
@@ -153,8 +165,7 @@ class ExpandedLines(Lines):
 
     def start(self) -> Location:
         """The first line of the template that is no comment."""
-        head = _HEAD.match(self._source.text)
-        return self._source.at(head.end() if head else 0)
+        return _start(self._source)
 
     def line(self, number: int) -> int:
         """The line of the template that a line of the expanded text comes from."""
@@ -187,6 +198,32 @@ def rows(text: str) -> list[Line]:
     return found
 
 
+def _start(lines: Lines) -> Location:
+    """The first line of a file that is no comment."""
+    head = _HEAD.match(lines.text)
+    return lines.at(head.end() if head else 0)
+
+
+def _refuse_escapes(text: str, tags: Sequence[Span]) -> None:
+    for tag in tags if "\\" in text else ():
+        found = _ESCAPED.search(text, tag.start, tag.end)
+        if found is not None:
+            line = text.count("\n", 0, found.start()) + 1
+            message, hint = f"the escape {found[0]} is not available", "Write the character itself."
+            raise Refusal(TEMPLATE_UNSUPPORTED, message, hint, line)
+
+
+def _without_comments(section: str) -> str:
+    """A section without the comments and blank lines at its end."""
+    end = len(section)
+    while end and (section[end - 1] == "\n"):
+        start = section.rfind("\n", 0, end - 1) + 1
+        if not _COMMENT.fullmatch(section, start, end - 1):
+            break
+        end = start
+    return section[:end]
+
+
 class UnreadableError(Exception):
     """A template that cannot be expanded."""
 
@@ -205,6 +242,14 @@ class Template:
         self._rows = rows(text)
         self._tags: Sequence[Span] = ()
         self._places: dict[int, Span] = {}
+        self._printed = 0
+        """Characters of all its expansions."""
+        self._charged = 0
+        """Steps that these have cost."""
+
+    def start(self) -> Location:
+        """The first line that is no comment."""
+        return _start(self.lines)
 
     def read(self, given: Collection[str]) -> dict[str, Any]:
         """Reads the template and returns its defaults; ``given`` are the names of all values beside them.
@@ -222,18 +267,19 @@ class Template:
         try:
             found = layout(_ENVIRONMENT, text)
             self._tags = found.tags
+            _refuse_escapes(text, found.tags)
             self._tree = _ENVIRONMENT.parse(text)
             self._places = spans(self._tree, found)
-            with_text(self._tree, _UNSHIELD)
+            prepared(self._tree, _UNSHIELD)
             self.names = names_used(self._tree)
         except Refusal as refusal:
             raise UnreadableError(self._refused(refusal)) from refusal
-        except RecursionError as error:
-            longest = max(self._tags, key=lambda tag: tag.end - tag.start)
+        except (RecursionError, MemoryError) as error:
+            longest = max(self._tags, key=lambda tag: tag.end - tag.start, default=Span(0, 0))
             line = text.count("\n", 0, longest.start) + 1
             deep = Refusal(TEMPLATE_LIMIT, "the template nests too deep", "Nest it less.", line)
             raise UnreadableError(self._refused(deep)) from error
-        except (TemplateError, ValueError) as error:
+        except (TemplateError, ValueError, OverflowError) as error:  # of the parser, and of numbers that it reads
             long = _LONG_NUMBER.search(text)
             line = getattr(error, "lineno", None) or text.count("\n", 0, long.start() if long else 0) + 1
             message = str(getattr(error, "message", None) or "a number of too many digits").translate(_UNSHIELD)
@@ -249,8 +295,13 @@ class Template:
     def expand(self, values: Mapping[str, Any], budget: Budget) -> ExpandedLines:
         """The lines that the template gives with these values. Raises UnreadableError where it gives none."""
         try:
+            budget.step(len(values) // COPIED + (EACH if self._printed else 0))
             pieces = expanded(self._tree, values, budget)
+            self._printed += sum(len(piece.text) for piece in pieces)
+            before, self._charged = self._charged, max(self._printed - len(self.lines.text), 0) // PARSED
+            budget.step(self._charged - before)
         except Refusal as refusal:
+            refusal.line = refusal.line or self.start().line
             raise UnreadableError(self._refused(refusal)) from refusal
         return ExpandedLines(self.lines, self._rows, pieces, self._places)
 
@@ -262,7 +313,7 @@ class Template:
         start = sections[0].start()
         following = _SECTION.search(text, sections[0].end())
         section = text[start : following.start() if following else len(text)]
-        section = section[: len(section) - len(found[0])] if (found := _COMMENTS.search(section)) else section
+        section = _without_comments(section)
         if len(sections) > 1:
             self._fail("the file has default-values twice", sections[1].start(), "Write all of them in one place.")
         documents, problems = parse(self.path, re.sub(r"[^\n]", " ", text[:start]) + section)
@@ -301,7 +352,7 @@ class Template:
 
     def _refused(self, refusal: Refusal) -> Diagnostic:
         """A refusal at the tag that was to be printed, else at the first one of its line, or at the line."""
-        span = self._rows[min(refusal.line, len(self._rows)) - 1].words
+        span = self._rows[min(max(refusal.line, 1), len(self._rows)) - 1].words
         first = next((tag for tag in self._tags if span.start <= tag.start < span.end), span)
         tag = self._places.get(refusal.node, first)
         place = self.lines.at(tag.start, tag.end)

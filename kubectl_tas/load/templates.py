@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
-from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED, Budget, kind
+from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
 from kubectl_tas.load.kinds import VALUES
@@ -26,7 +26,7 @@ from kubectl_tas.model.config import Config
 from kubectl_tas.model.repository import Declared, Waiver
 from kubectl_tas.model.values import FOLDER, Setting
 from kubectl_tas.records import dataclass
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import did_you_mean, shortened
 
 VALUE_UNKNOWN = Rule(
     "value-unknown",
@@ -51,6 +51,14 @@ VALUES_UNUSED = Rule(
 )
 
 
+REPOSITORY_STEPS = 2_000_000
+"""Steps that all templates of a repository may take beyond FILE_STEPS of each."""
+FILE_STEPS = 10_000
+"""Steps of a template that count for itself alone. A workflow of a hundred tasks takes fewer."""
+_COMPARED = 20
+"""Names of one file that messages compare with others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Given:
     """Values of a template, and where they are given."""
@@ -69,6 +77,36 @@ class Expansion:
     problems: list[Diagnostic] = field(default_factory=list)
     """Why some of it could not be read."""
     remarks: list[Diagnostic] = field(default_factory=list)
+    steps: int = 0
+    """What it cost. It depends on the template and its values alone, unless it is more than was left."""
+
+
+class Allowance:
+    """The steps that the templates of a repository share.
+
+    They are spent in the order of paths: a template is refused where it and those before it take more than there are.
+    So the verdict follows from the steps of each template, which may be counted in any order or at once.
+    """
+
+    def __init__(self) -> None:
+        self._left = REPOSITORY_STEPS
+        self._last = ""
+
+    @property
+    def most(self) -> int:
+        """Steps that the next template may take; with more it is refused."""
+        return FILE_STEPS + self._left
+
+    def spend(self, path: str, steps: int, place: Callable[[], Location]) -> Diagnostic | None:
+        """Takes the steps of the next template; why it is refused, at ``place``."""
+        self._left -= max(steps - FILE_STEPS, 0)
+        if self._left >= 0:
+            return None
+        self._left, self._last = 0, self._last or path
+        used = "this one uses them up" if self._last == path else f"{self._last} has used them up"
+        message = f"the templates share {REPOSITORY_STEPS:,} steps beyond {FILE_STEPS:,} of each; {used}"
+        hint = "Write shorter loops in the templates before this one too, or fewer templates."
+        return Diagnostic(TEMPLATE_LIMIT, message, place(), hint=hint)
 
 
 class Templates:
@@ -79,6 +117,7 @@ class Templates:
         self._settings = settings
         self._given: dict[str, Given] = {}
         self._seen: set[str] = set()
+        self._allowance = Allowance()
         self._known: set[str] = set()
         """Names of values that templates use or have defaults for."""
         self.waivers: list[Waiver] = []
@@ -130,11 +169,16 @@ class Templates:
 
     def finish(self) -> Iterator[Diagnostic]:
         """What is known once all files are read: values that none of them uses."""
-        for name in self._given.keys() - self._seen:
+        seen = sorted(self._seen)
+        there = f"There is {shortened(seen)}." if seen else "There is no template."
+        by_name: dict[str, list[str]] = {}
+        for known in seen:
+            by_name.setdefault(PurePosixPath(known).name, []).append(known)
+        for number, name in enumerate(sorted(self._given.keys() - self._seen)):
             message = f"no template has the name {name}; these values count for nothing"
-            near = [known for known in self._seen if PurePosixPath(known).name == PurePosixPath(name).name]
-            there = f"There is {', '.join(sorted(self._seen))}." if self._seen else "There is no template."
-            hint = f'Did you mean "{near[0]}"?' if len(near) == 1 else did_you_mean(name, sorted(self._seen), there)
+            near = by_name.get(PurePosixPath(name).name, [])
+            compared = seen if number < _COMPARED else ()
+            hint = f'Did you mean "{near[0]}"?' if len(near) == 1 else did_you_mean(name, compared, there)
             yield Diagnostic(VALUES_UNUSED, message, self._given[name].at(), hint=hint)
 
     def unused(self) -> Iterator[str]:
@@ -153,6 +197,7 @@ class Templates:
             self._seen.add(name)
         given = self._given.get(name or "") or Given({}, (), lambda *_: Location(path))
         template = Template(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+        budget = Budget(min(MAX_STEPS, self._allowance.most))
         try:
             names = [*given.values, *(key for item in given.instances for key in item)]
             defaults = template.read({*names, *(setting.name for setting in self._settings)})
@@ -161,7 +206,6 @@ class Templates:
             if result.problems:
                 return result
             set_ = self._set(path, defaults)
-            budget = Budget()
             for index, instance in enumerate(given.instances or (None,)):
                 values = {**defaults, **given.values, **(instance or {}), **set_}
                 found = _documents(result, path, template.expand(values, budget))
@@ -170,6 +214,10 @@ class Templates:
                 result.documents += found
         except UnreadableError as wrong:
             result.problems.append(wrong.diagnostic)
+        result.steps = budget.spent
+        refused = self._allowance.spend(path, result.steps, template.start)
+        if refused is not None:
+            return Expansion(problems=[refused], steps=result.steps)
         result.problems = list({item.sort_key: item for item in result.problems}.values())
         result.waivers = list(dict.fromkeys(result.waivers))
         for index, document in enumerate(result.documents):
@@ -185,6 +233,9 @@ class Templates:
 
     def _mismatches(self, given: Given, defaults: Mapping[str, Any], names: Collection[str]) -> Iterator[Diagnostic]:
         """Values of names that the template does not have, or of other types than their defaults."""
+        known = sorted({*names, *defaults})
+        there = f"It uses {shortened(known)}." if known else "It uses none."
+        unknown = 0
         for within, values in (
             ((), given.values),
             *((("instances", n), item) for n, item in enumerate(given.instances)),
@@ -192,9 +243,8 @@ class Templates:
             for key, value in values.items():
                 place = given.at(*within, key)
                 if key not in names and key not in defaults and not (within and key == "name"):
-                    known = sorted({*names, *defaults})
-                    there = f"It uses {', '.join(known)}." if known else "It uses none."
-                    hint = did_you_mean(key, known, there)
+                    unknown += 1
+                    hint = did_you_mean(key, known if unknown <= _COMPARED else (), there)
                     yield Diagnostic(VALUE_UNKNOWN, f'the template uses no value "{key}"', place, hint=hint)
                 elif _differ(defaults.get(key), value):
                     message = f"{key} is {kind(defaults[key])} in default-values, here {kind(value)}"

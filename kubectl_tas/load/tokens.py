@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-TOKEN = re.compile(r"\{\{([ ]*)(uuid|workflow_id|output|(?:input|host):[^{}]+?)[ ]*\}\}")
-"""What OSMO fills in when a workflow runs, which is text to its templates: the blanks in front, and the token."""
+TOKEN = re.compile(r"\{\{([ ]*)(uuid|workflow_id|output|(?:input|host):(?:[^{}]*[^{} ]|[ ]))[ ]*\}\}")
+"""What OSMO fills in when a workflow runs, which is text to its templates: the blanks in front, and the token. No two
+parts of the pattern match one blank, so a long run of them is read once.
+"""
 DEFAULTS = re.compile(r"""^["']?default-values["']?[ \t]*:""", re.MULTILINE)
 """The root key with the values that a template has of its own."""
 _ROOT = re.compile(r"""^(?:\{\s*)?["']?(?:workflow|default-values)["']?[ \t]*:""", re.MULTILINE)

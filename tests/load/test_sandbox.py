@@ -17,6 +17,9 @@ from tests.support.process import call
 HEAD = "workflow:\n  name: train\n  pool: team\n"
 LONG = '{% set x = "A" * 1000000 %}{% for i in range(90000) %}'
 SHARED = "{% set a = [1, 2] %}{% set b = [1, 2] %}" + "{% set a = [a, a] %}{% set b = [b, b] %}" * 50
+NEEDLE = '{% set x = "a" * 1000000 %}{% set y = "ab" ~ "a" * 500000 %}'
+TREE = "{% set t = (1, 1) %}" + "{% set t = (t, t) %}" * 50
+ALIKE = '{% set x = "a" * 50000 %}{% set l = [' + ",".join(f"x ~ '{i}'" for i in range(80)) + "] %}"
 ATTACKS = {
     # into Python
     "class": ('{{ "".__class__ }}', "unsupported"),
@@ -29,15 +32,17 @@ ATTACKS = {
     "globals of a method": ("{{ ''.join.__globals__ }}", "value"),
     "a macro's insides": ("{% macro m() %}{% endmacro %}{{ m.__code__ }}", "unsupported"),
     "the loop's insides": ("{% for i in [1] %}{{ loop.__init__ }}{% endfor %}", "undefined"),
-    "self": ("{{ self._TemplateReference__context }}", "undefined"),
-    "cycler": ('{{ cycler.__init__.__globals__.os.popen("id").read() }}', "undefined"),
-    "a random text": ("{{ lipsum(5) }}", "undefined"),
+    "self": ("{{ self._TemplateReference__context }}", "unsupported"),
+    "cycler": ('{{ cycler.__init__.__globals__.os.popen("id").read() }}', "unsupported"),
+    "a random text": ("{{ lipsum(5) }}", "unsupported"),
     "random": ("{{ [1, 2]|random }}", "unsupported"),
     # other files
     "include": ('{% include "/etc/passwd" %}', "unsupported"),
     "import": ('{% import "os" as os %}', "unsupported"),
     "from import": ('{% from "a" import b %}', "unsupported"),
     "extends": ('{% extends "a" %}', "unsupported"),
+    "autoescape": ("{% autoescape true %}a{% endautoescape %}", "unsupported"),
+    "print": ("{% print 1 %}", "unsupported"),
     # format strings
     "format": ('{{ "{0.__class__}".format(1) }}', "unsupported"),
     "format_map": ('{{ "{x.__class__}".format_map({"x": 1}) }}', "unsupported"),
@@ -70,12 +75,51 @@ ATTACKS = {
     "count in a loop": (LONG + '{% if x.count("b") %}{% endif %}{% endfor %}', "limit"),
     "strip in a loop": (LONG + "{% if x.strip() %}{% endif %}{% endfor %}", "limit"),
     "isdigit in a loop": (LONG + "{% if x.isdigit() %}{% endif %}{% endfor %}", "limit"),
-    "int in a loop": (LONG + "{% set y = x|int %}{% endfor %}", "limit"),
+    "int of a long text": (LONG + "{% set y = x|int %}{% endfor %}", "value"),
     "test in a loop": (LONG + "{% if x is lower %}{% endif %}{% endfor %}", "limit"),
     "default in a loop": (LONG + '{% set y = q|default("") %}{% endfor %}', "limit"),
     "range in a loop": ("{% for i in range(90000) %}{% if -1 in range(90000) %}{% endif %}{% endfor %}", "limit"),
     "equal lists of lists": (SHARED + "{{ a == b }}", "limit"),
     "a list of lists in a list": (SHARED + "{{ a in [b] }}", "limit"),
+    "round to a billion places": ("{{ 4|round(-1000000000) }}", "value"),
+    "rfind": (NEEDLE + "{{ x.rfind(y) }}", "limit"),
+    "rpartition": (NEEDLE + "{{ x.rpartition(y) }}", "limit"),
+    "rsplit": (NEEDLE + "{{ x.rsplit(y) }}", "limit"),
+    "find of half a text": (NEEDLE + "{{ x.find(y) }}", "limit"),
+    "in half a text": (NEEDLE + "{{ y in x }}", "limit"),
+    "replace of half a text": (NEEDLE + "{{ x|replace(y, '') }}", "limit"),
+    "strip of many": (NEEDLE + "{{ x.strip(y[::-1]) }}", "limit"),
+    "trim of many": (NEEDLE + "{{ x|trim(y[::-1]) }}", "limit"),
+    **{
+        f"a long path in {name}": ("{% set p = 'a.' * 90000 %}{{ ([{}] * 9999)|" + name + " }}", "limit")
+        for name in (
+            "map(attribute=p)",
+            "sort(attribute=p)",
+            "selectattr(p)",
+            "unique(attribute=p)",
+            "sum(p)",
+            "max(attribute=p)",
+        )
+    },
+    "a tree as an attribute": (TREE + "{{ [1]|map(attribute=t)|list }}", "limit"),
+    "a tree as a filter": (TREE + "{{ [1]|map(t)|list }}", "limit"),
+    "a tree as a key": (TREE + "{{ {'a': 1}.get(t) }}", "limit"),
+    "a tree as an item": (TREE + "{{ {'a': 1}[t] }}", "undefined"),
+    "a tree as a field of a loop": (TREE + "{% for a in [1] %}{{ loop[t] }}{% endfor %}", "undefined"),
+    "a tree as a field": (TREE + "{{ 1[t] }}", "value"),
+    "a tree as a method of rounding": (TREE + "{{ 1|round(0, t) }}", "limit"),
+    "replace with a negative count": ('{{ ("a" * 100000)|replace("a", "b" * 100000, -1) }}', "limit"),
+    "a format of many zeros": ('{{ ("%" ~ "0" * 200000 ~ "!") % 1 }}', "value"),
+    "sorted texts that begin alike": (ALIKE + "{{ (l * 900)|sort(case_sensitive=true)|length }}", "limit"),
+    "the largest of texts that begin alike": (ALIKE + "{{ (l * 900)|max(case_sensitive=true)|length }}", "limit"),
+    "a macro that is long": (
+        "{% macro m() %}{% if 0 %}" + "{{ 1 }}" * 5000 + "{% endif %}{% endmacro %}"
+        "{% for i in range(90000) %}{{ m() }}{% endfor %}",
+        "limit",
+    ),
+    "many short lines": ('{{ ("€€\n" * 2600000).splitlines() }}', "limit"),
+    "many words": ('{{ ("a " * 2000000)|title }}', "limit"),
+    "much YAML": ("{% for a in range(9000) %}\n- " + "[a, b, c], " * 99 + "{% endfor %}", "limit"),
     # gigabytes
     "a text doubles": ('{% set x = "ABCD" %}' + "{% set x = x + x %}" * 40 + "{{ x }}", "limit"),
     "a text is joined to itself": ('{% set x = "ABCD" %}' + "{% set x = x ~ x %}" * 40, "limit"),
@@ -105,6 +149,8 @@ ATTACKS = {
     "many tags": ("{{ 1 }}" * 50000, "limit"),
     "many comments": ("{# #}" * 50000, "limit"),
     "many ends of raw": ("{% raw " * 50000, "limit"),
+    "a token that is not closed": ("{{input:a" + " " * 400_000, "syntax"),
+    "many numbers of many digits": (("9" * 3999 + " ") * 1000 + "{{ a b }}", "syntax"),
     "a number of many digits": ("{{ " + "9" * 5000 + " }}", "syntax"),
 }
 
@@ -166,6 +212,8 @@ SAME = [
     "{% set s = namespace(v=0) %}{% for i in range(4) %}{% set s.v = s.v + i %}{% endfor %}{{ s.v }}",
     "{% set t %}in {{ x }}{% endset %}{{ t|title }}{% set u | upper %}abc{% endset %}{{ u }}",
     "{% macro m(a, b=2) %}[{{ a }}/{{ b }}]{% endmacro %}{{ m(1) }}{{ m(3, b=x) }}{{ m(a=1, b=4) }}",
+    "{% macro m(a=1, b=a) %}{{ a }}{{ b }}{% endmacro %}{{ m() }}{{ m(2) }}{{ m(b=3) }}",
+    "{{ 4|round }} {{ 'a b-c(d e.f'|title }} [{{ ''|indent(4, true) }}] {{ ('<'|tojson) + '<' }} {{ 'a' if false }}",
     "{% macro m(a) %}<{{ caller() }}{{ a }}>{% endmacro %}{% call m(1) %}body{% endcall %}",
     "{% filter upper | replace('A', 'B') %}abc {{ x }}{% endfilter %}",
     "{% with a = n, b = 2 %}{{ a + b }}{% endwith %}",

@@ -1,0 +1,186 @@
+"""Each operation of a template costs at least what it takes, so a count of steps bounds its time."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_tas.jinja import bounds, filters, tokens
+from kubectl_tas.jinja.bounds import Budget, Refusal
+from kubectl_tas.jinja.filters import FILTERS, TESTS, Operation, applied, method
+from kubectl_tas.load import templates
+from kubectl_tas.load.templates import FILE_STEPS, REPOSITORY_STEPS, Allowance, Templates
+from tests.load.test_sandbox import HEAD, expand
+from tests.support.cli import kubectl_tas, pool, write
+
+A_STEP = 20e-6
+"""Seconds that a step may take: ten times what it takes on most machines."""
+SLACK = 0.05
+
+
+def deep(value: Any) -> Any:
+    """A value in which it is found more often than there is time for."""
+    for _ in range(50):
+        value = (value, value)
+    return value
+
+
+TEXTS = ("a" * 100_000, "€" * 50_000 + "b", "a b\n" * 25_000, "%" + "0" * 50_000, "9" * 400, "ab")
+LISTS = (
+    [*range(5_000)],
+    ["a" * 40_000 + str(number) for number in range(50)] * 30,
+    [{"a": {"b": number}} for number in range(1_000)],
+    [[]] * 5_000,
+    (deep(1),),
+)
+VALUES = (*TEXTS, *LISTS, {str(number): "a" * 99 for number in range(1_000)}, range(9_000), 2**60, 1e300, None)
+ARGUMENTS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+    ((), {}),
+    (("ab" + "a" * 50_000,), {}),
+    (("a" * 50_000 + "ba",), {}),
+    (("b" * 400_000 + "a",), {}),
+    (("a",), {}),
+    (("a", "b" * 1000), {}),
+    (("", "b" * 1000, -1), {}),
+    ((["a" * 1000] * 1000,), {}),
+    ((10**9,), {}),
+    ((-(10**9), "ceil"), {}),
+    (("upper",), {}),
+    ((), {"attribute": "a.b"}),
+    ((), {"attribute": "a." * 90_000}),
+    ((True, True), {}),
+)
+DEEP: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+    ((deep(1),), {}),
+    ((0, deep(1)), {}),
+    (("eq", deep(1)), {}),
+    ((), {"attribute": deep("a")}),
+)
+CALLS = (*product(VALUES, ARGUMENTS), *product(("ab", 1, [1], {"a": 1}, deep(1)), DEEP))
+
+
+def operations() -> Iterator[tuple[str, tuple[Operation, type]]]:
+    """All filters, tests and methods by a name for each, with the type that they are for."""
+    for what, table in (("filter", FILTERS), ("test", TESTS)):
+        yield from ((f"{what} {name}", (operation, object)) for name, operation in table.items())
+    for value in ("", {}, []):
+        for name in sorted(filters.METHODS):
+            with contextlib.suppress(Refusal):
+                yield f"{name} of {bounds.kind(value)}", (method(value, name), type(value))
+
+
+OPERATIONS = dict(operations())
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_takes_no_longer_than_it_costs(name: str) -> None:
+    operation, kind = OPERATIONS[name]
+    calls = [(value, *arguments) for value, arguments in CALLS if isinstance(value, kind)]
+    slow = []
+    for number, (value, given, named) in enumerate(calls):
+        budget = Budget(10_000)
+        begun = time.process_time()
+        with contextlib.suppress(Refusal, TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
+            budget.made(applied(budget, operation, (value, *given), named))
+        taken = time.process_time() - begun
+        if taken > budget.spent * A_STEP + SLACK:
+            slow.append((number, budget.spent, taken))
+    assert slow == []
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "//", "%", "**", "~", "==", "<", "in", "and", "or"])
+@pytest.mark.parametrize(
+    "value", ["'a' * 1000000", "range(90000)|list", "2 ** 60", "'%' ~ '0' * 100000", "[[1] * 999] * 99"]
+)
+def test_an_operator_takes_no_longer_than_it_costs(operator: str, value: str) -> None:
+    many = f"{{% set x = {value} %}}{{% for i in range(90000) %}}{{% set y = x {operator} x %}}{{% endfor %}}"
+    begun = time.process_time()
+    assert expand(many)[0] in ("template-limit", "template-value")
+    assert time.process_time() - begun < 1
+
+
+def test_the_clock_ends_what_steps_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MAX_SECONDS", 0.01)
+    monkeypatch.setattr(bounds, "WATCHED", 100)
+    monkeypatch.setitem(TESTS, "odd", Operation(filters.by_item, lambda _budget, _value: spin()))  # type: ignore[index]
+    code, message = expand("{% for i in range(9999) %}{% if i is odd %}{% endif %}{% endfor %}")
+    assert (code, message) == ("template-limit", "4: the template takes more than 0.01 seconds of processor time")
+
+
+def spin() -> bool:
+    return sum(range(20_000)) > 0
+
+
+LOOPS = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
+
+
+def test_templates_share_steps_in_the_order_of_their_paths() -> None:
+    found = Templates(["workflows"], [])
+    outcomes = [found.expand(f"workflows/{number:02}.yaml", f"{HEAD}  # {LOOPS}\n") for number in range(14)]
+    messages = [outcome.problems[0].message for outcome in outcomes]
+    assert all(outcome.problems[0].location.line for outcome in outcomes if outcome.problems[0].location)
+    (first,) = (number for number, message in enumerate(messages) if message.endswith("; this one uses them up"))
+    assert {message.partition(" steps")[0] for message in messages[:first]} == {"the template takes more than 200,000"}
+    assert all(message.endswith(f"workflows/{first:02}.yaml has used them up") for message in messages[first + 1 :])
+    assert sum(outcome.steps for outcome in outcomes) <= REPOSITORY_STEPS + 14 * (FILE_STEPS + 1)
+
+
+def test_ordinary_templates_take_nothing_from_one_another() -> None:
+    found = Templates(["workflows"], [])
+    for number in range(12):
+        assert found.expand(f"workflows/{number:02}.yaml", f"{HEAD}  # {LOOPS}\n").problems
+    text = HEAD + "  tasks:{% for i in range(100) %}\n  - {name: a{{ i }}, image: b}{% endfor %}\n"
+    outcome = found.expand("workflows/z.yaml", text)
+    assert (outcome.problems, len(outcome.documents)) == ([], 1)
+
+
+def test_the_verdict_follows_from_the_steps_of_each() -> None:
+    """Whether they were counted with what is left as their bound, or each alone: then they may be more."""
+    cut, whole = Allowance(), Allowance()
+    for number, steps in enumerate((5_000, 1_500_000, 3_000, 900_000, 9_000, 20_000)):
+        path = f"{number}.yaml"
+        place = partial(templates.Location, path, 1, 1)
+        assert cut.spend(path, min(steps, cut.most + 1), place) == whole.spend(path, steps, place)
+
+
+def test_instances_take_steps() -> None:
+    settings = {f"x{number}": number for number in range(2_000)}
+    found = Templates(["workflows"], [])
+    given = templates.Given(
+        settings, [{"name": f"a{number}"} for number in range(9_000)], lambda *_: templates.Location("v")
+    )
+    found._given["x"] = given
+    used = "".join(f"{{{{ {name} }}}}" for name in settings)
+    (problem,) = found.expand("workflows/x.yaml", f"workflow: {{name: a, pool: b}}\n# {used}\n").problems
+    assert problem.rule.code == "template-limit"
+
+
+def test_many_values_that_no_template_uses(repository: Path) -> None:
+    names = "".join(f"value-{number}: 1\n" for number in range(5_000))
+    files = {"workflows/a.yaml": "default-values: {n: 1}\nworkflow: {name: a, pool: team}\n", "values/a.yaml": names}
+    begun = time.monotonic()
+    result = kubectl_tas("validate", "-C", write(repository, {"pools/team.yaml": pool("team"), **files}))
+    assert result.code == 1
+    assert time.monotonic() - begun < 20
+
+
+def test_comments_behind_default_values() -> None:
+    text = "default-values:\n  n: 1\n" + "\n" * 300_000 + "  m: 2\nworkflow: {name: a, pool: b}\n"
+    begun = time.process_time()
+    assert not Templates(["workflows"], []).expand("workflows/x.yaml", text).problems
+    assert time.process_time() - begun < 5
+
+
+def test_a_text_with_tokens_is_short() -> None:
+    begun = time.process_time()
+    with pytest.raises(Refusal, match="65,536 characters"):
+        tokens.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
+    assert tokens.filled("b" * 100_000, {}, Budget()) == "b" * 100_000
+    assert time.process_time() - begun < 1
