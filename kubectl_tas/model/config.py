@@ -10,7 +10,7 @@ from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.access import Group
-from kubectl_tas.model.base import Many, Model, Named, Text, said
+from kubectl_tas.model.base import Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.companion import CompanionKind
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.model.values import Values
@@ -135,7 +135,7 @@ class ConfigSpec(Model):
         said("must be a time such as 90s, 15m or 1h", hint="Write a number and s, m or h, without a blank."),
     ] = "15m"
     """How often a drain looks whether a DELETING subpool is empty: a number and s, m or h."""
-    rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
+    rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = nothing()
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     companions: Many[CompanionKind] = ()
     """Further kinds that may stand beside workloads. Service, ConfigMap, PersistentVolumeClaim, ServiceAccount,
@@ -144,7 +144,7 @@ class ConfigSpec(Model):
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
 
-    values: dict[Text, Values] = {}
+    values: dict[Text, Values] = nothing()
     """Values of templates, by the path of each below the folder that is read, without its ending; instead of a file
     values/NAME.yaml."""
 

@@ -26,6 +26,7 @@ from kubectl_tas.model.base import (
     Model,
     Text,
     digits_up_to,
+    nothing,
     said,
 )
 
@@ -183,9 +184,9 @@ class PodSpec(Open):
 class Meta(Open):
     """Labels and annotations."""
 
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels."""
-    annotations: dict[LabelKey, AnyText] = {}
+    annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations."""
 
 
