@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,10 +11,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from kubectl_tas.emit.disk import MARK
 from kubectl_tas.model.artifact import Artifact, PassThrough
+from kubectl_tas.model.base import Model
 from kubectl_tas.records import dataclass
 from kubectl_tas.resources import resource_root
 from kubectl_tas.yaml import comment, literal, scalar
 
+_MACROS = {"metadata": "_metadata.j2", "pod_spec": "_podspec.j2", "selector": "_selector.j2"}
+"""What all templates may call, and its file: an import would be done again for each object."""
 _ADVICE = "; edit that and run `kubectl tas render`."
 
 
@@ -88,9 +91,30 @@ def _template(kind: str) -> Template:
     return _environment().get_template(f"{kind}.yaml.j2")
 
 
+class _Environment(Environment):
+    """Jinja's, without what it does for each object so that templates may come from anywhere."""
+
+    getattr = staticmethod(getattr)  # type: ignore[assignment]
+    """Templates name fields of models alone, all of which are there."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        return {**self.globals, **(d or {})}
+
+
+def _entries(values: Mapping[str, object], indent: str) -> str:
+    """The lines of a mapping of scalars, each behind a line break."""
+    return "".join([f"\n{indent}{scalar(key)}: {scalar(value)}" for key, value in values.items()])
+
+
+def _fields(model: Model, indent: str, *names: str) -> str:
+    """The same of those of a model's fields that have a value."""
+    found = [(name, getattr(model, name)) for name in names]
+    return "".join([f"\n{indent}{name}: {scalar(value)}" for name, value in found if value is not None])
+
+
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    environment = _Environment(
         loader=FileSystemLoader(resource_root() / "templates", encoding="utf-8"),
         undefined=StrictUndefined,
         auto_reload=False,
@@ -98,5 +122,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = {"scalar": scalar, "literal": literal, "comment": comment}
+    filters |= {"entries": _entries, "fields": _fields}
     environment.filters.update(filters)
+    for name, file in _MACROS.items():
+        environment.globals[name] = getattr(environment.get_template(file).module, name)
     return environment

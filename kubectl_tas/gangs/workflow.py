@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
@@ -44,8 +44,7 @@ last: else they take the domains that others need.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One part of a path: a group at one level."""
 
     group: str
@@ -53,6 +52,7 @@ class Step:
     """True where the task does not ask for the level; a user's own group ``zz-any`` is another one."""
 
 
+_PADDED = Step(ANY, padded=True)
 Path = tuple[Step, ...]
 Placed = tuple[Member, Sequence[Requirement]]
 """A task, and its requirements from the coarsest level to the finest, one for a level at the most."""
@@ -102,15 +102,16 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
     deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
-    made = [member_of(fleet, workflow, task) for task in group.tasks]
-    members = tuple(
-        replace(
-            item,
-            spec={**deadline, **item.spec},
-            job=lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
+    members = tuple(member_of(fleet, workflow, task) for task in group.tasks)
+    if deadline or as_jobs:
+        members = tuple(
+            replace(
+                item,
+                spec={**deadline, **item.spec},
+                job=lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
+            )
+            for task, item in zip(group.tasks, members, strict=True)
         )
-        for task, item in zip(group.tasks, made, strict=True)
-    )
     asked = [task.resource.requirements for task in group.tasks]
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
@@ -215,10 +216,13 @@ def build(tasks: Sequence[Placed], topology: str | None) -> Gang:
     depths = sorted(levels)
     tree = _Tree(
         topology=topology,
+        depths=depths,
         levels=tuple(levels[depth] for depth in depths),
         required={(r.level, r.group) for _, asked in tasks for r in asked if r.required},
     )
-    paths = [tree.path(asked) for _, asked in tasks]
+    distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
+    leaves = {key: tree.path(asked) for key, asked in distinct.items()}
+    paths = [leaves[id(asked)] for _, asked in tasks]
     shared = _shared_length(paths, len(depths))
     constraint = tree.along(paths[0][:shared]) if paths else None
     members = tuple(member for member, _ in tasks)
@@ -260,13 +264,14 @@ class _Tree:
     """The levels that any task asks for, from the coarsest, and the groups that are required at them."""
 
     topology: str | None
+    depths: Sequence[int]
     levels: tuple[Level, ...]
     required: set[tuple[Level, str]]
 
     def path(self, asked: Sequence[Requirement]) -> Path:
         """A task's leaf: a group for every level that any task uses."""
-        groups = {requirement.level: Step(requirement.group) for requirement in asked}
-        return tuple(groups.get(level, Step(ANY, padded=True)) for level in self.levels)
+        groups = {requirement.depth: Step(requirement.group) for requirement in asked}
+        return tuple(groups.get(depth, _PADDED) for depth in self.depths)
 
     def along(self, chain: Path) -> Constraint | None:
         """The finest required level of a chain, and the finest preferred one below it; None for an empty one."""

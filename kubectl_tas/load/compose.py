@@ -19,6 +19,7 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.tag import Tag
 
 from kubectl_tas.records import dataclass
 
@@ -40,6 +41,9 @@ _MAX_COLONS = 8
 """How many colons are looked for one by one, where they stand behind a quote within a word."""
 _PRIVATE = range(0xE000, 0xF900)
 """Characters that mean nothing; one that a text does not have stands for its inner colons."""
+
+_NO_TAG = Tag(suffix="")
+"""That of all nodes that carry none: of a text each node would make one of its own."""
 
 
 class TooDeepError(Exception):
@@ -83,9 +87,9 @@ class _Composer(_ruamel_yaml.CParser):  # type: ignore[misc]
         """Whether any node so far carries a tag: the composer asks for the tag of those that have none."""
         return self._untagged < self._nodes
 
-    def resolve(self, kind: type, value: Any, implicit: Any) -> str:
+    def resolve(self, kind: type, value: Any, implicit: Any) -> Tag:
         self._untagged += 1
-        return ""
+        return _NO_TAG
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
         self._nodes += 1

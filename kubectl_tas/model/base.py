@@ -120,6 +120,11 @@ Quantity = Annotated[
 """A Kubernetes quantity, such as 500m or 64Gi."""
 
 
+def nothing() -> Any:
+    """The default of a mapping. One that is written as ``{}`` is copied in depth for each model, by Python."""
+    return Field(default_factory=dict, json_schema_extra={"default": {}})
+
+
 class Model(BaseModel):
     """A frozen mapping that refuses unknown fields and never converts a scalar's type."""
 

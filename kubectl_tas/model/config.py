@@ -10,7 +10,7 @@ from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.access import Group
-from kubectl_tas.model.base import Many, Model, Named, Text, said
+from kubectl_tas.model.base import Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.companionkinds import CompanionKind
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.model.values import Values
@@ -150,7 +150,7 @@ class ConfigSpec(Model):
     """How long pods of LOW work may take to end once they are evicted: the most that their
     terminationGracePeriodSeconds may be, as a number and s, m or h.
     """
-    rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = {}
+    rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = nothing()
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
     companions: Many[CompanionKind] = ()
     """Further kinds that may stand beside workloads, such as ServiceMonitor; they must make no pods. Service,
@@ -166,7 +166,7 @@ class ConfigSpec(Model):
     too.
     """
 
-    values: dict[Text, Values] = {}
+    values: dict[Text, Values] = nothing()
     """Values of templates, by the path of each below the folder that is read, without its ending; instead of a file
     values/NAME.yaml."""
 

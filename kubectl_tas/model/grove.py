@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Model, Text, nothing
 from kubectl_tas.model.podtemplate import Open, PodSpec, Workload
 from kubectl_tas.model.topology import Domain, DomainLevel
 
@@ -74,9 +74,9 @@ class Clique(Open):
 
     name: Text
     """Its name within the set."""
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of its pods."""
-    annotations: dict[LabelKey, AnyText] = {}
+    annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations of its pods."""
     topologyConstraint: PackConstraint | None = None
     """How close its pods must run; equal to or narrower than what the set and its scaling group ask for."""

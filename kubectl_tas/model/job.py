@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kubectl_tas.model.base import Count, Many, Model
+from kubectl_tas.model.base import Count, Many, Model, nothing
 from kubectl_tas.model.manifest import Metadata, SubGroupName
 from kubectl_tas.model.pod import PodSpec
 
@@ -52,9 +52,9 @@ class FailurePolicy(Model):
 class TemplateMetadata(Model):
     """Metadata of the pods of a Job."""
 
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = nothing()
     """Labels."""
-    annotations: dict[str, str] = {}
+    annotations: dict[str, str] = nothing()
     """Annotations."""
 
 

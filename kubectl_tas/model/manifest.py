@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text
+from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, nothing
 
 ObjectName = Annotated[
     str,
@@ -32,9 +32,9 @@ class Metadata(Model):
     """Name of the object."""
     namespace: ObjectName | None = None
     """Namespace, for the kinds that have one."""
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels."""
-    annotations: dict[LabelKey, AnyText] = {}
+    annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations."""
 
 
@@ -60,9 +60,9 @@ class ConfigMap(Model):
     """Its name and namespace."""
     immutable: bool = True
     """What is in it never changes."""
-    data: dict[Text, AnyText] = {}
+    data: dict[Text, AnyText] = nothing()
     """Files that are text."""
-    binaryData: dict[Text, Text] = {}
+    binaryData: dict[Text, Text] = nothing()
     """Other files, in base64."""
 
 

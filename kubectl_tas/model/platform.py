@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, said
+from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
 from kubectl_tas.model.toleration import Toleration
 
 Operator = Literal["GT", "GE", "LT", "LE", "EQ"]
@@ -37,7 +37,7 @@ PlatformName = Annotated[LabelValue, StringConstraints(min_length=1)]
 class Nodes(Model):
     """What pods need of a node. What a workload says itself stays."""
 
-    selector: dict[LabelKey, LabelValue] = {}
+    selector: dict[LabelKey, LabelValue] = nothing()
     """Labels of the nodes, which become nodeSelector."""
     tolerations: Many[Toleration] = ()
     """Taints of the nodes that the pods tolerate."""
@@ -46,9 +46,9 @@ class Nodes(Model):
 class TemplateMeta(Model):
     """Labels and annotations that a pod template adds."""
 
-    labels: dict[LabelKey, AnyText] = {}
+    labels: dict[LabelKey, AnyText] = nothing()
     """Labels."""
-    annotations: dict[LabelKey, AnyText] = {}
+    annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations."""
 
 
@@ -57,7 +57,7 @@ class PodTemplateBody(Model):
 
     metadata: TemplateMeta = TemplateMeta.model_construct()
     """Labels and annotations."""
-    spec: dict[AnyText, JsonValue] = {}
+    spec: dict[AnyText, JsonValue] = nothing()
     """Fields of Kubernetes' PodSpec. The container of the task is called "{{USER_CONTAINER_NAME}}"."""
 
 
@@ -121,7 +121,7 @@ class Platform(Model):
     """Paths of the node that are mounted into every task, at the same path, unless a pod template mounts something
     there.
     """
-    default_variables: Variables = {}
+    default_variables: Variables = nothing()
     """Values of tokens that a resource does not set; they count before common_default_variables."""
     resource_validations: ResourceValidations = ()
     """What must be true of what tasks ask for, besides common_resource_validations."""

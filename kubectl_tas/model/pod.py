@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from kubectl_tas.model.base import MAX_COUNT, AnyText, Image, LabelKey, LabelValue, Many, Model, Text, VariableName
+from kubectl_tas.model.base import (
+    MAX_COUNT,
+    AnyText,
+    Image,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Text,
+    VariableName,
+    nothing,
+)
 from kubectl_tas.model.manifest import Metadata, ObjectName, SubGroupName
 from kubectl_tas.model.toleration import Toleration
 
@@ -190,7 +201,7 @@ class PodSpec(Model):
     """Whether it shares the node's network."""
     dnsPolicy: Text | None = None
     """Set where hostNetwork would change it."""
-    nodeSelector: dict[LabelKey, LabelValue] = {}
+    nodeSelector: dict[LabelKey, LabelValue] = nothing()
     """Labels of the nodes that it may run on."""
     affinity: Affinity | None = None
     """Which nodes it keeps away from."""

@@ -26,6 +26,7 @@ from kubectl_tas.model.base import (
     Model,
     Text,
     digits_up_to,
+    nothing,
     said,
 )
 from kubectl_tas.records import dataclass
@@ -184,9 +185,9 @@ class PodSpec(Open):
 class Meta(Open):
     """Labels and annotations."""
 
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels."""
-    annotations: dict[LabelKey, AnyText] = {}
+    annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations."""
 
 

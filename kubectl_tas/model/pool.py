@@ -19,6 +19,7 @@ from kubectl_tas.model.base import (
     Model,
     Named,
     Text,
+    nothing,
     said,
 )
 from kubectl_tas.model.platform import Nodes, Platform, PlatformName, PodTemplates, ResourceValidations, Variables
@@ -205,13 +206,13 @@ class PoolSpec(Model):
     """Instead of topology_keys: the name of a cluster topology."""
     access: Access = Access.model_construct()
     """Who may send work to it, and to what is below it."""
-    platforms: dict[PlatformName, Platform] = {}
+    platforms: dict[PlatformName, Platform] = nothing()
     """Kinds of its nodes, of which a resource of a workflow picks one."""
     default_platform: Text | None = None
     """The platform of resources that pick none."""
     common_pod_template: PodTemplates = ()
     """Pod templates that are put over the pods of its workflows, one after the other; those of a platform follow."""
-    common_default_variables: Variables = {}
+    common_default_variables: Variables = nothing()
     """Values of tokens that a resource does not set, for pod templates and resource validations."""
     common_resource_validations: ResourceValidations = ()
     """What must be true of what tasks of its workflows ask for."""
@@ -223,7 +224,7 @@ class PoolSpec(Model):
     """How long a group of a workflow may wait that says nothing."""
     max_queue_timeout: Timespan | None = None
     """The longest that a group of a workflow may wait."""
-    default_exit_actions: dict[ExitAction, ExitCodes] = {}
+    default_exit_actions: dict[ExitAction, ExitCodes] = nothing()
     """What to do on which exit code of a task of which the exitActions say nothing."""
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, said
+from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text, nothing, said
 
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """Grove's own domains, from the largest network distance to the smallest. Early releases know no others."""
@@ -38,9 +38,9 @@ class ObjectMeta(Model):
     """Name of the object."""
     namespace: Text | None = None
     """Where a namespaced object lives."""
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels."""
-    annotations: dict[LabelKey, AnyText] = {}
+    annotations: dict[LabelKey, AnyText] = nothing()
     """Annotations."""
 
 

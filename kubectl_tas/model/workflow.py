@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cached_property
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, StringConstraints
@@ -20,6 +21,7 @@ from kubectl_tas.model.base import (
     Quantity,
     Text,
     VariableName,
+    nothing,
     said,
 )
 from kubectl_tas.quantities import Amounts, in_bytes, millicores
@@ -104,12 +106,12 @@ class Resource(Model):
     topology: Many[TopologyRequirement] = ()
     """How close the tasks with this resource must run."""
 
-    @property
+    @cached_property
     def asks(self) -> Amounts:
         """What a task with it asks for."""
         return Amounts(self.gpu, millicores(self.cpu or 0), in_bytes(self.memory or 0))
 
-    @property
+    @cached_property
     def amounts(self) -> dict[str, str]:
         """The same as a container asks for it: Kubernetes quantities."""
         cpu = f"{Decimal(str(self.cpu)):f}" if isinstance(self.cpu, float) else self.cpu  # never 1e-05
@@ -217,7 +219,7 @@ class Task(Model):
     """Entry point."""
     args: Many[Argument] = ()
     """Arguments."""
-    environment: dict[VariableName, Argument] = {}
+    environment: dict[VariableName, Argument] = nothing()
     """Environment variables."""
     resource: Text = "default"
     """Which of the workflow's resources it asks for."""
@@ -229,13 +231,13 @@ class Task(Model):
     """Data to store after the end; OSMO's runtime only."""
     files: Many[File] = ()
     """Files to put into the container."""
-    credentials: dict[Text, Text | dict[VariableName, Scalar]] = {}
+    credentials: dict[Text, Text | dict[VariableName, Scalar]] = nothing()
     """Secrets of the namespace by name: a folder to mount one at, or variables and the keys that they are."""
     kpis: Many[Kpi] = ()
     """Indicators to read from the outputs; OSMO's runtime only."""
     checkpoint: Many[Checkpoint] = ()
     """Paths to save while it runs; OSMO's runtime only."""
-    exitActions: dict[ExitAction, ExitCodes] = {}
+    exitActions: dict[ExitAction, ExitCodes] = nothing()
     """What to do on which exit code. RESCHEDULE runs a task again where spec.workflowsAs of the Config is jobs; that a
     code other than 0 is a success (COMPLETE) only OSMO's runtime can say.
     """
@@ -277,7 +279,7 @@ class WorkflowSpec(Model):
     """The pool, or pool--subpool, that it is submitted to."""
     priority: Priority = "NORMAL"
     """HIGH and NORMAL stay within the quota; LOW may borrow and be preempted."""
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels that its pods carry."""
     timeout: Timeout = Timeout.model_construct()
     """How long its pods may run; how long it may wait only OSMO's runtime counts."""
@@ -287,7 +289,7 @@ class WorkflowSpec(Model):
     """Gangs."""
     tasks: Many[Task] = ()
     """Instead of groups: tasks that need not start together."""
-    resources: dict[AnyText, Resource] = {}
+    resources: dict[AnyText, Resource] = nothing()
     """The resources that tasks name; may also stand beside workflow."""
 
 
@@ -298,7 +300,7 @@ class Workflow(Model):
     """Version of OSMO's format."""
     workflow: WorkflowSpec
     """The workflow."""
-    resources: dict[AnyText, Resource] = {}
+    resources: dict[AnyText, Resource] = nothing()
     """The resources that tasks name, by name; default is the one a task gets that names none."""
 
 

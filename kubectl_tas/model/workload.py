@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Literal, get_args
 
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text
+from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
     Division,
@@ -264,7 +265,7 @@ class TrainJobSpec(Open):
 
     trainer: Trainer = Trainer.model_construct()
     """How it trains."""
-    labels: dict[LabelKey, LabelValue] = {}
+    labels: dict[LabelKey, LabelValue] = nothing()
     """Labels of what is made from it."""
 
 
@@ -416,6 +417,7 @@ WORKLOADS: tuple[type[AnyWorkload], ...] = (
 """The models, in the order in which messages list their kinds."""
 
 
+@cache
 def kind_of(model: type[AnyWorkload]) -> str:
     """The kind that a model is of."""
     kinds: tuple[str, ...] = get_args(model.model_fields["kind"].annotation)

@@ -106,7 +106,7 @@ class FleetPlatform:
     validations: tuple[Validation, ...]
     """Likewise."""
 
-    @property
+    @cached_property
     def nodes(self) -> Nodes:
         """What its pods need of a node: what the pool says, and what it says itself."""
         shared, own = self.pool.spec.spec.nodes, self.spec.nodes

@@ -139,7 +139,7 @@ class FleetWorkflow(Submission):
         """Where its pool stands."""
         return self.declared.at("workflow", "pool")
 
-    @property
+    @cached_property
     def labels(self) -> dict[str, str]:
         """The labels of all that it becomes: its own, its pool, its name and, for KAI, its queue and shard."""
         return {
