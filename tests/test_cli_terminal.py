@@ -139,9 +139,9 @@ class TestProgress:
         out, err = io.StringIO(), Terminal()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             assert run(["render", "-C", str(large)], "kubectl tas") == 0
-        for label in ("Reading", "Rendering", "Writing"):
+        for label in ("Compiling", "Rendering", "Writing"):
             assert f"{label}  [" in err.getvalue()
-        assert "Reading" not in out.getvalue()
+        assert "Compiling" not in out.getvalue()
 
     def test_ends_before_an_error(self) -> None:
         def interrupted() -> None:

@@ -98,7 +98,7 @@ class TestManifests:
         built = objects(kubectl("kustomize", small / "manifests").out)
         pod = next(item for item in built if item["kind"] == "Pod" and item["metadata"]["name"].startswith("odd-"))
         environment = {item["name"]: item.get("value", "") for item in pod["spec"]["containers"][0]["env"]}
-        assert environment == ODD_VALUES
+        assert environment == {**ODD_VALUES, "NVIDIA_VISIBLE_DEVICES": ""}  # it asks for no GPU
 
     def test_each_backend_is_a_kustomization(self, repository: Path) -> None:
         config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {backends: [{name: east}, {name: west}]}\n"

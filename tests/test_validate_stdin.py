@@ -40,7 +40,7 @@ def validate(team: Path, monkeypatch: pytest.MonkeyPatch) -> Validate:
 
 
 def test_clean(validate: Validate) -> None:
-    result = validate(f"{subpool('b', 10)}---\n{subpool('c', 0)}")
+    result = validate(f"{subpool('b', 10)}---\n{subpool('c', 0)}", "--stdin-filename", "subpools/new.yaml")
     assert (result.code, result.out) == (0, "No problems found in 3 files.\n")
 
 

@@ -12,7 +12,6 @@ from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
-from kubectl_tas.model.ray import RayWorkload
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion

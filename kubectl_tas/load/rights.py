@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.model.grove import OperatorConfiguration
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.report.findings import STDIN
 from kubectl_tas.words import shortened
@@ -78,7 +77,8 @@ def misplaced(found: Outside, folders: Sequence[str], revision: str = "") -> Dia
 
 def name_of(declared: Deciding) -> str:
     """The name of such a document; the configuration of Grove's operator has none."""
-    return "" if isinstance(declared.spec, OperatorConfiguration) else declared.spec.metadata.name
+    spec: Any = declared.spec
+    return "" if spec.kind == "OperatorConfiguration" else str(spec.metadata.name)
 
 
 def _either(folders: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import kubectl_tas
@@ -84,6 +83,8 @@ def _key(raw: RawFile, *, render: bool) -> bytes:
 @cache
 def tool_digest() -> bytes:
     """By which a version of the tool is known, with what it is built on: also one that is being written."""
+    from importlib.metadata import PackageNotFoundError, version  # a small repository keeps nothing, and does not wait
+
     found = hashlib.blake2b(repr(sys.version_info[:3]).encode(), digest_size=20)
     for name in BUILT_ON:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from kubectl_tas.check import check_work
 from kubectl_tas.check.growth import check_scale_targets, waits_for_sums
@@ -21,12 +22,14 @@ from kubectl_tas.load.repository import load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.model.workload import AnyWorkload
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
 from kubectl_tas.work.context import Shared, Wanted
 from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
+
+if TYPE_CHECKING:
+    from kubectl_tas.model.workload import AnyWorkload
 
 _SHARED = ("pools", "subpools", "topologies", "pod_templates", "resource_validations", "operators")
 """What a file may declare that others depend on."""
@@ -148,7 +151,10 @@ def _is_alone(fleet: Fleet) -> bool:
         len(repository.companions),
     )
     in_groups = any(_names_group(item.spec) for item in repository.workloads)
-    is_known = are_resolved and not fleet.dangling and not in_groups and not waits_for_sums(fleet)
+    replaced = any(
+        labels.REPLACE in item.spec.metadata.labels for item in (*repository.workloads, *repository.companions)
+    )
+    is_known = are_resolved and not fleet.dangling and not (in_groups or replaced or waits_for_sums(fleet))
     return is_known and not any(check_platforms(fleet)) and not any(check_scale_targets(fleet))
 
 

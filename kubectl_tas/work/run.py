@@ -129,10 +129,10 @@ def survey(
 ) -> Survey:
     """The outcome of each file of a repository; of those that are as in the survey ``like``, that one's."""
     parts = Parts(source)
-    first = load_repository(parts.only(parts.shared), settings=settings)
+    work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
+    first = load_repository(parts.only(parts.shared), None if work else effort.tick, settings)
     context = resolve_context(first.repository)
     shared = Shared(context, first.repository, parts.digests())
-    work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
     found = Survey(parts, shared, {}, {}, settings, effort)
     known: dict[str, Outcome] = {}
     if like is not None:

@@ -246,7 +246,7 @@ def test_the_name_of_a_group_that_all_are_in_is_not_emitted(repository: Path) ->
 def test_files_do_not_count(repository: Path) -> None:
     texts = files(REPOSITORY, "workflows/z/other.json.yaml")
     two = dict(reversed(texts.items()))
-    one = {"workflows/all.yaml": b"".join(content for name, content in texts.items() if name != "tas.yaml")}
+    one = {"pools/all.yaml": b"".join(content for name, content in texts.items() if name != "tas.yaml")}
     expected = gang(repository, files(REPOSITORY))
     assert gang(repository, two) == expected
     assert gang(repository, {**one, "tas.yaml": texts["tas.yaml"]}) == expected
