@@ -37,8 +37,8 @@ _BARE_TAG = re.compile(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
 """A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
 MANY_KEYS = 64
 """Mappings of more keys are looked up in a table."""
-RECENT = 32
-"""How many texts have their nodes at a time: these take five times the memory of the data."""
+RECENT = 4
+"""How many texts keep their nodes, four times the memory of the data: so few fit into a cache of the processor."""
 
 
 @dataclass(frozen=True, slots=True)
