@@ -1,6 +1,7 @@
 """YAML text in, plain data with positions out.
 
-The text is composed into nodes. A position is looked up in the nodes only when somebody asks for it.
+The text is composed into nodes. A position is looked up in the nodes only when somebody asks for it; those of texts
+that were read long ago are let go, and composed again for that.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import copy
 import re
 from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -34,6 +37,8 @@ _BARE_TAG = re.compile(r"(?:&[^\s,\[\]{}]+\s+)?!(?=[\s,\[\]{}]|\Z)")
 """A '!' alone, which libyaml reads over and kubectl does not; it is a tag where a node begins with it."""
 MANY_KEYS = 64
 """Mappings of more keys are looked up in a table."""
+RECENT = 4
+"""How many texts keep their nodes, four times the memory of the data: so few fit into a cache of the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +51,54 @@ class ScalarSpan:
     """Its quote, ``|`` or ``>``; empty for a plain one."""
 
 
+class Nodes:
+    """The root nodes of the documents of a text. They are let go once, when enough other texts were read."""
+
+    __slots__ = ("_roots", "_text", "keys")
+    _recent: ClassVar[deque[Nodes]] = deque()
+
+    def __init__(self, text: str, found: Sequence[Root]) -> None:
+        self._text = text
+        self._roots: Sequence[Root] | None = found
+        self.keys: dict[int, dict[str, tuple[Any, Any]]] = {}
+        self._recent.append(self)
+        if len(self._recent) > RECENT:
+            oldest = self._recent.popleft()
+            oldest._roots, oldest.keys = None, {}
+
+    def root(self, index: int) -> Any:
+        """That of one document."""
+        found = self._roots
+        if found is None:  # they stay from now on: findings may go from file to file and back again
+            found = self._roots = roots(self._text)
+        return found[index].node
+
+
 class Document:
-    """One YAML document: its data and the nodes that know where everything stands.
+    """One YAML document: its data, and where everything stands in it.
 
     ``index`` is its place among the documents of its file, from 0; ``has_null`` tells whether any value is empty;
     ``within`` is the path of an item of a List in the document that it stands in.
     """
 
-    __slots__ = ("_given", "_keys", "_lines", "_node", "data", "has_null", "index", "path", "within")
+    __slots__ = ("_given", "_lines", "_nodes", "_root", "data", "has_null", "index", "path", "within")
 
-    def __init__(self, path: str, index: int, node: Any, data: Any, lines: Lines, *, has_null: bool) -> None:
+    def __init__(self, path: str, index: int, nodes: Nodes, data: Any, lines: Lines, *, has_null: bool) -> None:
         self.path = path
-        self.index = index
+        self.index = self._root = index
         self.data = data
         self.has_null = has_null
         self.within: KeyPath = ()
-        self._node = node
+        self._nodes = nodes
         self._given: dict[KeyPath, Location] = {}
-        self._keys: dict[int, dict[str, tuple[Any, Any]]] = {}
         self._lines = lines
+
+    @property
+    def _node(self) -> Any:
+        node = self._nodes.root(self._root)
+        for step in self.within:
+            node = self._child(node, step)[1]  # type: ignore[index]
+        return node
 
     def locate(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of the value (or of the key) at ``path``; of its nearest parent where it is absent."""
@@ -109,7 +143,8 @@ class Document:
 
         That is an anchor or an alias, a mapping that a merge key brings in, or a key without a value.
         """
-        node, shared = self._node, _repeated(self._node) if self._lines.has_aliases else frozenset()
+        node = self._node
+        shared = _repeated(node) if self._lines.has_aliases else frozenset()
         for depth, step in enumerate(path):
             if id(node) in shared or type(node) is ScalarNode:
                 return path[:depth]
@@ -124,9 +159,9 @@ class Document:
     def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
         """The key node (None in a sequence) and the value node one step below ``node``."""
         if type(node) is MappingNode and len(node.value) > MANY_KEYS:
-            keys = self._keys.get(id(node))
+            keys = self._nodes.keys.get(id(node))
             if keys is None:
-                keys = self._keys[id(node)] = {key.value: (key, value) for key, value in node.value}
+                keys = self._nodes.keys[id(node)] = {key.value: (key, value) for key, value in node.value}
             found = keys.get(str(step))
             if found is not None:
                 return found
@@ -182,11 +217,8 @@ class Document:
 
     def part(self, path: KeyPath) -> Document:
         """What stands at ``path``, as a document of its own; the path must be there."""
-        node = self._node
-        for step in path:
-            node = self._child(node, step)[1]  # type: ignore[index]
-        found = Document(self.path, self.index, node, self.value(path), self._lines, has_null=self.has_null)
-        found.within = (*self.within, *path)
+        found = copy.copy(self)
+        found.data, found.within, found._given = self.value(path), (*self.within, *path), {}
         return found
 
     def with_value(self, path: KeyPath, value: object, place: Location) -> Document:
@@ -202,7 +234,8 @@ class Document:
     def text(self) -> str:
         """The text of this document alone, with its comments."""
         if self.within:
-            return self._lines.part(self._node.start_mark, self._node.end_mark)
+            node = self._node
+            return self._lines.part(node.start_mark, node.end_mark)
         return self._lines.document(self._node.start_mark.index)
 
 
@@ -213,13 +246,13 @@ def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Docum
     input.
     """
     lines = lines or Lines(path, text)
-    documents: list[Document] = []
+    read: list[tuple[Any, bool]] = []
     try:
         bare_tags = frozenset(match.start() for match in _BARE_TAG.finditer(text)) if "!" in text else frozenset()
-        for root in roots(text):
+        found = roots(text)
+        for root in found:
             reader = Reader(has_tags=root.has_tags, bare_tags=bare_tags)
-            data = reader.read(root.node)
-            documents.append(Document(path, len(documents), root.node, data, lines, has_null=reader.has_null))
+            read.append((reader.read(root.node), reader.has_null))
     except TooDeepError as error:
         message = f"nested more than {MAX_DEPTH} levels deep"
         problem = Diagnostic(
@@ -236,6 +269,8 @@ def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Docum
         return (), (syntax.explain(error, text, lines.location),)
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
+    nodes = Nodes(text, found)
+    documents = (Document(path, n, nodes, data, lines, has_null=has_null) for n, (data, has_null) in enumerate(read))
     return tuple(documents), ()
 
 

@@ -151,9 +151,9 @@ def _is_alone(fleet: Fleet) -> bool:
         len(repository.companions),
     )
     in_groups = any(_names_group(item.spec) for item in repository.workloads)
-    replaced = any(
-        labels.REPLACE in item.spec.metadata.labels for item in (*repository.workloads, *repository.companions)
-    )
+    metadata = [item.spec.metadata for item in repository.workloads]
+    metadata += [item.spec.metadata for item in repository.companions]
+    replaced = any(labels.REPLACE in item.labels for item in metadata)  # --base tells of it where nothing has changed
     is_known = are_resolved and not fleet.dangling and not (in_groups or replaced or waits_for_sums(fleet))
     return is_known and not any(check_platforms(fleet)) and not any(check_scale_targets(fleet))
 

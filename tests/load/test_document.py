@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
+from ruamel.yaml.nodes import Node
 
 from kubectl_tas.load.compose import MAX_DEPTH
-from kubectl_tas.load.document import Document, parse
+from kubectl_tas.load.document import MANY_KEYS, RECENT, Document, parse
 from kubectl_tas.load.reader import MAX_VALUES
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
@@ -162,6 +164,39 @@ def test_documents_of_a_file_are_told_apart() -> None:
         (1, {"b": None}, True),
     ]
     assert str(documents[1].locate(("b",), key=True)) == "f.yaml:7:1"
+
+
+def read_others() -> None:
+    """Reads so many texts that the nodes of all before them are let go."""
+    for number in range(RECENT):
+        document(f"other: {number}")
+
+
+def test_nodes_of_what_was_read_long_ago_are_let_go() -> None:
+    kept = [document(f"a: {{b: [{number}]}}") for number in range(3 * RECENT)]
+    gc.collect()
+    nodes = sum(isinstance(item, Node) for item in gc.get_objects())
+    assert [item.data["a"]["b"] for item in kept] == [[number] for number in range(3 * RECENT)]
+    assert nodes <= 6 * RECENT
+
+
+def test_places_are_the_same_once_nodes_were_let_go() -> None:
+    many = "".join(f"  k{number}: {number}\n" for number in range(MANY_KEYS + 1))
+    text = f"first: 1\n---\n---\nmany:\n{many}items:\n- name: a\n- name: b  # comment\n  same: &x [1]\n  twice: *x\n"
+    paths: list[KeyPath] = [("many", "k7"), ("items", 1, "name"), ("items", 1, "twice"), ("absent",)]
+
+    def told() -> object:
+        whole, part = second, second.part(("items", 1))
+        found = [(whole.locate(path), whole.source_text(path), whole.obstacle(path)) for path in paths]
+        around = whole.scalar_at(text.index("b  #")), whole.path_at(74, 3), whole.path_around(text.index("b  #"))
+        return found, around, part.locate(("name",)), part.text, whole.text
+
+    (_, second), _ = parse("f.yaml", text)
+    before = told()
+    read_others()
+    assert told() == before
+    read_others()
+    assert told() == before
 
 
 @pytest.mark.parametrize(
