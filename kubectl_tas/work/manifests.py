@@ -55,5 +55,6 @@ def _object(artifact: Artifact, texts: list[str]) -> Plain:
     content = text.file_text(artifact)
     texts.append(content)
     places = [artifact.backend, artifact.folder, artifact.file, artifact.api_version]
-    kept = [*places, artifact.apply, artifact.pool, artifact.is_work, artifact.order]
+    phase, *rest = artifact.order
+    kept = [*places, artifact.apply, artifact.pool, artifact.is_work, [int(phase), *rest]]
     return [*kept, text.digest_of(content), len(content.encode("utf-8", "surrogatepass"))]

@@ -70,7 +70,7 @@ def to_diagnostic(plain: Plain) -> Diagnostic:
 
 def from_waiver(item: Waiver) -> Plain:
     """A comment that waives rules."""
-    return [item.rules, from_location(item.place), item.line]
+    return [list(item.rules), from_location(item.place), item.line]
 
 
 def to_waiver(plain: Plain) -> Waiver:
@@ -102,7 +102,7 @@ def from_sent(item: Sent) -> Plain:
     request = item.request
     asked = [*map(_amounts, (request.asks, request.largest, request.first)), request.is_one_gang]
     about = [item.kind, item.name, item.priority, item.namespace, item.gang]
-    return [*about, _amounts(item.asks), asked, item.platforms, item.objects]
+    return [*about, _amounts(item.asks), asked, list(item.platforms), item.objects]
 
 
 def to_sent(plain: Plain) -> Sent:
