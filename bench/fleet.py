@@ -72,7 +72,7 @@ RESOURCE = """\
 LOAD = """
 import pathlib, sys
 from ruamel.yaml import YAML
-for path in sorted(pathlib.Path(sys.argv[1]).glob("*/*.yaml")):
+for path in sorted(pathlib.Path(sys.argv[1]).glob("[psw]*/*.yaml")):
     list(YAML(typ="safe").load_all(path.read_bytes()))
 """
 
@@ -173,8 +173,8 @@ class Fleet:
     def edit(self, path: str, word: str) -> None:
         """Gives a file a state that it never had."""
         self._edits += 1
-        content = (self.root / path).read_text()
-        (self.root / path).write_text(content.replace(word, f"{word}-{self._edits}", 1))
+        file = self.root / path
+        file.write_text(file.read_text().replace(word, f"{word}-{self._edits}", 1))
 
     def _commit(self, message: str) -> None:
         self.git("add", ".")
@@ -235,10 +235,8 @@ ROWS = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workflows", type=int, default=600)
-    parser.add_argument("--pools", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=3)
+    for name, default in (("--workflows", 600), ("--pools", 20), ("--seed", 1), ("--runs", 3)):
+        parser.add_argument(name, type=int, default=default)
     parser.add_argument("--only", metavar="NAME", default="")
     options = parser.parse_args()
     rows = [row for row in ROWS if options.only in row.name]
