@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.render import write_repository
+from bench.fleet import write_repository
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 WORDS = (

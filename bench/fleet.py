@@ -1,0 +1,272 @@
+"""How much processor time and memory the commands take on a large repository, as ratios measured in one run.
+
+Writes a repository into a temporary folder, with two commits that differ in one workflow. Each row is a ratio of
+medians: the processor time of a command with all its processes, to that of ruamel.yaml's C-based safe loader, which
+loads the same files in one process; or to that of ``python -c pass``.
+
+    python bench/fleet.py                                   # 600 workflows; some minutes
+    python bench/fleet.py --workflows 5000 --pools 100      # a large fleet
+    python bench/fleet.py --only diff                       # the rows with "diff" in their names
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+POOL = """\
+apiVersion: tas/v1alpha1
+kind: Pool
+metadata: {{name: pool-{pool:03}}}
+spec:
+  description: Benchmark pool {pool}
+  resources:
+    gpu: {{guarantee: {quota}, maximum: -1, weight: 1}}
+  topology_keys:
+  - {{key: zone, label: topology.kubernetes.io/zone}}
+  - {{key: spine, label: topology.kubernetes.io/spine}}
+  - {{key: rack, label: topology.kubernetes.io/rack}}
+  - {{key: gpu-clique, label: nvidia.com/gpu-clique}}
+"""
+SUBPOOL = """\
+apiVersion: tas/v1alpha1
+kind: Subpool
+metadata: {{name: sub-{subpool}}}
+spec: {{parent: pool-{pool:03}, quota: {quota}}}
+"""
+WORKFLOW = """\
+workflow:
+  name: train-{workflow:05}
+  pool: pool-{pool:03}--sub-{subpool}
+  priority: {priority}
+  groups:
+  - name: workers
+    tasks:
+{tasks}resources:
+{resources}"""
+TASK = """\
+    - name: model{model}-shard{shard}
+      image: nvcr.io/nvidia/pytorch:25.10-py3
+      command: [torchrun, train.py]
+      args: [--shard, "{shard}"]
+      resource: model-{model}
+"""
+RESOURCE = """\
+  model-{model}:
+    cpu: 8
+    memory: 64Gi
+    gpu: {gpus}
+    topology:
+    - {{key: {key}, group: model-{model}-group}}
+    - {{key: zone, group: workflow-group}}
+"""
+LOAD = """
+import pathlib, sys
+from ruamel.yaml import YAML
+for path in sorted(pathlib.Path(sys.argv[1]).glob("[psw]*/*.yaml")):
+    list(YAML(typ="safe").load_all(path.read_bytes()))
+"""
+
+
+def write_repository(root: Path, pools: int, workflows: int, seed: int = 1) -> None:
+    """``pools`` pools with 3 subpools each, and ``workflows`` workflows of 4, 8 or 12 tasks."""
+    chance = random.Random(seed)
+    quota = 100 * (workflows // pools + 1)
+    for folder in ("pools", "subpools", "workflows"):
+        (root / folder).mkdir(parents=True)
+    for pool in range(pools):
+        (root / f"pools/pool-{pool:03}.yaml").write_text(POOL.format(pool=pool, quota=3 * quota))
+        for subpool in range(3):
+            text = SUBPOOL.format(pool=pool, subpool=subpool, quota=quota)
+            (root / f"subpools/pool-{pool:03}-sub-{subpool}.yaml").write_text(text)
+    for workflow in range(workflows):
+        shards, key, gpus = chance.choice((2, 4, 6)), chance.choice(("gpu-clique", "rack")), chance.choice((1, 4, 8))
+        text = WORKFLOW.format(
+            workflow=workflow,
+            pool=chance.randrange(pools),
+            subpool=chance.randrange(3),
+            priority=chance.choice(("HIGH", "NORMAL", "LOW")),
+            tasks="".join(TASK.format(model=model, shard=shard) for model in (1, 2) for shard in range(shards)),
+            resources="".join(RESOURCE.format(model=model, key=key, gpus=gpus) for model in (1, 2)),
+        )
+        (root / f"workflows/train-{workflow:05}.yaml").write_text(text)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a command took."""
+
+    processor: float
+    """Seconds, of all its processes."""
+    wall: float
+    largest: float
+    """MiB at the peak of the process that used most."""
+    together: float
+    """MiB at the peak of all its processes; what several share is counted once. 0 where the system does not tell."""
+
+
+def measured(command: list[str], environment: dict[str, str]) -> Taken:
+    """Runs a command to its end; exits where it fails."""
+    started, together, pid = time.perf_counter(), 0.0, 0
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while not pid:
+        together = max(together, sum(map(memory, family(process.pid))))
+        time.sleep(0.01)
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+    wall = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode > ("diff" in command):  # it exits 1 where anything differs
+        sys.exit(f"{' '.join(command)}: {process.stderr.read().decode() if process.stderr else ''}")
+    return Taken(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, together)
+
+
+def family(pid: int) -> list[int]:
+    """A process and its children."""
+    try:
+        return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+    except OSError:
+        return []
+
+
+def memory(pid: int) -> float:
+    """MiB that a process has, with its part of what it shares; 0 where it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+class Fleet:
+    """A repository, and what is kept of it between runs."""
+
+    def __init__(self, folder: Path, pools: int, workflows: int, seed: int) -> None:
+        self.root, self.small, self.site = folder / "root", folder / "small", folder / "site"
+        self._kept, self._new = folder / "kept", folder / "new"
+        self._edits = 0
+        write_repository(self.root, pools, workflows, seed)
+        write_repository(self.small, 1, 2, seed)
+        self.run(["render"])
+        self.git("init", "--quiet")
+        self._commit("first")
+        self.edit("workflows/train-00000.yaml", "train.py")
+        self.run(["render"])
+        self._commit("second")
+
+    def run(self, words: list[str], *, is_cold: bool = False) -> Taken:
+        """Runs a command in the repository."""
+        if is_cold:
+            shutil.rmtree(self._new, ignore_errors=True)
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self._new if is_cold else self._kept)}
+        os.chdir(self.root)
+        return measured([sys.executable, "-m", "kubectl_tas", *words], environment)
+
+    def edit(self, path: str, word: str) -> None:
+        """Gives a file a state that it never had."""
+        self._edits += 1
+        file = self.root / path
+        file.write_text(file.read_text().replace(word, f"{word}-{self._edits}", 1))
+
+    def _commit(self, message: str) -> None:
+        self.git("add", ".")
+        self.git("-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "--quiet", "-m", message)
+
+    def git(self, *words: str) -> None:
+        subprocess.run(["git", "-C", str(self.root), *words], check=True)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A command, and what is so when it runs."""
+
+    name: str
+    command: str
+    goal: float
+    """Of the ratio; 0 where there is no goal."""
+    before: str = "kept"
+    """cold: nothing is kept; kept: what an earlier run left; workflow, pool: then one of these was edited."""
+    is_start: bool = False
+    """Whether it is compared with the start of Python."""
+
+    def take(self, fleet: Fleet) -> Taken:
+        """Runs it once."""
+        words = self.command.format(small=fleet.small, site=fleet.site).split()
+        fleet.git("checkout", "--quiet", "--", ".")
+        if self.before == "cold":
+            shutil.rmtree(fleet.site, ignore_errors=True)
+            if words[0] == "render":
+                shutil.rmtree(fleet.root / "manifests")
+        elif not self.is_start:
+            fleet.run(words)
+        if self.before == "workflow":
+            fleet.edit("workflows/train-00000.yaml", "train.py")
+        elif self.before == "pool":
+            fleet.edit("pools/pool-000.yaml", "Benchmark")
+        return fleet.run(words, is_cold=self.before == "cold")
+
+
+ROWS = (
+    Row("validate, cold", "validate", 0.5, "cold"),
+    Row("render, cold", "render", 1.0, "cold"),
+    Row("validate, nothing changed", "validate", 0.1),
+    Row("render, nothing changed", "render", 0.1),
+    Row("check, nothing changed", "check", 0.1),
+    Row("validate, one workflow changed", "validate", 0.12, "workflow"),
+    Row("render, one workflow changed", "render", 0.12, "workflow"),
+    Row("validate --base, one workflow changed", "validate --base HEAD~1", 0.12, "workflow"),
+    Row("render, one pool changed", "render", 0.0, "pool"),
+    Row("diff --base, cold", "diff --base HEAD~1", 1.5, "cold"),
+    Row("diff --base, one workflow changed", "diff --base HEAD~1", 0.2, "workflow"),
+    Row("report", "report -o {site}", 1.0, "cold"),
+    Row("validate of six files", "validate -C {small}", 15.0, is_start=True),
+    Row("--version", "--version", 4.0, is_start=True),
+    Row("rule CODE", "rule quota-shared", 8.0, is_start=True),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("--workflows", 600), ("--pools", 20), ("--seed", 1), ("--runs", 3)):
+        parser.add_argument(name, type=int, default=default)
+    parser.add_argument("--only", metavar="NAME", default="")
+    options = parser.parse_args()
+    rows = [row for row in ROWS if options.only in row.name]
+    loads, starts = [], []
+    taken: dict[str, list[Taken]] = {row.name: [] for row in rows}
+    with tempfile.TemporaryDirectory() as folder:
+        fleet = Fleet(Path(folder), options.pools, options.workflows, options.seed)
+        for _ in range(options.runs):
+            loads.append(measured([sys.executable, "-c", LOAD, str(fleet.root)], {**os.environ}))
+            starts.append(measured([sys.executable, "-c", "pass"], {**os.environ}))
+            for row in rows:
+                taken[row.name].append(row.take(fleet))
+        os.chdir("/")
+    load, start = (statistics.median(item.processor for item in floor) for floor in (loads, starts))
+    wall = statistics.median(item.wall for item in loads)
+    print(f"{options.workflows} workflows, {options.pools} pools, seed {options.seed}, medians of {options.runs} runs")
+    print(f"load: {load:.2f} s of processor time; python -c pass: {start:.3f} s; {os.cpu_count()} processors\n")
+    print("| command | ratio | goal | largest process, MiB | all processes, MiB |\n| --- | --- | --- | --- | --- |")
+    for row in rows:
+        runs = taken[row.name]
+        ratio = statistics.median(item.processor for item in runs) / (start if row.is_start else load)
+        most = [max(item.largest for item in runs), max(item.together for item in runs)]
+        unit = "starts" if row.is_start else "loads"
+        goal = f"{row.goal:g}" if row.goal else ""
+        print(f"| {row.name} | {ratio:.2f} {unit} | {goal} | {most[0]:.0f} | {most[1] or float('nan'):.0f} |")
+        if row.name == "render, cold":
+            ratio = statistics.median(item.wall for item in runs) / wall
+            print(f"| {row.name}: time on the clock | {ratio:.2f} loads | {goal} | | |")
+    print("\nThe goal for memory is 400 MiB.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What a run holds: of work that was judged by itself, no documents and no manifests. It counts objects, not bytes."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from ruamel.yaml.nodes import Node
+
+from kubectl_tas.load.document import Document
+from kubectl_tas.load.source import MemorySource
+from kubectl_tas.model.artifact import Artifact
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.work import manifests, outcome
+from kubectl_tas.work.run import Effort, Run, run
+from tests.work.repositories import POOL
+
+WORKFLOW = """\
+workflow:
+  name: train-{number}
+  pool: team
+  tasks:
+  - {{name: main, image: "busybox:1.37", command: [sleep, "1"]}}
+  resources: {{default: {{gpu: 1, cpu: 1, memory: 1Gi}}}}
+"""
+HELD = (Node, Document, Artifact)
+
+
+def held_by(workflows: int) -> tuple[Run, Counter[type]]:
+    """A run, and how many objects of each kind there are more than before it."""
+    files = {"pools/team.yaml": POOL.format(name="team", gpus=8 * 2000).encode()}
+    files |= {f"workflows/w{n:04}.yaml": WORKFLOW.format(number=n).encode() for n in range(workflows)}
+    before = alive()
+    found = run(MemorySource(files), (), Effort(processes=1), render=True)
+    return found, alive() - before
+
+
+def alive() -> Counter[type]:
+    gc.collect()
+    return Counter(kind for item in gc.get_objects() for kind in HELD if isinstance(item, kind))
+
+
+def test_work_is_let_go() -> None:
+    """2,000 workflows leave no more documents, nodes and artifacts than one does: those of what is shared."""
+    held_by(1)  # what is made once
+    _, few = held_by(1)
+    found, many = held_by(2000)
+    assert len(found.outcomes) == 2000
+    assert all(item.objects for item in found.outcomes.values())
+    assert many == few
+
+
+@pytest.mark.parametrize("held", ["documents", "artifacts"])
+def test_what_is_held_is_seen(held: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The count above would tell."""
+    kept: list[object] = []
+    resolve, compiled = outcome.resolve_work, manifests.compile_work
+
+    def holding_documents(repository: object, context: object) -> Fleet:
+        kept.append(repository)
+        return resolve(repository, context)  # type: ignore[arg-type]
+
+    def holding_artifacts(fleet: Fleet) -> Sequence[Artifact]:
+        kept.append(made := tuple(compiled(fleet)))
+        return made
+
+    held_by(1)
+    _, few = held_by(1)
+    if held == "documents":
+        monkeypatch.setattr(outcome, "resolve_work", holding_documents)
+    else:
+        monkeypatch.setattr(manifests, "compile_work", holding_artifacts)
+    _, many = held_by(20)
+    more = many - few
+    assert more[Artifact] >= 20 if held == "artifacts" else more[Node] >= 20, more
