@@ -74,4 +74,4 @@ def test_what_is_held_is_seen(held: str, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(manifests, "compile_work", holding_artifacts)
     _, many = held_by(20)
     more = many - few
-    assert more[Artifact] >= 20 if held == "artifacts" else more[Node] >= 20, more
+    assert more[Artifact if held == "artifacts" else Document] >= 20, more
