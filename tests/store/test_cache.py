@@ -153,6 +153,20 @@ class TestPlace:
         kubectl_tas("validate", "-C", tmp_path)
         assert not (tmp_path / "home").exists()
 
+    def test_nor_beside_it_in_its_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / ".git").mkdir()
+        root = tmp_path / "gpu-pools"
+        for path, content in repository(0).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+        found = kubectl_tas("validate", "-C", root, "--cache-dir", tmp_path / "cache")
+        assert found.code == 2
+        assert "lies in the repository" in found.err
+        monkeypatch.setattr(running, "LEAST_KEPT", 0)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+        kubectl_tas("validate", "-C", root)
+        assert not (tmp_path / "home").exists()
+
     def test_where_it_is_asked_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         root, kept = tmp_path / "repository", tmp_path / "kept"
         for path, content in repository(0).items():
