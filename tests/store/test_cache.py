@@ -83,6 +83,14 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
+def test_a_python_without_sqlite_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlite3", None)
+    store = Store(tmp_path)
+    store.put([(b"key", b"content")])
+    assert store.get(b"key") is None
+    store.close()
+
+
 def test_it_is_bounded(tmp_path: Path) -> None:
     for day in range(8):
         store = Store(tmp_path, most=400_000)
