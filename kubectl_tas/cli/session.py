@@ -23,7 +23,7 @@ from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, noted, settings
 from kubectl_tas.cli.terminal import UNREAD, progress, say, show, wants_colour
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_order
-from kubectl_tas.emit.foreign import Foreign, check_output, foreign, left_behind
+from kubectl_tas.emit.foreign import Foreign, check_output, checkout_of, foreign, left_behind
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.load.repository import Loaded, load_repository
@@ -177,13 +177,14 @@ def _effort(root: Path, label: str) -> Iterator[Effort]:
 def _store(root: Path) -> Store | None:
     """What is kept between runs; None where nothing is to be.
 
-    Raises a usage error where that would lie in the repository: what a pull request brings along is not trusted.
+    Raises a usage error where that would lie in the repository, or beside it in its checkout: what a pull request
+    brings along is not trusted.
     """
     named: Path | None = noted("cache_dir")
     folder = named or default_folder(os.environ)
     if noted("no_cache") or folder is None:
         return None
-    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
+    if Path(os.path.realpath(folder)).is_relative_to(checkout_of(os.path.realpath(root))):
         if named is None:
             return None
         raise click.UsageError(f"--cache-dir {named} lies in the repository; a pull request could fill it")

@@ -203,11 +203,11 @@ def _above(root: Path, real: str) -> Iterator[Foreign]:
             path = folder / name
             if os.path.lexists(path) and matters(path, below):
                 yield Foreign(Path(os.path.relpath(path, real_root)).as_posix(), _READ[name])
-        if folder == _top(real_root):
+        if folder == checkout_of(real_root):
             return
 
 
-def _top(real_root: str) -> Path:
+def checkout_of(real_root: str) -> Path:
     """The folder of the git repository around the root. A submodule, whose .git is a file, lies in another one."""
     found = Path(real_root)
     for folder in (found, *found.parents):

@@ -135,7 +135,8 @@ def work_of(raw: RawFile, shared: Shared) -> Fleet:
 
 def _wanted(repository: Repository, raw: RawFile) -> Wanted:
     """The pools that the work of a file names."""
-    if repository.companions or labels.TOPOLOGY.encode() in raw.content:
+    names_topology = any(_annotates(item.spec, labels.TOPOLOGY) for item in repository.workloads)  # escaped, too
+    if repository.companions or names_topology or labels.TOPOLOGY.encode() in raw.content:
         return None  # which namespaces there are, or which topologies, is told by all pools
     found = {item.spec.workflow.pool for item in repository.workflows}
     found |= {item.spec.metadata.labels.get(labels.POOL, "") for item in repository.workloads}
@@ -150,7 +151,7 @@ def _is_alone(fleet: Fleet) -> bool:
         len(repository.workloads),
         len(repository.companions),
     )
-    in_groups = any(_names_group(item.spec) for item in repository.workloads)
+    in_groups = any(_annotates(item.spec, labels.POD_GROUP) for item in repository.workloads)
     metadata = [item.spec.metadata for item in repository.workloads]
     metadata += [item.spec.metadata for item in repository.companions]
     replaced = any(labels.REPLACE in item.labels for item in metadata)  # --base tells of it where nothing has changed
@@ -158,11 +159,11 @@ def _is_alone(fleet: Fleet) -> bool:
     return is_known and not any(check_platforms(fleet)) and not any(check_scale_targets(fleet))
 
 
-def _names_group(workload: AnyWorkload) -> bool:
-    """Whether a workload or any of its pods names a PodGroup, which another file may declare."""
+def _annotates(workload: AnyWorkload, key: str) -> bool:
+    """Whether a workload or any of its pods has an annotation, which names what another file may declare."""
     templates = (item.template for item in workload.pod_sets)
     every = (workload.metadata.annotations, *(item.metadata.annotations for item in templates if item is not None))
-    return any(labels.POD_GROUP in annotations for annotations in every)
+    return any(key in annotations for annotations in every)
 
 
 def claims(fleet: Fleet) -> Iterator[str]:

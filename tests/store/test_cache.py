@@ -83,6 +83,14 @@ def test_a_folder_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
 
 
+def test_a_python_without_sqlite_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlite3", None)
+    store = Store(tmp_path)
+    store.put([(b"key", b"content")])
+    assert store.get(b"key") is None
+    store.close()
+
+
 def test_it_is_bounded(tmp_path: Path) -> None:
     for day in range(8):
         store = Store(tmp_path, most=400_000)
@@ -151,6 +159,20 @@ class TestPlace:
         monkeypatch.setattr(running, "LEAST_KEPT", 0)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
         kubectl_tas("validate", "-C", tmp_path)
+        assert not (tmp_path / "home").exists()
+
+    def test_nor_beside_it_in_its_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / ".git").mkdir()
+        root = tmp_path / "gpu-pools"
+        for path, content in repository(0).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+        found = kubectl_tas("validate", "-C", root, "--cache-dir", tmp_path / "cache")
+        assert found.code == 2
+        assert "lies in the repository" in found.err
+        monkeypatch.setattr(running, "LEAST_KEPT", 0)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+        kubectl_tas("validate", "-C", root)
         assert not (tmp_path / "home").exists()
 
     def test_where_it_is_asked_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

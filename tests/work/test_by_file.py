@@ -21,6 +21,7 @@ from kubectl_tas.work import run as running
 from kubectl_tas.work.rendering import objects_to_apply, text_of
 from kubectl_tas.work.run import Effort, judged, judged_both, run, survey
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
+from tests.work import repositories
 from tests.work.repositories import changed, repository
 
 ALL = [*find(GOLDEN), *sorted(path.parent for path in EXAMPLES.rglob("tas.yaml"))]
@@ -178,3 +179,13 @@ workflow:
   - {{name: main, image: "busybox:1.37", command: [sleep, "1"]}}
   resources: {{default: {{gpu: 1, cpu: 1, memory: 1Gi}}}}
 """
+
+
+@pytest.mark.parametrize("key", ["kai.scheduler/topology", r"kai.scheduler\/topology"])
+def test_the_topology_of_another_pool_however_its_annotation_is_written(key: str) -> None:
+    files = {f"pools/{name}.yaml": repositories.POOL.format(name=name, gpus=8).encode() for name in ("one", "two")}
+    job = repositories.JOB.format(name="j", pool="one", label="", pods=1, gpus=1)
+    annotations = f'  annotations: {{"{key}": osmo-pool-default-two-topology}}\nspec:'
+    files["workflows/j.yaml"] = job.replace("spec:", annotations, 1).encode()
+    source = MemorySource(files)
+    assert by_file(source, Effort()) == whole(source)
