@@ -154,7 +154,8 @@ def test_from_init_to_what_is_applied(checkout: Checkout) -> None:
     checkout.edit("tas.yaml", "  gitops: argocd", "  layout: sharded\n  gitops: argocd")
     assert checkout.tas("check").code == 1
     assert checkout.tas("render").code == 0
-    assert checkout.tas("diff", "--base", "HEAD").code == 0  # the same objects, in other files
+    moved = checkout.tas("diff", "--base", "HEAD")  # the same objects, in other files
+    assert (moved.code, "risk: high - the Config changes layout" in moved.out) == (1, True)
     assert (checkout.pools / "manifests/pools/team/kustomization.yaml").is_file()
     assert checkout.applied(*kubectl) == stream
     checkout.edit("tas.yaml", "  layout: sharded\n", "")

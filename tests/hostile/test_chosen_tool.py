@@ -118,7 +118,7 @@ class World:
             "pyvenv.cfg": "home = wheels\n",
             ".env": "PIP_FIND_LINKS=./wheels\nPYTHONPATH=.\n",
             ".envrc": shell,
-            ".gitattributes": "* filter=hostile diff=hostile\n",
+            ".gitattributes": "*.py filter=hostile diff=hostile\n",  # of manifests it would be refused
             ".gitconfig": f'[core]\n\tfsmonitor = "echo >> {self.broken}"\n',
             ".pre-commit-config.yaml": "repos: [{repo: local, hooks: [{id: x, name: x, entry: ./git}]}]\n",
             **dict.fromkeys(("kubectl-tas", "git", "gh", "bash", "grep", "base64", "head", "rm", "mktemp"), shell),

@@ -370,7 +370,6 @@ class TestHiddenOutput:
 
 
 MAKERS = [
-    ("keda.sh/v1alpha1", "ScaledJob"),
     ("keda.sh/v1alpha1", "ScaledObject"),
     ("apps.kruise.io/v1alpha1", "CloneSet"),
     ("kubernetes.crossplane.io/v1alpha2", "Object"),
@@ -394,6 +393,12 @@ class TestCompanions:
         assert (result.code, result.out.count(": error: ")) == (1, 1)
         assert "tas.yaml:4:16: error: " in result.out
         assert "[companion-kind]" in result.out
+
+    def test_a_kind_that_makes_pods_is_never_one(self, team: Path) -> None:
+        write(team, {"tas.yaml": settings("  companions: [{apiVersion: keda.sh/v1alpha1, kind: ScaledJob}]\n")})
+        result = kubectl_tas("validate", "-C", team)
+        assert result.code == 1
+        assert "it makes pods, which no quota would count [kind-elsewhere]" in result.out
 
     def test_the_config_of_the_base_allows_it(self, team: Path) -> None:
         added = "  companions: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject}]\n"
