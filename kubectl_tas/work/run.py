@@ -211,7 +211,7 @@ def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:
                 found |= {path, other}
     used = [(name, "") for name in uses(fleet)] + [(name, path) for path, item in alone.items() for name in item.uses]
     found |= {file for name, path in used if first.get(name, path) != path for file in (path, first[name])}
-    stems = sorted((stem, path) for path, item in alone.items() for stem in item.stems)
+    stems = [(stem, path) for path, item in alone.items() for stem in item.stems]
     stems += [(stem, "") for stem in stems_of(fleet)]
     points = [(point, path) for path, item in alone.items() for point in item.points]
     points += [(point, "") for point in points_of(fleet)]
