@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -11,14 +12,22 @@ import click
 
 from kubectl_tas.cli.backends import backend_option, chosen_backends
 from kubectl_tas.cli.options import FINDINGS, TEXT, output_option, repository_option, run_options, template_options
-from kubectl_tas.cli.session import Session, found_beside, open_session, refuse_errors, show_findings, tell_warnings
+from kubectl_tas.cli.session import (
+    Session,
+    found_beside,
+    open_session,
+    open_store,
+    refuse_errors,
+    show_findings,
+    tell_warnings,
+)
 from kubectl_tas.cli.terminal import hand_over, progress, say, show
-from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
 from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
 from kubectl_tas.emit.stale import stale
+from kubectl_tas.emit.stamps import Stamps
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
@@ -27,7 +36,8 @@ from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.work.manifests import Object
-from kubectl_tas.work.rendering import make_texts, objects_to_apply, text_of
+from kubectl_tas.work.run import Run
+from kubectl_tas.work.whole import KeptStamps, Layout, Repeat
 
 MAX_LISTED = 20
 """Changed files that are listed one by one."""
@@ -74,10 +84,11 @@ def render(
         hand_over(stream_of_backend(session, backend, allow_empty=allow_empty))
         tell_warnings(session)
         return 0
-    artifacts = _artifacts(session, allow_empty=allow_empty)
+    stamps = KeptStamps(open_store(session.root), session.root, session.fleet.config.output)
+    counts, whole = _planned(session, stamps.read(), allow_empty=allow_empty)
+    stamps.keep(whole.same)
     chosen_backends(session.fleet, backend)
-    whole = _plan(session, artifacts)
-    plan = _within(session, artifacts, whole, backend)
+    plan = _within(session, counts, whole, backend)
     lost = _lost(session, plan)
     if lost and not allow_empty:
         raise TasError(lost, hint="Bring it back, or pass --allow-empty to remove them.")
@@ -86,9 +97,9 @@ def render(
     _list_changes(plan, limit=None if fail_on_change else MAX_LISTED)
     written = sum(change.after is not None for change in plan.changes)
     removed = len(plan.changes) - written
-    counts = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
-    rendered = [artifact for artifact in artifacts if backend in (None, artifact.backend)]
-    say(f"Rendered {len(rendered)} objects to {plan.output}: {counts}.", err=True)
+    rendered = sum(counts.values()) if backend is None else counts[backend]
+    done = f"{written} written, {removed} removed, {plan.unchanged} unchanged"
+    say(f"Rendered {rendered} objects to {plan.output}: {done}.", err=True)
     left = len(whole.changes) - len(plan.changes)
     if left:
         say(f"Left as they are: {left} files of other backends that are not up to date.", err=True)
@@ -119,8 +130,8 @@ def check(output: str, backend: str | None, guard: bool, directory: str | None) 
     if refuse_errors(session):
         return 1
     chosen_backends(session.fleet, backend)
-    artifacts = _compiled(session)
-    plan = _within(session, artifacts, _plan(session, artifacts), backend)
+    counts, whole = _planned(session)
+    plan = _within(session, counts, whole, backend)
     diff = unified(plan.differences)
     command = f"kubectl tas render{f' --backend {backend}' if backend else ''}{' --guard' if guard else ''}"
     empty = [item for item in session.with_emptiness().shown if item.rule is NOTHING_DECLARED]
@@ -169,26 +180,31 @@ def _print(findings: Findings, output: str, session: Session) -> None:
 
 def _compiled(session: Session) -> tuple[Placed, ...]:
     """All objects, by backend and in the order of application."""
-    return objects_to_apply(session.run, session.fleet) if session.run else compile_fleet(session.fleet)
+    from kubectl_tas.compile import compile_fleet  # where nothing has changed, nothing is compiled
+    from kubectl_tas.work.rendering import objects_to_apply
+
+    run, fleet = session.run, session.fleet
+    return objects_to_apply(run, fleet) if isinstance(run, Run) else compile_fleet(fleet)
 
 
 def _text(session: Session, item: Placed) -> str | Deferred:
     if isinstance(item, Artifact):
         return text.file_text(item)
-    assert session.run is not None
+    from kubectl_tas.work.rendering import text_of
+
+    assert isinstance(session.run, Run)
     assert isinstance(item, Object)
     return text_of(session.run, item)
 
 
-def _artifacts(session: Session, *, allow_empty: bool) -> tuple[Placed, ...]:
-    artifacts = _compiled(session)
+def _refuse_emptiness(session: Session, found: Collection[object], *, allow_empty: bool) -> None:
+    """Raises TasError where nothing is rendered, unless that is allowed."""
     may_be_empty = allow_empty or session.fleet.config.rules.get(NOTHING_DECLARED.code, "error") != "error"
-    if not artifacts and not may_be_empty:
+    if not found and not may_be_empty:
         raise TasError(
             f"nothing to render: {session.root} declares no pool, topology, workflow, workload or PodGroup",
             hint="Run `kubectl tas init`, name the repository with -C, or pass --allow-empty to remove all manifests.",
         )
-    return artifacts
 
 
 def _lost(session: Session, plan: Plan) -> str:
@@ -208,32 +224,59 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
     Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
     Every cluster of a repository that declares anything has some.
     """
-    artifacts = _artifacts(session, allow_empty=allow_empty)
+    session = session.in_full()
+    artifacts = _compiled(session)
+    _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
     known = chosen_backends(session.fleet, name)
     if name is None and len(known) > 1:
         listed = ", ".join(backend.name for backend in known)
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
-    if session.run is not None:
-        make_texts(session.run, [item.source for item in own if isinstance(item, Object)])
+    _make_texts(session, (item.source for item in own if isinstance(item, Object)))
     return text.joined(text.whole(_text(session, artifact)) for artifact in own)
 
 
-def _plan(session: Session, artifacts: tuple[Placed, ...]) -> Plan:
+def _planned(
+    session: Session, stamps: Stamps | None = None, *, allow_empty: bool = True
+) -> tuple[Mapping[str, int], Plan]:
+    """How many objects each backend has, and what rendering would do. Where an earlier run on the same bytes told what
+    is rendered, and that is what is there, nothing is compiled.
+
+    Raises TasError where nothing is rendered, unless ``allow_empty``, or where something is in the way.
+    """
     config = session.fleet.config
+    compare = partial(plan, root=session.root, output=config.output, sources=config.sources, stamps=stamps)
+    known = session.place.layout if session.place and isinstance(session.run, Repeat) else None
+    if known is not None and known.counts:
+        whole = compare({path: Deferred(digest, "", str) for path, digest in known.files.items()})
+        if not whole.changes:
+            return known.counts, whole
+    session = session.in_full()
+    artifacts = _compiled(session)
+    _refuse_emptiness(session, artifacts, allow_empty=allow_empty)
     with progress("Rendering") as tick:
         files = layout(artifacts, config, session.fleet.settings, tick, read=partial(_text, session))
-    whole = plan(files, session.root, config.output, config.sources)
-    if session.run is not None:
-        make_texts(session.run, [x.content.source for x in whole.changes if isinstance(x.content, Deferred)])
-    return whole
+    counts = Counter(artifact.backend for artifact in artifacts)
+    if session.place is not None:
+        session.place.keep_layout(Layout({path: text.digest(content) for path, content in files.items()}, counts))
+    whole = compare(files)
+    _make_texts(session, (x.content.source for x in whole.changes if isinstance(x.content, Deferred)))
+    return counts, whole
 
 
-def _within(session: Session, artifacts: Sequence[Placed], whole: Plan, backend: str | None) -> Plan:
+def _make_texts(session: Session, sources: Iterable[str]) -> None:
+    """Makes the texts of the objects of these files at once."""
+    if isinstance(session.run, Run):
+        from kubectl_tas.work.rendering import make_texts
+
+        make_texts(session.run, sources)
+
+
+def _within(session: Session, counts: Mapping[str, int], whole: Plan, backend: str | None) -> Plan:
     """The part of a plan that is for one backend, which has a folder of its own where others have one too."""
     if backend is None:
         return whole
-    folder = folder_of(backend, artifacts, session.fleet.config.output)
+    folder = folder_of(backend, counts, session.fleet.config.output)
     if folder is None:
         raise TasError(
             f"nothing to render for the backend {backend}", hint="Render without --backend to remove its manifests."

@@ -36,7 +36,10 @@ from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store, default_folder
-from kubectl_tas.work.run import Effort, Run, judged_both, run, survey
+from kubectl_tas.work.run import Effort, Parts, Run, judged_both, survey
+from kubectl_tas.work.whole import Place, Repeat, run_or_repeat
+
+_STORE = f"{__name__}.store"
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -58,8 +61,10 @@ class Session:
     """Those that comments waive."""
     complete: bool = True
     """False where a document could not be read: what seems to be missing may stand in it."""
-    run: Run | None = None
+    run: Run | Repeat | None = None
     """Where each file was judged by itself: what became of it, which the fleet has summaries of."""
+    place: Place | None = None
+    """Where the store has that."""
 
     @cached_property
     def shown(self) -> tuple[Diagnostic, ...]:
@@ -103,12 +108,19 @@ class Session:
         """The same without what these rules found."""
         return replace(self, diagnostics=tuple(d for d in self.diagnostics if d.rule not in rules))
 
+    def in_full(self) -> Session:
+        """The same with all that was read, where an earlier run told what comes of it."""
+        if not isinstance(self.run, Repeat):
+            return self
+        return replace(self, fleet=self.run.full.fleet, run=self.run.full)
+
     def with_guard(self, *, guard: bool) -> Session:
         """The same with the guard emitted, where ``guard`` asks for it or the Config does; and what forbids that."""
         if not guard or self.fleet.config.guard:
             return self
+        whole = self.in_full()
         config = self.fleet.config.model_copy(update={"guard": True})
-        guarded = replace(self, fleet=replace(self.fleet, config=config))
+        guarded = replace(whole, fleet=replace(whole.fleet, config=config), place=None)
         more = tuple(check_guard(guarded.fleet))
         return guarded.with_findings(more, None) if more else guarded
 
@@ -153,29 +165,25 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
 
 def _by_file(root: Path, *, render: bool) -> Session:
     with _effort(root, "Compiling" if render else "Reading") as effort:
-        return _of_run(root, run(FolderSource(root), settings(), effort, render=render))
+        return _of_run(root, *run_or_repeat(FolderSource(root), settings(), effort, render=render))
 
 
-def _of_run(root: Path, done: Run) -> Session:
+def _of_run(root: Path, done: Run | Repeat, place: Place | None = None) -> Session:
     if done.loaded.refused:
         raise click.UsageError("\n".join(done.loaded.refused))
-    return _settled(Session(root, done.fleet, (), (), complete=done.loaded.complete, run=done), done.found, None)
+    session = Session(root, done.fleet, (), (), complete=done.loaded.complete, run=done, place=place)
+    return _settled(session, done.found, None)
 
 
 @contextmanager
 def _effort(root: Path, label: str) -> Iterator[Effort]:
-    """How the command line wants the work done; what is kept is let go of at the end."""
-    store = _store(root)
-    try:
-        with progress(label) as tick:
-            yield Effort(noted("processes"), store, tick)
-    finally:
-        if store is not None:
-            store.close()
+    """How the command line wants the work done; what is kept is let go of when the command ends."""
+    with progress(label) as tick:
+        yield Effort(noted("processes"), open_store(root), tick)
 
 
-def _store(root: Path) -> Store | None:
-    """What is kept between runs; None where nothing is to be.
+def open_store(root: Path) -> Store | None:
+    """What is kept between runs, open until the command ends; None where nothing is to be.
 
     Raises a usage error where that would lie in the repository, or beside it in its checkout: what a pull request
     brings along is not trusted.
@@ -188,7 +196,14 @@ def _store(root: Path) -> Store | None:
         if named is None:
             return None
         raise click.UsageError(f"--cache-dir {named} lies in the repository; a pull request could fill it")
-    return Store(folder)
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return None
+    if _STORE not in context.meta:
+        context.meta[_STORE] = Store(folder)
+        context.call_on_close(context.meta[_STORE].close)
+    store: Store = context.meta[_STORE]
+    return store
 
 
 def _settled(session: Session, found: tuple[Diagnostic, ...], base: Base | None) -> Session:
@@ -206,9 +221,9 @@ def open_change(directory: str | None, revision: str) -> tuple[Session, Earlier,
 
     root = find_root(directory)
     with _effort(root, "Reading") as effort:
-        after = survey(FolderSource(root), settings(), effort)
+        after = survey(Parts(FolderSource(root)), settings(), effort)
         with _tidied_when_ended(), checked_out(_as_named(root, directory), revision) as source:
-            before = survey(source, settings(), replace(effort, tick=lambda done, total: None), like=after)
+            before = survey(Parts(source), settings(), replace(effort, tick=lambda done, total: None), like=after)
             earlier, now = judged_both(before, after)
             elsewhere = () if earlier.fleet.repository.files else source.moved()
             kept = source.contents(earlier.fleet.config.outputKeeps)

@@ -53,6 +53,8 @@ class Disk:
         """The folder that was used last, by its parts."""
         self._places: list[Place] = [str(root)]
         """The root, and the folder of each part."""
+        self._folder: str | None = None
+        """The folder that was used last; None where that is not known."""
         if _BY_DESCRIPTOR:
             try:
                 self._places = [os.open(root, _ENTER & ~_NO_FOLLOW)]
@@ -66,6 +68,7 @@ class Disk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._folder = None
         while self._places:
             self._leave()
 
@@ -90,8 +93,10 @@ class Disk:
                 raise OSError(errno.EINVAL, "it is not a plain file", path)
             return file.readall()
 
-    def entries(self, folder: str) -> list[os.DirEntry[str]]:
-        """What stands in a folder. Only the names and kinds of the entries may be asked for."""
+    def entries(self, folder: str, *, statuses: bool = False) -> list[os.DirEntry[str]]:
+        """What stands in a folder. Only the names and kinds of the entries may be asked for, and with ``statuses`` what
+        the system says of each itself.
+        """
         place = self._enter(folder)
         handle = os.open(".", _LIST, dir_fd=place) if isinstance(place, int) else None
         try:
@@ -99,6 +104,8 @@ class Disk:
                 found = list(entries)
             for entry in found:  # a disk that does not tell the kind is asked for it now, while the handle is open
                 entry.is_file(follow_symlinks=False)
+                if statuses:
+                    entry.stat(follow_symlinks=False)
         finally:
             if handle is not None:
                 os.close(handle)
@@ -175,6 +182,9 @@ class Disk:
 
     def _enter(self, folder: str, *, make: bool = False) -> Place:
         """Goes to a folder from the one that was used last: most files lie beside the one before."""
+        if folder == self._folder:
+            return self._places[-1]
+        self._folder = None
         parts = folder.split("/") if folder else []
         shared = 0
         while shared < min(len(parts), len(self._parts)) and parts[shared] == self._parts[shared]:
@@ -183,6 +193,7 @@ class Disk:
             self._leave()
         for part in parts[shared:]:
             self._down(part, make=make)
+        self._folder = folder
         return self._places[-1]
 
     def _down(self, part: str, *, make: bool) -> None:

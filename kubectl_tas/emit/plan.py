@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, is_leftover
+from kubectl_tas.emit.stamps import Stamps, stamp
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
@@ -91,8 +92,9 @@ def layout(
     have a folder each.
     """
     files: dict[str, str | Deferred] = {}
+    backends = {artifact.backend for artifact in artifacts}
     for backend, group in groupby(artifacts, key=lambda artifact: artifact.backend):
-        base = folder_of(backend, artifacts, config.output)
+        base = folder_of(backend, backends, config.output)
         listed: dict[str, list[str]] = {}
         for artifact in group:
             folder = f"{base}/{_unit(artifact)}" if config.layout == "sharded" else f"{base}"
@@ -115,23 +117,24 @@ def _unit(artifact: Placed) -> str:
     return f"{POOLS}/{artifact.pool}" if artifact.is_work else PLATFORM
 
 
-def folder_of(backend: str, artifacts: Sequence[Placed], output: str) -> str | None:
+def folder_of(backend: str, backends: Collection[str], output: str) -> str | None:
     """The folder of a backend: its own where there are several that have objects; None where it has none."""
-    backends = {artifact.backend for artifact in artifacts}
     if backend not in backends:
         return None
     return f"{output}/{backend}" if len(backends) > 1 else output
 
 
-def plan(files: Mapping[str, str | Deferred], root: Path, output: str, sources: Sequence[str]) -> Plan:
-    """Compares ``files`` with what lies below ``output``.
+def plan(
+    files: Mapping[str, str | Deferred], root: Path, output: str, sources: Sequence[str], stamps: Stamps | None = None
+) -> Plan:
+    """Compares ``files`` with what lies below ``output``. Files that ``stamps`` tell of are not read.
 
     What the tool did not write there is left alone; where it stands in the way, or the output folder is one that
     must not be written to, because it leads out of the repository or to one of ``sources``, TasError is raised.
     """
     real = real_output(root, output, sources)
     with Disk(root.resolve()) as disk:
-        return compared(files, Present(disk, output, real), _MANIFESTS)
+        return compared(files, Present(disk, output, real, stamps=stamps is not None), _MANIFESTS, stamps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ _MANIFESTS = Kind(
 )
 
 
-def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind) -> Plan:
+def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind, stamps: Stamps | None = None) -> Plan:
     """Compares ``files`` with what is ``present``. Raises TasError where something else is in the way of one."""
     obstacle = present.obstacle(files)
     if obstacle is not None:
@@ -161,9 +164,15 @@ def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind) 
     changes: list[Change] = []
     same: list[str] = []
     for path, after in files.items():
+        now = present.stamps.get(path)
+        if stamps and now and stamps.tells(path, now, text.digest(after)):
+            same.append(path)
+            continue
         before = present.read(path) if path in present.files else None
         if before is not None and text.is_same(before, after):
             same.append(path)
+            if stamps and now:
+                stamps.note(path, now, text.digest(after))
             continue
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
@@ -197,9 +206,13 @@ def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
 class Present:
     """What lies below the output folder, relative to the root; links are not followed, hidden folders left out."""
 
-    def __init__(self, disk: Disk, output: str, real: str) -> None:
+    def __init__(self, disk: Disk, output: str, real: str, *, stamps: bool = False) -> None:
+        """``stamps``: those of all files are taken too."""
         self.files: set[str] = set()
         """Plain files."""
+        self.stamps: dict[str, str] = {}
+        """Of plain files, before any was read."""
+        self._stamps = stamps
         self._folders: set[str] = set()
         self._others: set[str] = set()
         """Links, pipes and the like: never ours."""
@@ -244,13 +257,15 @@ class Present:
         if depth > MAX_DEPTH:
             raise too_deep(folder)
         try:
-            listed = self._disk.entries(self._locate(folder))
+            listed = self._disk.entries(self._locate(folder), statuses=self._stamps)
         except OSError as error:
             raise _unreadable(f"the folder {folder}", error) from error
         for entry in listed:
             path = f"{folder}/{entry.name}"
             if entry.is_file(follow_symlinks=False):
                 self.files.add(path)
+                if self._stamps:
+                    self.stamps[path] = stamp(entry.stat(follow_symlinks=False))
             elif not entry.is_dir(follow_symlinks=False):
                 self._others.add(path)
             elif not entry.name.startswith("."):

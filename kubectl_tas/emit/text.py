@@ -41,6 +41,11 @@ def is_same(before: str, after: str | Deferred) -> bool:
     return before == after if isinstance(after, str) else digest_of(before) == after.digest
 
 
+def digest(content: str | Deferred) -> str:
+    """By which the text is known."""
+    return digest_of(content) if isinstance(content, str) else content.digest
+
+
 def whole(content: str | Deferred) -> str:
     """The text."""
     return content if isinstance(content, str) else content.read()

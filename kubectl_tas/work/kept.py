@@ -15,7 +15,7 @@ from kubectl_tas.resources import resource_root
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.outcome import Outcome
-from kubectl_tas.work.plain import Plain, of_bytes, to_bytes
+from kubectl_tas.work.plain import Plain, of_entry, to_bytes
 
 BUILT_ON = (
     "click",
@@ -64,11 +64,7 @@ class Outcomes:
         self._new.clear()
 
     def _entries(self, raw: RawFile, *, render: bool) -> Plain:
-        content = self._store.get(_key(raw, render=render))
-        try:
-            found = of_bytes(content) if content is not None else []
-        except ValueError:
-            return []
+        found = of_entry(self._store.get(_key(raw, render=render))) or []
         return [item for item in found if isinstance(item, list) and len(item) == 2]
 
 

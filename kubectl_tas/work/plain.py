@@ -33,6 +33,14 @@ def of_bytes(content: bytes) -> Plain:
     return found
 
 
+def of_entry(content: bytes | None) -> Plain | None:
+    """What an entry of the store holds; None where there is none, or none of ours."""
+    try:
+        return of_bytes(content) if content is not None else None
+    except ValueError:
+        return None
+
+
 def from_location(place: Location | None) -> Plain | None:
     """A place; None where there is none."""
     if place is None:

@@ -37,7 +37,7 @@ def text_of(run: Run, item: Artifact | Object) -> str | Deferred:
 def make_texts(run: Run, sources: Iterable[str]) -> None:
     """Makes the texts of files that were kept without them, all at once."""
     known, effort = run.survey.strips, run.survey.effort
-    missing = [run.survey.parts.raws[path] for path in sorted(run.outcomes.keys() & sources - known.keys())]
+    missing = [run.survey.parts.raws[path] for path in sorted(run.outcomes.keys() & set(sources) - known.keys())]
     many = processes_for(len(missing)) if effort.processes is None else effort.processes
     for done in outcomes(missing, run.survey.shared, many, render=True) if len(missing) > 1 else ():
         if done.texts is not None and done.outcome.objects is not None:

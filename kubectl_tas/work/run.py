@@ -66,9 +66,9 @@ class Effort:
     tick: Tick = lambda done, total: None
     """Told how many of how many files are done."""
 
-
-ALONE = Effort()
-"""As it is done where nobody says otherwise."""
+    def store_for(self, files: int) -> Store | None:
+        """What is kept between runs, where that is worth it for so many files."""
+        return self.store if files >= LEAST_KEPT else None
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Survey:
         if any(item.is_shared for item in self.outcomes.values()):  # what work depends on stands among the work
             return frozenset((*self.parts.shared, *self.parts.raws))
         first = self.parts.shared | {path for path, item in self.outcomes.items() if not item.is_alone}
-        fleet = resolve(load_repository(self.parts.only(first), settings=self.settings).repository)
+        fleet = resolve(self.parts.load(first, self.settings).repository)
         return frozenset(first | _meeting({p: item for p, item in self.outcomes.items() if item.is_alone}, fleet))
 
     def differing(self, other: Survey) -> set[str]:
@@ -112,25 +112,19 @@ def judged_both(before: Survey, after: Survey) -> tuple[Run, Run]:
     return judged(before, also), judged(after, also)
 
 
-def run(source: Source, settings: Sequence[Setting] = (), effort: Effort = ALONE, *, render: bool = False) -> Run:
-    """Reads and checks a repository, and with ``render`` notes the objects that each file becomes. ``settings`` are
-    values of templates. Raises TasError where a folder or file cannot be read.
-    """
-    return judged(survey(source, settings, effort, render=render))
-
-
 def survey(
-    source: Source,
-    settings: Sequence[Setting] = (),
-    effort: Effort = ALONE,
+    parts: Parts,
+    settings: Sequence[Setting],
+    effort: Effort,
     *,
     render: bool = False,
     like: Survey | None = None,
 ) -> Survey:
-    """The outcome of each file of a repository; of those that are as in the survey ``like``, that one's."""
-    parts = Parts(source)
+    """The outcome of each file of a repository; of those that are as in the survey ``like``, that one's. With
+    ``render`` each has the objects that it becomes. ``settings`` are values of templates.
+    """
     work = [raw for path, raw in parts.raws.items() if path not in parts.shared]
-    first = load_repository(parts.only(parts.shared), None if work else effort.tick, settings)
+    first = parts.load(parts.shared, settings, None if work else effort.tick)
     context = resolve_context(first.repository)
     shared = Shared(context, first.repository, parts.digests())
     found = Survey(parts, shared, {}, {}, settings, effort)
@@ -154,7 +148,7 @@ def judged(found: Survey, also: Collection[str] = ()) -> Run:
     parts, context = found.parts, found.shared.context
     together = found.together | (parts.raws.keys() & set(also))
     alone = {path: item for path, item in found.outcomes.items() if path not in together}
-    loaded = load_repository(parts.only(together), settings=found.settings)
+    loaded = parts.load(together, found.settings)
     repository = replace(
         loaded.repository,
         files=tuple(sorted((*loaded.repository.files, *alone))),
@@ -167,7 +161,8 @@ def judged(found: Survey, also: Collection[str] = ()) -> Run:
 
 def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, render: bool) -> Iterator[Done]:
     """The outcomes of files, first those that are kept."""
-    kept = Outcomes(effort.store, shared) if effort.store is not None and len(work) >= LEAST_KEPT else None
+    store = effort.store_for(len(work))
+    kept = Outcomes(store, shared) if store is not None else None
     missing: list[RawFile] = []
     for raw in work:
         found = kept.get(raw, render=render) if kept else None
@@ -238,6 +233,10 @@ class Parts:
         self._source = source
         self.raws: dict[str, RawFile] = {}
         config = config_of(source)
+        self._output = config.output
+        self._loaded: tuple[frozenset[str], Loaded] | None = None
+        self.paths: tuple[str, ...] = ()
+        """All files that are read, once ``inputs`` was asked for."""
         self.shared = {CONFIG_FILE}
         folders = [folder for folder in config.sources if misspelled(folder) is None]
         for folder in folders:
@@ -247,15 +246,31 @@ class Parts:
             if any(is_below(raw.path, folder) for folder in config.adminSources):
                 self.shared.add(raw.path)
 
+    def load(self, paths: Collection[str], settings: Sequence[Setting] = (), tick: Tick | None = None) -> Loaded:
+        """What these files declare among themselves; mostly it is asked for the same ones again."""
+        wanted = frozenset(path for path in paths if path in self.raws)
+        if self._loaded is None or self._loaded[0] != wanted:
+            raws = {path: raw for path, raw in self.raws.items() if path in wanted}
+            self._loaded = (wanted, load_repository(_Some(self._source, raws), tick, settings))
+        return self._loaded[1]
+
+    def inputs(self, settings: Sequence[Setting]) -> bytes:
+        """A digest of all that is read of the source whatever stands in it."""
+        source, config = self._source, self._source.config()
+        values = source.files([VALUES], exclude=self._output) if source.has_folder(VALUES) else ()
+        found = hashlib.blake2b(repr(settings).encode("utf-8", "surrogatepass"), digest_size=20)
+        every = (*((config,) if config else ()), *values, *self.raws.values())
+        self.paths = tuple(sorted(raw.path for raw in every))
+        for raw in every:
+            found.update(b"\0".join((repr((raw.path, raw.link, raw.problem)).encode(), b"%d" % len(raw.content))))
+            found.update(raw.content)
+        return found.digest()
+
     def digests(self) -> dict[str, bytes]:
         """A digest of each file that others depend on."""
         raws = [self.raws[path] for path in self.shared if path in self.raws]
         config = self._source.config()
         return {raw.path: hashlib.blake2b(raw.content).digest() for raw in (*raws, *([config] if config else ()))}
-
-    def only(self, paths: Collection[str]) -> Source:
-        """The source with these files alone."""
-        return _Some(self._source, {path: raw for path, raw in self.raws.items() if path in paths})
 
 
 class _Some:

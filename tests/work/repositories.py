@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from kubectl_tas.load.source import Source
+from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
+
 Files = dict[str, bytes]
 
 POOL = """\
@@ -159,3 +162,8 @@ def changed(chance: random.Random, files: Files) -> Files:
             name = chance.choice(pools)
             files[f"pools/{name}.yaml"] = POOL.format(name=name, gpus=chance.choice([4, 32])).encode()
     return files
+
+
+def run(source: Source, effort: Effort, *, render: bool = False) -> Run:
+    """What comes of a repository, whatever is kept of earlier runs as a whole."""
+    return judged(survey(Parts(source), (), effort, render=render))

@@ -19,10 +19,11 @@ from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work import run as running
 from kubectl_tas.work.rendering import objects_to_apply, text_of
-from kubectl_tas.work.run import Effort, judged, judged_both, run, survey
+from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
+from kubectl_tas.work.whole import Layout, Repeat, run_or_repeat
 from tests.support.golden import EXAMPLES, GOLDEN, find, laid_out
 from tests.work import repositories
-from tests.work.repositories import changed, repository
+from tests.work.repositories import changed, repository, run
 
 ALL = [*find(GOLDEN), *sorted(path.parent for path in EXAMPLES.rglob("tas.yaml"))]
 
@@ -55,15 +56,26 @@ def whole(source: Source) -> Came:
 
 def by_file(source: Source, effort: Effort) -> Came:
     try:
-        found = run(source, (), effort, render=True)
+        found, place = run_or_repeat(source, (), effort, render=True)
     except TasError as error:
         return Came([], None, error.message)
     counted, _ = settled(found.found, found.fleet, None, complete=found.loaded.complete)
     files = None
     if not has_errors(counted):
-        made = objects_to_apply(found, found.fleet)
-        files = layout(made, found.fleet.config, found.fleet.settings, read=lambda item: text_of(found, item))
+        full = found.full if isinstance(found, Repeat) else found
+        files = laid_out_by(full)
+        if place is not None:
+            digests = {path: text.digest(content) for path, content in files.items()}
+            assert not isinstance(found, Repeat) or place.layout in (None, Layout(digests, {})), (
+                "what was kept of it is another"
+            )
+            place.keep_layout(Layout(digests, {}))
     return Came([told(item) for item in counted], texts(files))
+
+
+def laid_out_by(run: Run) -> dict[str, str | text.Deferred]:
+    fleet = run.fleet
+    return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=lambda item: text_of(run, item))
 
 
 def texts(files: Mapping[str, str | text.Deferred] | None) -> dict[str, str] | None:
@@ -117,8 +129,8 @@ def test_what_differs_from_a_base(seed: int) -> None:
     chance = random.Random(seed)
     earlier = repository(seed)
     later = changed(chance, changed(chance, earlier))
-    after = survey(MemorySource(later))
-    before = survey(MemorySource(earlier), like=after)
+    after = survey(Parts(MemorySource(later)), (), Effort())
+    before = survey(Parts(MemorySource(earlier)), (), Effort(), like=after)
     for found, alone in zip(judged_both(before, after), (judged(before), judged(after)), strict=True):
         assert sorted(map(told, found.found), key=str) == sorted(map(told, alone.found), key=str)
     kept, now = judged_both(before, after)
@@ -130,16 +142,16 @@ def test_another_version_of_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """What another version kept is not read."""
     files = MemorySource(repository(1))
     store = Store(tmp_path)
-    run(files, (), Effort(1, store))
+    run(files, Effort(1, store))
     made: list[str] = []
     from kubectl_tas.work import kept, pool
 
     really = pool.outcome
     monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
-    run(files, (), Effort(1, store))
+    run(files, Effort(1, store))
     assert made == []
     monkeypatch.setattr(kept, "tool_digest", lambda: b"another")
-    run(files, (), Effort(1, store))
+    run(files, Effort(1, store))
     assert made
     store.close()
 
@@ -156,11 +168,11 @@ def test_a_pool_that_changes_makes_its_own_work_anew_and_no_other(
         "workflows/b.yaml": WORKFLOW.format("two", "b").encode(),
     }
     store = Store(tmp_path)
-    run(MemorySource(files), (), Effort(1, store))
+    run(MemorySource(files), Effort(1, store))
     made: list[str] = []
     really = pool.outcome
     monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
-    run(MemorySource({**files, "pools/a.yaml": POOL.format("a", 17).encode()}), (), Effort(1, store))
+    run(MemorySource({**files, "pools/a.yaml": POOL.format("a", 17).encode()}), Effort(1, store))
     assert made == ["workflows/a.yaml"]
     store.close()
 

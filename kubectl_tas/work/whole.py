@@ -1,0 +1,201 @@
+"""A run that is kept as a whole: where all that it read has the same bytes, nothing but the Config is parsed again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from kubectl_tas.diagnostics import Diagnostic
+from kubectl_tas.emit.stamps import Stamps
+from kubectl_tas.load.repository import Loaded
+from kubectl_tas.load.source import RawFile, Source
+from kubectl_tas.model.values import Setting
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.fleet import Fleet, resolve
+from kubectl_tas.store.cache import Store
+from kubectl_tas.work.kept import tool_digest
+from kubectl_tas.work.plain import (
+    Plain,
+    from_diagnostic,
+    from_waiver,
+    of_entry,
+    to_bytes,
+    to_diagnostic,
+    to_waiver,
+)
+from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
+
+_LAYOUT = b"layout"
+FOLDER, FILE = "folder", "file"
+"""What a source is asked for."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files that a run renders."""
+
+    files: Mapping[str, str]
+    """The digest of each text, by the path from the repository root."""
+    counts: Mapping[str, int]
+    """How many objects each backend has."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What an earlier run on the same bytes came to."""
+
+    fleet: Fleet
+    """With the Config, the paths of files and the comments that waive; nothing else."""
+    found: tuple[Diagnostic, ...]
+    loaded: Loaded
+    is_empty: bool
+    place: Place
+
+    @property
+    def full(self) -> Run:
+        """The run itself, for what is not kept of it."""
+        return self.place.full
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the store has a run."""
+
+    store: Store
+    source: Asked
+    parts: Parts
+    settings: Sequence[Setting]
+    effort: Effort
+    render: bool
+
+    @cached_property
+    def full(self) -> Run:
+        """The run, made anew from what was read."""
+        return judged(survey(self.parts, self.settings, self.effort, render=self.render))
+
+    @cached_property
+    def key(self) -> bytes:
+        """By which the run is known."""
+        return hashlib.blake2b(tool_digest() + self.parts.inputs(self.settings), digest_size=20).digest()
+
+    def get(self, part: bytes = b"") -> Plain | None:
+        """A part of what is kept; None where there is none."""
+        return of_entry(self.store.get(self.key + part))
+
+    def put(self, plain: Plain, part: bytes = b"") -> None:
+        """Keeps a part."""
+        self.store.put([(self.key + part, to_bytes(plain))])
+
+    @property
+    def layout(self) -> Layout | None:
+        """What the run renders, where that is kept."""
+        plain = self.get(_LAYOUT)
+        return Layout(*plain) if plain is not None and [*map(type, plain)] == [dict, dict] else None
+
+    def keep_layout(self, layout: Layout) -> None:
+        """Keeps what the run renders."""
+        self.put([layout.files, layout.counts], _LAYOUT)
+
+
+def run_or_repeat(
+    source: Source, settings: Sequence[Setting], effort: Effort, *, render: bool
+) -> tuple[Run | Repeat, Place | None]:
+    """What comes of a repository, or what came of the same bytes before; and where that is kept.
+
+    Raises TasError where a folder or file cannot be read.
+    """
+    asked = Asked(source)
+    parts = Parts(asked)
+    store = effort.store_for(len(parts.raws))
+    place = Place(store, asked, parts, settings, effort, render) if store is not None else None
+    if place is None:
+        return judged(survey(parts, settings, effort, render=render)), None
+    repeat = _repeat(place)
+    if repeat is None:
+        found, repository = place.full, place.full.fleet.repository
+        about = [found.is_empty, found.loaded.complete, list(found.loaded.refused)]
+        kept = [[from_diagnostic(item) for item in found.found], [from_waiver(item) for item in repository.waivers]]
+        place.put([asked.answers, *about, *kept])
+    return repeat or place.full, place
+
+
+def _repeat(place: Place) -> Repeat | None:
+    """What is kept of a run, where the source still answers what was asked then as it did."""
+    plain = place.get()
+    try:
+        answers, is_empty, complete, refused, found, waivers = plain or [None] * 6
+        if plain is None or not place.source.still_answers(answers):
+            return None
+        loaded = place.parts.load((), place.settings)
+        repository = replace(loaded.repository, files=place.parts.paths, waivers=tuple(map(to_waiver, waivers)))
+        loaded = Loaded(repository, (), complete, tuple(refused))
+        return Repeat(resolve(repository), tuple(map(to_diagnostic, found)), loaded, is_empty, place)
+    except (TypeError, ValueError, KeyError):  # none of ours
+        return None
+
+
+class KeptStamps:
+    """The stamps of an output folder, in the store where there is one."""
+
+    def __init__(self, store: Store | None, root: Path, output: str) -> None:
+        self._store = store
+        name = f"stamps\0{os.path.realpath(root)}\0{output}"
+        self._key = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=20).digest()
+        self._stamps: Stamps | None = None
+
+    def read(self) -> Stamps | None:
+        """Those that are kept; None where there is no store."""
+        if self._store is None:
+            return None
+        plain = of_entry(self._store.get(self._key))
+        is_ours = plain is not None and [*map(type, plain)] == [dict, int]
+        self._stamps = Stamps(*plain) if plain is not None and is_ours else Stamps({})
+        return self._stamps
+
+    def keep(self, paths: Sequence[str]) -> None:
+        """Keeps those of the files that are as they should be."""
+        settled = self._stamps.settled(frozenset(paths)) if self._stamps is not None else None
+        if settled is not None and self._store is not None:
+            self._store.put([(self._key, to_bytes([*settled]))])
+
+
+class Asked:
+    """A source that notes what it was asked beside the files that are always read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.answers: Plain = []
+        self.config, self.files = source.config, source.files
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether ``folder`` exists."""
+        found = self._source.has_folder(folder)
+        self._note([FOLDER, folder, found])
+        return found
+
+    def local_file(self, path: str) -> RawFile:
+        """A file of any kind, or why there is none."""
+        found = self._source.local_file(path)
+        self._note([FILE, path, _digest(found)])
+        return found
+
+    def still_answers(self, answers: Plain) -> bool:
+        """Whether it would answer all of this as it did."""
+        return all(
+            answer == (self._source.has_folder(name) if kind == FOLDER else _digest(self._source.local_file(name)))
+            for kind, name, answer in answers
+        )
+
+    def _note(self, answer: Plain) -> None:
+        if answer not in self.answers:
+            self.answers.append(answer)
+
+
+def _digest(raw: RawFile) -> str:
+    found = hashlib.blake2b(repr((raw.problem, raw.is_executable)).encode("utf-8", "surrogatepass"), digest_size=16)
+    found.update(raw.content)
+    return found.hexdigest()
