@@ -29,9 +29,9 @@ from kubectl_tas.work.plain import (
 )
 from kubectl_tas.work.run import Effort, Parts, Run, judged, survey
 
-_LAYOUT = b"layout"
 FOLDER, FILE = "folder", "file"
 """What a source is asked for."""
+Answers = dict[str, dict[str, bool | str]]
 
 
 @dataclass(frozen=True)
@@ -82,23 +82,22 @@ class Place:
         """By which the run is known."""
         return hashlib.blake2b(tool_digest() + self.parts.inputs(self.settings), digest_size=20).digest()
 
-    def get(self, part: bytes = b"") -> Plain | None:
-        """A part of what is kept; None where there is none."""
-        return of_entry(self.store.get(self.key + part))
-
-    def put(self, plain: Plain, part: bytes = b"") -> None:
-        """Keeps a part."""
-        self.store.put([(self.key + part, to_bytes(plain))])
+    @property
+    def layout_key(self) -> bytes:
+        """By which its layout is known: by what it was asked besides, too."""
+        return hashlib.blake2b(
+            self.key + to_bytes([sorted(it.items()) for it in self.source.answers.values()]), digest_size=20
+        ).digest()
 
     @property
     def layout(self) -> Layout | None:
         """What the run renders, where that is kept."""
-        plain = self.get(_LAYOUT)
+        plain = of_entry(self.store.get(self.layout_key))
         return Layout(*plain) if plain is not None and [*map(type, plain)] == [dict, dict] else None
 
     def keep_layout(self, layout: Layout) -> None:
         """Keeps what the run renders."""
-        self.put([layout.files, layout.counts], _LAYOUT)
+        self.store.put([(self.layout_key, to_bytes([layout.files, layout.counts]))])
 
 
 def run_or_repeat(
@@ -119,17 +118,18 @@ def run_or_repeat(
         found, repository = place.full, place.full.fleet.repository
         about = [found.is_empty, found.loaded.complete, list(found.loaded.refused)]
         kept = [[from_diagnostic(item) for item in found.found], [from_waiver(item) for item in repository.waivers]]
-        place.put([asked.answers, *about, *kept])
+        place.store.put([(place.key, to_bytes([asked.answers, *about, *kept]))])
     return repeat or place.full, place
 
 
 def _repeat(place: Place) -> Repeat | None:
     """What is kept of a run, where the source still answers what was asked then as it did."""
-    plain = place.get()
+    plain = of_entry(place.store.get(place.key))
     try:
         answers, is_empty, complete, refused, found, waivers = plain or [None] * 6
         if plain is None or not place.source.still_answers(answers):
             return None
+        place.source.answers = answers
         loaded = place.parts.load((), place.settings)
         repository = replace(loaded.repository, files=place.parts.paths, waivers=tuple(map(to_waiver, waivers)))
         loaded = Loaded(repository, (), complete, tuple(refused))
@@ -168,31 +168,26 @@ class Asked:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self.answers: Plain = []
+        self.answers: Answers = {FOLDER: {}, FILE: {}}
         self.config, self.files = source.config, source.files
 
     def has_folder(self, folder: str) -> bool:
         """Whether ``folder`` exists."""
         found = self._source.has_folder(folder)
-        self._note([FOLDER, folder, found])
+        self.answers[FOLDER][folder] = found
         return found
 
     def local_file(self, path: str) -> RawFile:
         """A file of any kind, or why there is none."""
         found = self._source.local_file(path)
-        self._note([FILE, path, _digest(found)])
+        self.answers[FILE][path] = _digest(found)
         return found
 
-    def still_answers(self, answers: Plain) -> bool:
+    def still_answers(self, answers: Answers) -> bool:
         """Whether it would answer all of this as it did."""
-        return all(
-            answer == (self._source.has_folder(name) if kind == FOLDER else _digest(self._source.local_file(name)))
-            for kind, name, answer in answers
-        )
-
-    def _note(self, answer: Plain) -> None:
-        if answer not in self.answers:
-            self.answers.append(answer)
+        folders, files = answers[FOLDER].items(), answers[FILE].items()
+        are_there = all(self._source.has_folder(name) == answer for name, answer in folders)
+        return are_there and all(_digest(self._source.local_file(path)) == answer for path, answer in files)
 
 
 def _digest(raw: RawFile) -> str:
