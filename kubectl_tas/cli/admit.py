@@ -11,7 +11,7 @@ import click
 
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import output_option, repository_option, template_options
-from kubectl_tas.cli.session import check_source, find_root, read_named, show_findings, tell_errors
+from kubectl_tas.cli.session import check_added, find_root, read_named, show_findings, tell_errors
 from kubectl_tas.cli.terminal import hand_over, show
 from kubectl_tas.cli.wordtypes import OPEN_TARGET
 from kubectl_tas.diagnostics import has_errors
@@ -66,7 +66,7 @@ def admit(
     path, is_new = _path(root, file)
     content = sent_elsewhere(path, read_named(file, hint="Name a workflow file."), pool, priority)
     source = OverlaySource(FolderSource(root), {path: content})
-    session = check_source(root, source, partial(replaced, path) if is_new else None)
+    session = check_added(root, source, path, partial(replaced, path) if is_new else None)
     wrong, others = split_findings(session.diagnostics, path, is_new=is_new)
     if has_errors(wrong):
         show_findings(wrong)

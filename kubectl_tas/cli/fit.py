@@ -13,7 +13,7 @@ from kubectl_tas.cli.nodesource import NodeSource, nodes_options, refuse_several
 from kubectl_tas.cli.options import PICTURES, TEXT, output_option, repository_option, template_options
 from kubectl_tas.cli.pictures import show_figures
 from kubectl_tas.cli.sent import named
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.session import Session, open_session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show
 from kubectl_tas.cli.wordtypes import POOL, SUBMISSION
 from kubectl_tas.compile.queues import compile_queues
@@ -86,7 +86,7 @@ def fit_command(
     """
     if output in PICTURES and (is_all or grow is not None):
         raise click.UsageError(f"-o {output} draws answers for workflows that are named, not those of --all or --grow")
-    session = open_session(directory)
+    session = open_session(directory) if not workflows else open_summaries(directory, workflows)
     if refuse_errors(session.without(VERDICTS)):  # what quotas say is another question
         return 1
     if grow and (workflows or is_all):

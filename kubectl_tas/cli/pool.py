@@ -14,7 +14,7 @@ from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import PICTURES, TEXT, edit_options, output_option, repository_option
 from kubectl_tas.cli.pictures import show_figures
-from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
+from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import POOL, TARGET
 from kubectl_tas.draw import pool as pages
@@ -63,7 +63,7 @@ def list_pools(
     --context, --kubeconfig or --cluster-state what holds GPUs in the clusters. --backend lists
     the pools of one. Where a cluster has several pools side by side, their sums come last.
     """
-    session = open_session(directory)
+    session = open_summaries(directory)
     fleet = session.fleet
     targets = [_target(fleet, name) for name in wanted]
     backends = [backend.name for backend in chosen_backends(fleet, cluster["backend"])]
@@ -148,7 +148,7 @@ def _at_or_below(rows: Iterable[Account], target: Target) -> list[Account]:
 @repository_option
 def topology_keys(name: str, output: str, directory: str | None) -> int:
     """List the topology keys that workflows of the pool NAME can use, from the coarsest to the finest."""
-    session = open_session(directory)
+    session = open_summaries(directory)
     found, _ = _target(session.fleet, name)
     if output == "json":
         hand_over(json.dump(pages.keys_data(found)))

@@ -36,7 +36,7 @@ from kubectl_tas.report import text
 from kubectl_tas.report.findings import Findings
 from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store, default_folder
-from kubectl_tas.work.run import Effort, Parts, Run, judged_both, survey
+from kubectl_tas.work.run import Effort, Parts, Run, judged, judged_both, survey
 from kubectl_tas.work.whole import Place, Repeat, run_or_repeat
 
 _STORE = f"{__name__}.store"
@@ -161,6 +161,35 @@ def check_source(root: Path, source: Source, adjust: Callable[[Repository], Repo
     if judged.refused:
         raise click.UsageError("\n".join(judged.refused))
     return _settled(Session(root, judged.fleet, (), (), complete=judged.complete), judged.found, None)
+
+
+def open_summaries(directory: str | None, words: Sequence[str] = ()) -> Session:
+    """The repository with summaries of its work. What ``words`` name, by file, name or KIND/NAME, is there in full.
+
+    Raises TasError as ``open_session`` does.
+    """
+    root = find_root(directory)
+    with _effort(root, "Reading") as effort:
+        found = survey(Parts(FolderSource(root)), settings(), effort)
+        paths = {path for word in words for path in _as_paths(root, word)}
+        done = judged(found, found.files_called(words) | paths)
+    return _opened(_of_run(root, done))
+
+
+def _as_paths(root: Path, word: str) -> Iterator[str]:
+    """The file of the repository that a word names from the working folder, and from the root."""
+    for full in (Path(word).absolute(), root / word):
+        resolved = full.resolve()
+        if resolved.is_relative_to(root):
+            yield resolved.relative_to(root).as_posix()
+
+
+def check_added(root: Path, source: Source, path: str, adjust: Callable[[Repository], Repository] | None) -> Session:
+    """What ``source`` holds of the repository at ``root``, with summaries of all work but that of the file at ``path``
+    and what it meets, which ``adjust`` changes.
+    """
+    with _effort(root, "Reading") as effort:
+        return _of_run(root, judged(survey(Parts(source), settings(), effort), {path}, adjust))
 
 
 def _by_file(root: Path, *, render: bool) -> Session:

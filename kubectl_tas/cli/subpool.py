@@ -14,7 +14,7 @@ from kubectl_tas.cli.backends import cluster_options, given_clusters
 from kubectl_tas.cli.editing import edit
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import edit_options, output_option, repository_option
-from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
+from kubectl_tas.cli.session import open_session, open_summaries, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import ACTIVE, ACTIVE_PARENT, ARCHIVED, ARCHIVED_PARENT, POOL, Word
 from kubectl_tas.draw import pool as pages
@@ -217,7 +217,7 @@ def drain(
 @repository_option
 def list_subpools(parent: str | None, output: str, directory: str | None) -> int:
     """List all subpools, or those of PARENT, ARCHIVED ones included, also those of which the pool is gone."""
-    session = open_session(directory)
+    session = open_summaries(directory)
     known = [*(item for pool in session.fleet.pools for item in pool.subpools), *session.fleet.records]
     found = [item for item in known if parent is None or item.pool == names.fold(parent)]
     if parent is not None and not found and names.fold(parent) not in session.fleet.pool_by_name:

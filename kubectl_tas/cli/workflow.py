@@ -12,7 +12,7 @@ from kubectl_tas.cli.backends import backend_option, narrowed
 from kubectl_tas.cli.group import Group
 from kubectl_tas.cli.options import PICTURES, output_option, repository_option, template_options
 from kubectl_tas.cli.pictures import show_figures
-from kubectl_tas.cli.session import Session, open_session, refuse_errors, tell_errors
+from kubectl_tas.cli.session import Session, open_summaries, refuse_errors, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
 from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.diagnostics import Severity
@@ -44,7 +44,7 @@ def workflow() -> None:
 @repository_option
 def list_workflows(output: str, backend: str | None, directory: str | None) -> int:
     """List every workflow, workload and PodCliqueSet with its queue, the GPUs it asks for and its verdict."""
-    session = open_session(directory)
+    session = open_summaries(directory)
     fleet = narrowed(session.fleet, backend)
     if output == "json":
         hand_over(dump(pages.data(fleet)))
@@ -68,7 +68,7 @@ def explain(workflow: str, output: str, pod_index: int | None, directory: str | 
 
     All that bear the name are shown; KIND/NAME shows one of them. What is rejected, or can never run, is shown too.
     """
-    session = open_session(directory)
+    session = open_summaries(directory, [workflow])
     paths = _paths(session, workflow)
     own = session.of_files(paths)
     if refuse_errors(own.without(VERDICTS)):

@@ -154,7 +154,7 @@ class Fleet:
     def submissions_in(self, paths: Collection[str], wanted: str) -> list[Submission]:
         """What ``wanted``, a name or KIND/NAME, names in these files; all that is in them where it names none."""
         there = [item for item in self.submissions if item.declared.origin.path in paths]
-        return [item for item in there if _is_called(item.kind, item.name, wanted)] or there
+        return [item for item in there if is_called(item.kind, item.name, wanted)] or there
 
     def of_backend(self, name: str) -> Fleet:
         """What is for one cluster: its pools, and what is sent to them."""
@@ -165,6 +165,7 @@ class Fleet:
             pod_groups=tuple(item for item in self.pod_groups if item.backend.name == name),
             pod_clique_sets=tuple(x for x in self.pod_clique_sets if x.backend and x.backend.name == name),
             workloads=tuple(item for item in self.workloads if item.pool.backend.name == name),
+            summaries=tuple(item for item in self.summaries if item.pool.backend.name == name),
         )
 
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
@@ -340,7 +341,7 @@ def sent(repository: Repository) -> Iterator[tuple[str, str, Declared[Any]]]:
 
 def files_of(repository: Repository, wanted: str) -> list[str]:
     """The files of all workflows, workloads and PodCliqueSets that are called ``wanted``, or KIND/NAME."""
-    return [item.origin.path for kind, name, item in sent(repository) if _is_called(kind, name, wanted)]
+    return [item.origin.path for kind, name, item in sent(repository) if is_called(kind, name, wanted)]
 
 
 def no_work(fleet: Fleet, known: Sequence[Submission], what: str, wanted: str) -> str:
@@ -377,7 +378,7 @@ def replaced(path: str, repository: Repository, *, workflows: bool = False) -> R
     )
 
 
-def _is_called(kind: str, name: str, wanted: str) -> bool:
+def is_called(kind: str, name: str, wanted: str) -> bool:
     """Whether ``wanted`` is the name, or KIND/NAME; names of workflows are folded."""
     wanted_kind, _, wanted_name = wanted.rpartition("/")
     is_same = name == wanted_name or (kind == "Workflow" and names.fold(name) == names.fold(wanted_name))

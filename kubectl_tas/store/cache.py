@@ -32,9 +32,12 @@ _DAMAGED = (1, 11, 24, 26)
 
 
 def default_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where a user's programs keep what can be made again, by the XDG Base Directory Specification; None where the user
-    has no such place.
+    """What KUBECTL_TAS_CACHE names, else where a user's programs keep what can be made again, by the XDG Base Directory
+    Specification; None where the user has no such place.
     """
+    own = environment.get("KUBECTL_TAS_CACHE")
+    if own:
+        return Path(own)
     base = environment.get("XDG_CACHE_HOME") or ""
     if not os.path.isabs(base):  # noqa: PTH117 - a relative one is to be ignored
         home = environment.get("HOME") or ""

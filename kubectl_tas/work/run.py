@@ -18,11 +18,11 @@ from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.summary import Kept, Summary
 from kubectl_tas.load.repository import Loaded, config_of, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
-from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.values import Setting
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, resolve_work
+from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolve_context, resolve_work
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
@@ -93,6 +93,11 @@ class Survey:
         fleet = resolve(self.parts.load(first, self.settings).repository)
         return frozenset(first | _meeting({p: item for p, item in self.outcomes.items() if item.is_alone}, fleet))
 
+    def files_called(self, words: Sequence[str]) -> set[str]:
+        """The files of work that is called so: by its name, or by KIND/NAME."""
+        called = ((path, plain[-1]) for path, item in self.outcomes.items() for plain in item.sent)
+        return {path for path, (kind, name, *_) in called if any(is_called(kind, name, word) for word in words)}
+
     def differing(self, other: Survey) -> set[str]:
         """The files that come to something else in another survey, since they or what they may see differ."""
         mine, theirs = self.parts.raws, other.parts.raws
@@ -143,16 +148,19 @@ def survey(
     return replace(found, outcomes={path: made[path] for path in sorted(made)}, strips=strips)
 
 
-def judged(found: Survey, also: Collection[str] = ()) -> Run:
-    """What comes of a survey. Files that only make sense together, and ``also``, are judged as one."""
+def judged(found: Survey, also: Collection[str] = (), adjust: Callable[[Repository], Repository] | None = None) -> Run:
+    """What comes of a survey. Files that only make sense together, and ``also``, are judged as one: what these declare
+    is changed by ``adjust`` first.
+    """
     parts, context = found.parts, found.shared.context
     together = found.together | (parts.raws.keys() & set(also))
     alone = {path: item for path, item in found.outcomes.items() if path not in together}
     loaded = parts.load(together, found.settings)
+    declared = loaded.repository if adjust is None else adjust(loaded.repository)
     repository = replace(
-        loaded.repository,
-        files=tuple(sorted((*loaded.repository.files, *alone))),
-        waivers=(*loaded.repository.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
+        declared,
+        files=tuple(sorted((*declared.files, *alone))),
+        waivers=(*declared.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
     )
     fleet = replace(resolve(repository), summaries=tuple(_summaries(alone, context)))
     own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)

@@ -19,7 +19,6 @@ from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.kept import tool_digest
 from kubectl_tas.work.plain import (
-    Plain,
     from_diagnostic,
     from_waiver,
     of_entry,
