@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.check.judge import settled
 from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.errors import TasError
@@ -17,6 +17,8 @@ from kubectl_tas.load.tokens import template_root
 from kubectl_tas.load.unread import unread
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.work import run
+from kubectl_tas.work.run import Effort, Parts, Survey, survey
 
 
 class Buffers(OverlaySource):
@@ -42,6 +44,8 @@ class Judgement:
     """The findings that count, as ``validate`` has them, in order."""
     typed: Mapping[str, bytes]
     """What was read in place of files, by their paths below ``root``."""
+    survey: Survey
+    """Of each file by itself: what has not changed is not judged again."""
 
     def shown_in(self, path: str) -> list[tuple[Diagnostic, Location]]:
         """The findings that are shown in a file, each with its place there."""
@@ -57,13 +61,18 @@ def find_root(file: Path, typed: Iterable[Path] = ()) -> Path | None:
     return next((x for x in above if x / CONFIG_FILE in configs or os.path.isfile(x / CONFIG_FILE)), None)  # noqa: PTH113
 
 
-def judged(root: Path, typed: Mapping[str, bytes]) -> Judgement:
-    """The repository at ``root``, read with ``typed`` in place of files. Raises TasError where it cannot be read."""
-    result = judge(Buffers(root, typed))
+def judged(root: Path, typed: Mapping[str, bytes], before: Judgement | None = None) -> Judgement:
+    """The repository at ``root``, read with ``typed`` in place of files; ``before`` is what was known of it.
+
+    Raises TasError where it cannot be read.
+    """
+    like = before.survey if before else None
+    each = survey(Parts(Buffers(root, typed)), (), Effort(processes=1), like=like)
+    result = run.judged(each, typed)
     config = result.fleet.config
     found = (*result.found, *unread(root, config.sources, config.output))
-    counted, _ = settled(found, result.fleet, None, complete=result.complete)
-    return Judgement(root, result.fleet, counted, typed)
+    counted, _ = settled(found, result.fleet, None, complete=result.loaded.complete)
+    return Judgement(root, result.fleet, counted, typed, each)
 
 
 def shown(found: Iterable[Diagnostic]) -> Iterable[tuple[Diagnostic, Location]]:

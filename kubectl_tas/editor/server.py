@@ -139,7 +139,7 @@ class Server(LanguageServer):
             async with self._turn:
                 item.is_stale = False
                 try:
-                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root))
+                    judgement = await asyncio.to_thread(judged, item.root, self._typed(item.root), item.judgement)
                     if not item.is_stale:
                         item.judgement = judgement
                         self._publish(item, judgement)
