@@ -46,7 +46,7 @@ def default_folder(environment: Mapping[str, str]) -> Path | None:
 
 
 class Store:
-    """The entries below a folder, which is made where it is missing. Where it cannot be used, nothing is kept."""
+    """The entries below a folder, which is made when it is first used. Where it cannot be used, nothing is kept."""
 
     def __init__(self, folder: Path, most: int = MOST) -> None:
         self._path = folder / FILE
@@ -55,15 +55,15 @@ class Store:
         self._used: list[bytes] = []
         """Keys that were asked for, and not yet today."""
         self._open: sqlite3.Connection | None = None
-        with self._failing():
-            self._open = self._connect()
+        self._is_tried = False
 
     def get(self, key: bytes) -> bytes | None:
         """An entry; None where there is none."""
         row = None
+        found = self._file()
         with self._failing():
-            if self._open is not None:
-                row = self._open.execute("SELECT used, body FROM entry WHERE key = ?", (key,)).fetchone()
+            if found is not None:
+                row = found.execute("SELECT used, body FROM entry WHERE key = ?", (key,)).fetchone()
         content = _opened(key, row[1]) if row is not None else None
         if row is not None and content is not None and row[0] != self._today:
             self._used.append(key)
@@ -72,19 +72,28 @@ class Store:
     def put(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Adds entries, in place of those of the same keys."""
         rows = [(key, self._today, _closed(key, content)) for key, content in entries]
+        found = self._file() if rows else None
         with self._failing():
-            if self._open is not None and rows:
-                self._open.execute("BEGIN IMMEDIATE")
-                self._open.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
-                self._open.execute("COMMIT")
+            if found is not None:
+                found.execute("BEGIN IMMEDIATE")
+                found.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?)", rows)
+                found.execute("COMMIT")
 
     def close(self) -> None:
         """Notes what was used, removes what is too much, and lets go of the file."""
-        with self._failing():
-            if self._open is not None:
+        if self._open is not None:
+            with self._failing():
                 self._note(self._open)
                 self._open.close()
-        self._open = None
+        self._open, self._is_tried = None, True
+
+    def _file(self) -> sqlite3.Connection | None:
+        """The open file; None where it cannot be used."""
+        if not self._is_tried:
+            self._is_tried = True
+            with self._failing():
+                self._open = self._connect()
+        return self._open
 
     def _connect(self) -> sqlite3.Connection | None:
         import sqlite3  # where nothing is kept, nobody waits for it
