@@ -101,6 +101,20 @@ def write_repository(root: Path, pools: int, workflows: int, seed: int = 1) -> N
         (root / f"workflows/train-{workflow:05}.yaml").write_text(text)
 
 
+EDIT = """
+import sys, time
+from pathlib import Path
+from kubectl_tas.editor.project import judged
+root, path = Path(sys.argv[1]), "workflows/train-00000.yaml"
+content = (root / path).read_bytes()
+known = judged(root, {path: content})
+started = time.process_time()
+judged(root, {path: content.replace(b"train.py", b"edited.py")}, known)
+print(time.process_time() - started)
+"""
+"""What the language server does for one edit."""
+
+
 @dataclass(frozen=True)
 class Taken:
     """What a command took."""
@@ -240,7 +254,7 @@ def main() -> None:
     parser.add_argument("--only", metavar="NAME", default="")
     options = parser.parse_args()
     rows = [row for row in ROWS if options.only in row.name]
-    loads, starts = [], []
+    loads, starts, edits = [], [], []
     taken: dict[str, list[Taken]] = {row.name: [] for row in rows}
     with tempfile.TemporaryDirectory() as folder:
         fleet = Fleet(Path(folder), options.pools, options.workflows, options.seed)
@@ -249,6 +263,7 @@ def main() -> None:
             starts.append(measured([sys.executable, "-c", "pass"], {**os.environ}))
             for row in rows:
                 taken[row.name].append(row.take(fleet))
+            edits.append(float(subprocess.check_output([sys.executable, "-c", EDIT, str(fleet.root)])))
         os.chdir("/")
     load, start = (statistics.median(item.processor for item in floor) for floor in (loads, starts))
     wall = statistics.median(item.wall for item in loads)
@@ -265,6 +280,8 @@ def main() -> None:
         if row.name == "render, cold":
             ratio = statistics.median(item.wall for item in runs) / wall
             print(f"| {row.name}: time on the clock | {ratio:.2f} loads | {goal} | | |")
+    if "editor".startswith(options.only):
+        print(f"| the editor, one edit | {statistics.median(edits):.2f} s | 0.1 | | |")
     print("\nThe goal for memory is 400 MiB.")
 
 
