@@ -23,6 +23,7 @@ from kubectl_tas.cli.options import (
 )
 from kubectl_tas.cli.session import (
     Session,
+    check_added,
     check_source,
     find_root,
     found_beside,
@@ -136,7 +137,8 @@ def _opened(
     if stdin_filename is None and not content.strip():
         raise TasError("standard input is empty", hint="What should have written to it most likely failed.")
     source = OverlaySource(FolderSource(root), {path: content})
-    session = check_source(root, source, partial(replaced, path, workflows=True) if path == STDIN else None)
+    adjust = partial(replaced, path, workflows=True) if path == STDIN else None
+    session = check_source(root, source, adjust) if needs_all else check_added(root, source, path, adjust)
     config = session.fleet.config
     if path != STDIN and not is_read(path, (*config.sources, VALUES), exclude=config.output):
         folders = ", ".join(config.sources)
