@@ -1,15 +1,18 @@
-"""Objects that select pods select those of their own work, where others run in the same namespace."""
+"""Objects that select pods select some, of their own work, with the ports that they name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubectl_tas.check.companions import REFERENCE_UNKNOWN
+from kubectl_tas.check.pods import fulfils
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import shortened
+from kubectl_tas.resolve.mentions import SCALED, Pods, Selection, Space
+from kubectl_tas.words import did_you_mean, shortened
 
 SELECTS_OTHERS = Rule(
     "selects-others",
@@ -21,6 +24,33 @@ SELECTS_OTHERS = Rule(
     "allows it: selects-others: off.",
     protects=Waiving.CONFIG,
 )
+SELECTS_TOO_FEW = Rule(
+    "selects-too-few",
+    Severity.WARNING,
+    "A Service, a NetworkPolicy or a PodDisruptionBudget selects no pods; or a budget keeps more pods than it selects.",
+    "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. While a budget keeps "
+    "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. Where "
+    "something else makes the pods, waive the rule with a comment.",
+)
+_BY_CONTROLLERS = frozenset(
+    {
+        *("apps.kubernetes.io", "batch.kubernetes.io", "statefulset.kubernetes.io", "kubectl-tas", "kai.scheduler"),
+        *("grove.io", "jobset.sigs.k8s.io", "leaderworkerset.sigs.k8s.io", "ray.io", "training.kubeflow.org"),
+        *(
+            "trainer.kubeflow.org",
+            "controller-revision-hash",
+            "controller-uid",
+            "job-name",
+            "job-role",
+            "notebook-name",
+        ),
+        *("pod-template-hash", "replica-index", "replica-type", "statefulset"),
+        *(f"app.kubernetes.io/{name}" for name in ("created-by", "managed-by", "part-of")),
+    }
+)
+"""Labels, and domains of labels, that Kubernetes, operators and this tool give to pods beside those of templates."""
+_PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
+"""Kinds to whose containers nobody adds ports."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
@@ -44,6 +74,94 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
             )
             place = item.declared.origin.locate(("spec", field), key=True)
             yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
+
+
+def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every selector that demands a label, against the pods of its namespace."""
+    if not fleet.mentions.selections:
+        return
+    there: dict[tuple[Space, str, str], list[Pods]] = {}
+    everywhere: dict[Space, list[Pods]] = {}
+    for pods in fleet.mentions.pods:
+        everywhere.setdefault(pods.space, []).append(pods)
+        for label in (pods.labels or {}).items():
+            there.setdefault((pods.space, *label), []).append(pods)
+    scaled = {(use.space, use.kind, use.name) for use in fleet.mentions.uses if use.path == SCALED}
+    for item in fleet.mentions.selections:
+        wanted, conditions = _wanted(item.selector)
+        if not wanted and not conditions:
+            continue
+        nearby = everywhere.get(item.space, [])
+        first = next(iter(wanted.items()), None)
+        found = [
+            pods
+            for pods in (nearby if first is None else there.get((item.space, *first), ()))
+            if pods.labels is not None and _selects(wanted, conditions, pods.labels)
+        ]
+        if not found and all(pods.labels is not None for pods in nearby):
+            yield _nothing(item, wanted, nearby)
+            continue
+        yield from _ports(item, found)
+        kept = sum(pods.count for pods in found)
+        if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
+            message = (
+                f"this {item.source.kind} keeps {item.least} pods of {kept}: no node with one of them can be drained"
+            )
+            place = item.source.locate(("spec", "minAvailable"))
+            yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
+
+
+def _wanted(selector: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The labels and the conditions on labels of a selector, without those of labels that controllers write."""
+    written, listed = selector.get("matchLabels"), selector.get("matchExpressions")
+    labels_ = {key: value for key, value in (written if isinstance(written, dict) else {}).items() if _is_written(key)}
+    found = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
+    return labels_, [part for part in found if _is_written(part.get("key"))]
+
+
+def _is_written(key: object) -> bool:
+    """Whether nobody but the author of a pod template writes a label."""
+    name = str(key)
+    return name not in _BY_CONTROLLERS and name.rpartition("/")[0] not in _BY_CONTROLLERS
+
+
+def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], carried: Mapping[str, Any]) -> bool:
+    of_labels = all(carried.get(key) == value for key, value in wanted.items())
+    return of_labels and all(fulfils(part, dict(carried)) for part in conditions)
+
+
+def _nothing(item: Selection, wanted: Mapping[str, str], nearby: Sequence[Pods]) -> Diagnostic:
+    """The finding at the first label that no pod of the namespace has, else at the selector."""
+    path, hint, is_key = item.path, f"Select labels that pod templates in namespace {item.space[1]} have.", False
+    said = "its labels"
+    for key, value in wanted.items():
+        values = {str(pods.labels[key]) for pods in nearby if pods.labels and key in pods.labels}
+        if value not in values:
+            path = (*path, key) if item.source.kind == "Service" else (*path, "matchLabels", key)
+            meant, is_key = did_you_mean(value, sorted(values)), not values
+            if is_key:
+                meant = did_you_mean(key, sorted({name for pods in nearby for name in pods.labels or ()}))
+            said, hint = f'the label {key}: "{value}"', meant or hint
+            break
+    message = f"this {item.source.kind} selects no pods: none in namespace {item.space[1]} has {said}"
+    return Diagnostic(SELECTS_TOO_FEW, message, item.source.locate(path, key=is_key), hint=hint)
+
+
+def _ports(item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
+    """The ports of pods that a Service names, and that none of them has."""
+    known = sorted({port for pods in found for port in pods.ports})
+    is_known = all(pods.kind in _PLAIN for pods in found)
+    for index, port in item.ports if found else ():
+        hint = did_you_mean(port, known)
+        if port not in known and (hint or is_known):
+            message = f'targetPort "{port}" is no port of the pods that this Service selects'
+            place = item.source.locate(("spec", "ports", index, "targetPort"))
+            has = (
+                f"Their ports are {', '.join(known)}."
+                if known
+                else "Write its number, or name a port of a container so."
+            )
+            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint or has)
 
 
 def _is_own(selector: Mapping[str, Any]) -> bool:
