@@ -20,7 +20,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
-from kubectl_tas.words import did_you_mean, misspelled, question
+from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.ray import RayWorkload
@@ -89,6 +89,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
     for companion, target, scaled in _scalers(fleet):
         if scaled is not None:
             yield from _autoscaled(companion, target, scaled)
+            yield from _containers(companion, scaled.item)
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
@@ -210,6 +211,24 @@ def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Sca
     hint = f"{verb} {field}, or write as many replicas in the {item.kind}."
     related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
+
+
+def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+    """The containers that an autoscaler measures are some of its target's."""
+    if isinstance(item, SubmittedSet):
+        return
+    origin, metrics = companion.declared.origin, companion.declared.origin.value(("spec", "metrics"))
+    for index in range(len(metrics) if isinstance(metrics, list) else 0):
+        path: KeyPath = ("spec", "metrics", index, "containerResource", "container")
+        name = origin.value(path)
+        if isinstance(name, str):
+            listed = [item.declared.origin.value((*part.path, "spec", "containers")) for part in item.templates]
+            parts = (part for every in listed for part in (every if isinstance(every, list) else ()))
+            known = sorted({str(part.get("name")) for part in parts if isinstance(part, dict)})
+            if known and name not in known:
+                message = f'{item.kind} {item.name} has no container "{name}"'
+                hint = did_you_mean(name, known, f"Name {shortened(known)}.")
+                yield Diagnostic(REFERENCE_UNKNOWN, message, origin.locate(path), hint=hint)
 
 
 def _most(companion: FleetCompanion) -> tuple[str, int | None]:

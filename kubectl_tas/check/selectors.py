@@ -29,8 +29,8 @@ SELECTS_TOO_FEW = Rule(
     Severity.WARNING,
     "A Service, a NetworkPolicy or a PodDisruptionBudget selects no pods; or a budget keeps more pods than it selects.",
     "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. While a budget keeps "
-    "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. Where "
-    "something else makes the pods, waive the rule with a comment.",
+    "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. "
+    "Where something else makes the pods, waive the rule with a comment.",
 )
 _BY_CONTROLLERS = frozenset(
     {
@@ -49,6 +49,8 @@ _BY_CONTROLLERS = frozenset(
     }
 )
 """Labels, and domains of labels, that Kubernetes, operators and this tool give to pods beside those of templates."""
+_WITHOUT = ("NotIn", "DoesNotExist")
+"""Conditions that pods without any label fulfil."""
 _PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
 """Kinds to whose containers nobody adds ports."""
 _SELECTORS = {
@@ -89,7 +91,7 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
     scaled = {(use.space, use.kind, use.name) for use in fleet.mentions.uses if use.path == SCALED}
     for item in fleet.mentions.selections:
         wanted, conditions = _wanted(item.selector)
-        if not wanted and not conditions:
+        if not wanted and all(part.get("operator") in _WITHOUT for part in conditions):  # pods without labels, too
             continue
         nearby = everywhere.get(item.space, [])
         first = next(iter(wanted.items()), None)
@@ -98,8 +100,10 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
             for pods in (nearby if first is None else there.get((item.space, *first), ()))
             if pods.labels is not None and _selects(wanted, conditions, pods.labels)
         ]
-        if not found and all(pods.labels is not None for pods in nearby):
-            yield _nothing(item, wanted, nearby)
+        if not found:
+            lacking = _nothing(item, wanted, nearby)
+            if lacking.fix or all(pods.labels is not None for pods in nearby):
+                yield lacking
             continue
         yield from _ports(item, found)
         kept = sum(pods.count for pods in found)
@@ -169,7 +173,7 @@ def _is_own(selector: Mapping[str, Any]) -> bool:
     wanted, conditions = selector.get("matchLabels"), selector.get("matchExpressions")
     keys = [*wanted] if isinstance(wanted, dict) else []
     for part in conditions if isinstance(conditions, list) else ():
-        if isinstance(part, dict) and part.get("operator") not in ("NotIn", "DoesNotExist"):
+        if isinstance(part, dict) and part.get("operator") not in _WITHOUT:
             keys.append(part.get("key"))
     return any(key != labels.MANAGED_BY for key in keys)
 
