@@ -20,7 +20,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import EACH, SCALED, Space, Use
-from kubectl_tas.words import MAX_LISTED, did_you_mean, misspelled, question, shortened
+from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 
 COMPANION_NAMESPACE = Rule(
     "companion-namespace",
@@ -111,37 +111,41 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
         name = use.name if use.name in there else _NUMBER.sub(EACH, use.name)
         if name in there:
             yield from _part(use, there[name])
-        elif not _is_given(fleet, use):
+        else:
             missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append(use)
+    elsewhere: dict[tuple[str, str, str], list[str]] = {}
+    for (kind, (cluster, namespace)), there in known.items() if missing else ():
+        for name in there:
+            elsewhere.setdefault((kind, cluster, name), []).append(namespace)
     for (kind, space), uses in sorted(missing.items()):
-        names = [name for name in known.get((kind, space), ()) if EACH not in name]
-        nowhere: list[Use] = []
+        given, nowhere = _given(fleet, kind, space), list[Use]()
+        near = Misspellings((*known.get((kind, space), ()), *given))
         for name, named in sorted(uses.items()):
-            found = misspelled(name, names)
-            others = sorted(
-                there
-                for (of, (cluster, there)), had in known.items()
-                if name in had and of == kind and cluster == space[0]
-            )
-            if found is None and not others:
-                nowhere += named
+            if any(fnmatchcase(name, pattern) for pattern in given):
                 continue
-            first, *rest = _in_order(named)
-            related = tuple(Related(f'"{name}" is named here too', _place(use)) for use in rest[:MAX_LISTED])
-            message = f'the {kind} "{name}" does not exist in namespace {space[1]}'
-            hint = (
-                question(name, found)
-                if found
-                else f"Objects use what their own namespace has: declare one in {space[1]}."
-            )
-            if not found:
-                message += f"; namespace {shortened(others)} has one"
-            yield Diagnostic(REFERENCE_UNKNOWN, message, _place(first), related, hint=hint)
-        if nowhere and (kind != "Secret" or _lists(fleet, kind, space)):
-            listed = shortened(sorted({use.name for use in nowhere}))
-            message = f"no file declares {kind} {listed} in namespace {space[1]}"
+            meant, others = near.of(name), sorted(elsewhere.get((kind, space[0], name), ()))
+            if meant is None and not others:
+                nowhere += named
+            else:
+                yield _misnamed(kind, space[1], _in_order(named), meant, others)
+        if nowhere and (given or kind != "Secret"):
+            listed = sorted({use.name for use in nowhere})
+            what = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
+            message = f"no file declares {what} in namespace {space[1]}"
             hint = "Somebody else must make it there. Declare it, or list it in spec.given of the Config."
             yield Diagnostic(REFERENCE_ELSEWHERE, message, _place(_in_order(nowhere)[0]), hint=hint)
+
+
+def _misnamed(kind: str, namespace: str, uses: Sequence[Use], meant: str | None, others: Sequence[str]) -> Diagnostic:
+    """The finding of a name that stands for another one, or for that of another namespace."""
+    name = uses[0].name
+    message = f'the {kind} "{name}" does not exist in namespace {namespace}'
+    related = tuple(Related(f'"{name}" is named here too', _place(use)) for use in uses[1 : 1 + MAX_LISTED])
+    if meant is not None:
+        return Diagnostic(REFERENCE_UNKNOWN, message, _place(uses[0]), related, hint=question(name, meant))
+    message += f"; namespace {shortened(others)} has one"
+    hint = f"Work uses what its own namespace has: declare one in {namespace}."
+    return Diagnostic(REFERENCE_UNKNOWN, message, _place(uses[0]), related, hint=hint)
 
 
 def _known(fleet: Fleet) -> _Known:
@@ -165,18 +169,10 @@ def _part(use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
     yield Diagnostic(REFERENCE_UNKNOWN, message, use.source.locate(use.part_path), hint=hint)
 
 
-def _is_given(fleet: Fleet, use: Use) -> bool:
-    return any(
-        fnmatchcase(use.name, name)
-        for item in fleet.config.given
-        if item.kind == use.kind and item.namespace in (None, use.space[1])
-        for name in item.names
-    )
-
-
-def _lists(fleet: Fleet, kind: str, space: Space) -> bool:
-    """Whether the Config lists objects of a kind in a namespace."""
-    return any(item.kind == kind and item.namespace in (None, space[1]) for item in fleet.config.given)
+def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
+    """The names that the Config lists of objects of a kind in a namespace."""
+    given = (item for item in fleet.config.given if item.kind == kind and item.namespace in (None, space[1]))
+    return [name for item in given for name in item.names]
 
 
 def _in_order(uses: Sequence[Use]) -> list[Use]:

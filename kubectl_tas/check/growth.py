@@ -20,7 +20,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
-from kubectl_tas.words import did_you_mean, misspelled, question, shortened
+from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.ray import RayWorkload
@@ -108,12 +108,13 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     placed: dict[tuple[str, Space], set[str]] = {}
     for item in fleet.submissions if lost else ():
         placed.setdefault((item.kind, (item.pool.backend.name, item.namespace)), set()).add(item.name)
+    near = {key: Misspellings(placed.get(key, ())) for key in {(use.kind, use.space) for use in lost}}
     everywhere = {(kind, name) for (kind, _), names in placed.items() for name in names}
+    unplaced = declared - everywhere  # without a pool, which has a finding
     for use in lost:
-        near = placed.get((use.kind, use.space), set())
-        if use.name in near or ((use.kind, use.name) in declared - everywhere):  # that has no pool, and its finding
+        if use.name in placed.get((use.kind, use.space), ()) or (use.kind, use.name) in unplaced:
             continue
-        place, meant = use.source.locate(use.path), misspelled(use.name, sorted(near))
+        place, meant = use.source.locate(use.path), near[use.kind, use.space].of(use.name)
         if meant is not None:
             message = f'the {use.kind} "{use.name}" does not exist in namespace {use.space[1]}'
             yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=question(use.name, meant))

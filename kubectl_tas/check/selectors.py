@@ -78,47 +78,56 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
 
 
+_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
+"""Pods by their spaces, and by the keys and the values of their labels."""
+
+
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every selector that demands a label, against the pods of its namespace."""
     if not fleet.mentions.selections:
         return
-    there: dict[tuple[Space, str, str], list[Pods]] = {}
-    everywhere: dict[Space, list[Pods]] = {}
+    carried: _Carried = {}
     for pods in fleet.mentions.pods:
-        everywhere.setdefault(pods.space, []).append(pods)
-        for label in (pods.labels or {}).items():
-            there.setdefault((pods.space, *label), []).append(pods)
+        for key, value in (pods.labels or {}).items():
+            carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
+    unknown = {pods.space for pods in fleet.mentions.pods if pods.labels is None}
     scaled = {(use.space, use.kind, use.name) for use in fleet.mentions.uses if use.path == SCALED}
     for item in fleet.mentions.selections:
         wanted, conditions = _wanted(item.selector)
         if not wanted and all(part.get("operator") in _WITHOUT for part in conditions):  # pods without labels, too
             continue
-        nearby = everywhere.get(item.space, [])
-        first = next(iter(wanted.items()), None)
-        found = [
-            pods
-            for pods in (nearby if first is None else there.get((item.space, *first), ()))
-            if pods.labels is not None and _selects(wanted, conditions, pods.labels)
-        ]
+        there = carried.get(item.space, {})
+        found = [pods for pods in _near(there, wanted, conditions) if _selects(wanted, conditions, pods.labels or {})]
         if not found:
-            lacking = _nothing(item, wanted, nearby)
-            if lacking.fix or all(pods.labels is not None for pods in nearby):
+            lacking = _nothing(item, wanted, there)
+            if lacking.fix or item.space not in unknown:
                 yield lacking
             continue
         yield from _ports(item, found)
         kept = sum(pods.count for pods in found)
         if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
-            message = (
-                f"this {item.source.kind} keeps {item.least} pods of {kept}: no node with one of them can be drained"
-            )
+            message = f"this {item.source.kind} keeps {item.least} pods of {kept}: nobody can drain their nodes"
             place = item.source.locate(("spec", "minAvailable"))
             yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
+
+
+def _near(
+    there: Mapping[str, Mapping[str, list[Pods]]], wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]]
+) -> Iterator[Pods]:
+    """The pods that fulfil the first demand of a selector."""
+    for key, value in wanted.items():
+        yield from there.get(key, {}).get(value, ())
+        return
+    first = next(part for part in conditions if part.get("operator") not in _WITHOUT)
+    for pods in there.get(str(first.get("key")), {}).values():
+        yield from pods
 
 
 def _wanted(selector: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The labels and the conditions on labels of a selector, without those of labels that controllers write."""
     written, listed = selector.get("matchLabels"), selector.get("matchExpressions")
-    labels_ = {key: value for key, value in (written if isinstance(written, dict) else {}).items() if _is_written(key)}
+    pairs = written.items() if isinstance(written, dict) else ()
+    labels_ = {str(key): str(value) for key, value in pairs if _is_written(key)}
     found = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
     return labels_, [part for part in found if _is_written(part.get("key"))]
 
@@ -134,17 +143,15 @@ def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], ca
     return of_labels and all(fulfils(part, dict(carried)) for part in conditions)
 
 
-def _nothing(item: Selection, wanted: Mapping[str, str], nearby: Sequence[Pods]) -> Diagnostic:
+def _nothing(item: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]) -> Diagnostic:
     """The finding at the first label that no pod of the namespace has, else at the selector."""
     path, hint, is_key = item.path, f"Select labels that pod templates in namespace {item.space[1]} have.", False
     said = "its labels"
     for key, value in wanted.items():
-        values = {str(pods.labels[key]) for pods in nearby if pods.labels and key in pods.labels}
+        values = there.get(key, {})
         if value not in values:
-            path = (*path, key) if item.source.kind == "Service" else (*path, "matchLabels", key)
-            meant, is_key = did_you_mean(value, sorted(values)), not values
-            if is_key:
-                meant = did_you_mean(key, sorted({name for pods in nearby for name in pods.labels or ()}))
+            path, is_key = (*path, *(() if item.source.kind == "Service" else ("matchLabels",)), key), not values
+            meant = did_you_mean(key, sorted(there)) if is_key else did_you_mean(value, sorted(values))
             said, hint = f'the label {key}: "{value}"', meant or hint
             break
     message = f"this {item.source.kind} selects no pods: none in namespace {item.space[1]} has {said}"

@@ -630,7 +630,7 @@ REFERENCES: tuple[Row, ...] = (
     (BESIDE, "  selector: {app: web}", "  selector: {app: wbe}", "Service wbe web"),
     (BESIDE, "  selector: {app: web}", "  selector: {ap: web}", "Service ap app"),
     (BESIDE, "targetPort: http", "targetPort: htpp", "targetPort htpp http"),
-    (BESIDE, "minAvailable: 2", "minAvailable: 4", "4 3 drained"),
+    (BESIDE, "minAvailable: 2", "minAvailable: 4", "4 3 drain"),
     (BESIDE, "    matchLabels: {app: web}\n---", "    matchLabels: {app: wbe}\n---", "PodDisruptionBudget wbe web"),
     (
         BESIDE,
