@@ -140,12 +140,13 @@ def _misnamed(kind: str, namespace: str, uses: Sequence[Use], meant: str | None,
     """The finding of a name that stands for another one, or for that of another namespace."""
     name = uses[0].name
     message = f'the {kind} "{name}" does not exist in namespace {namespace}'
-    related = tuple(Related(f'"{name}" is named here too', _place(use)) for use in uses[1 : 1 + MAX_LISTED])
+    first, *rest = dict.fromkeys(map(_place, uses[: 1 + MAX_LISTED]))
+    related = tuple(Related(f'"{name}" is named here too', place) for place in rest)
     if meant is not None:
-        return Diagnostic(REFERENCE_UNKNOWN, message, _place(uses[0]), related, hint=question(name, meant))
+        return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=question(name, meant))
     message += f"; namespace {shortened(others)} has one"
     hint = f"Work uses what its own namespace has: declare one in {namespace}."
-    return Diagnostic(REFERENCE_UNKNOWN, message, _place(uses[0]), related, hint=hint)
+    return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=hint)
 
 
 def _known(fleet: Fleet) -> _Known:

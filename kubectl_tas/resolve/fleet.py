@@ -150,8 +150,11 @@ class Fleet:
 
     @cached_property
     def mentions(self) -> Mentions:
-        """Those of all files."""
-        return joined((self.own_mentions, *self.kept_mentions))
+        """Those of all files, and of the pod templates of pools."""
+        reader = Reader({})
+        for pool in self.pools:
+            reader.pool(pool)
+        return joined((reader.found, self.own_mentions, *self.kept_mentions))
 
     def target_names(self) -> list[str]:
         """Every pool, followed by its pool--subpool."""

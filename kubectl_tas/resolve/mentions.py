@@ -17,6 +17,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -155,6 +156,16 @@ class Reader:
         """All of what was read."""
         return Mentions(self.held, self.pods, self.uses, self.selections)
 
+    def pool(self, item: FleetPool) -> None:
+        """What the pod templates of a pool name, wherever its work may run. A name with a token is not known yet."""
+        for platform in (item.platforms.base, *item.platforms.by_name.values()):
+            if not platform.templates:
+                continue
+            source = Source(item.declared.origin.path, 0, "PodTemplate", platform.merged.at)
+            for namespace in dict.fromkeys((*item.namespaces, *(x for part in item.subpools for x in part.namespaces))):
+                self._spec(source, (item.backend.name, namespace), platform.merged.data.get("spec"), ("spec",))
+        self.uses = [use for use in self.uses if "{{" not in use.name + use.part]
+
     def workflow(self, item: FleetWorkflow) -> None:
         """The credentials of its tasks, and the labels of its pods."""
         space = item.pool.backend.name, item.namespace
@@ -163,9 +174,14 @@ class Reader:
             for name in task.spec.credentials:
                 path = (*task.path, "credentials", name)
                 self.uses.append(Use(source, path, "Secret", space, names.fold(name)))
-        if own := item.declared.spec.workflow.labels:
-            count = sum(len(group.tasks) for group in item.groups)
-            self.pods.append(Pods(item.kind, item.name, space, count, own))
+        own = item.declared.spec.workflow.labels
+        for platform in {id(task.platform): task.platform for group in item.groups for task in group.tasks}.values():
+            written = platform.merged.data.get("metadata") if platform.templates else None
+            carried = {**_mapping(_mapping(written).get("labels")), **own}
+            if carried:
+                has_token = any("{{" in str(value) for value in carried.values())
+                count = sum(task.platform is platform for group in item.groups for task in group.tasks)
+                self.pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
 
     def workload(self, item: FleetWorkload) -> None:
         """What its pods name, their labels, and the claims that it makes for them."""
