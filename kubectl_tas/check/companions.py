@@ -19,7 +19,7 @@ from kubectl_tas.model.companionkinds import CompanionKind, belongs_elsewhere, i
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.mentions import EACH, SCALED, Space, Use
+from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
 from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 
 COMPANION_NAMESPACE = Rule(
@@ -72,7 +72,8 @@ _SERVICES: dict[str, tuple[str, ...]] = {
 (operator/api/common/namegen.go), GenGeneralName of Kubeflow's training operator 1.9 (pkg/common/util/util.go).
 """
 _NUMBER = re.compile(r"[0-9]+$")
-_Known = dict[tuple[str, Space], dict[str, tuple[str, ...] | None]]
+_Named = tuple[Mentions, Use]
+_Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
 """Names of objects by their kinds and spaces, each with its ports or keys."""
 
 
@@ -103,22 +104,23 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
     """All names of objects that pods, autoscalers and routes use. A name that is missing is one finding, and those of a
     kind and a namespace that are like no other are one.
     """
-    known, missing = _known(fleet), dict[tuple[str, Space], dict[str, list[Use]]]()
-    for use in fleet.mentions.uses:
-        if use.path == SCALED or use.is_optional or (use.kind, use.name) in _BUILT_IN:  # see check_scale_targets
-            continue
-        there = known.get((use.kind, use.space), {})
-        name = use.name if use.name in there else _NUMBER.sub(EACH, use.name)
-        if name in there:
-            yield from _part(use, there[name])
-        else:
-            missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append(use)
+    known, missing = _known(fleet), dict[tuple[str, Space], dict[str, list[_Named]]]()
+    for part in fleet.mentions:
+        for use in part.uses:
+            if use.path == SCALED or use.is_optional or (use.kind, use.name) in _BUILT_IN:  # see check_scale_targets
+                continue
+            there = known.get((use.kind, use.space), {})
+            name = use.name if use.name in there else _NUMBER.sub(EACH, use.name)
+            if name in there:
+                yield from _part(part, use, there[name])
+            else:
+                missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append((part, use))
     elsewhere: dict[tuple[str, str, str], list[str]] = {}
     for (kind, (cluster, namespace)), there in known.items() if missing else ():
         for name in there:
             elsewhere.setdefault((kind, cluster, name), []).append(namespace)
     for (kind, space), uses in sorted(missing.items()):
-        given, nowhere = _given(fleet, kind, space), list[Use]()
+        given, nowhere = _given(fleet, kind, space), list[_Named]()
         near = Misspellings((*known.get((kind, space), ()), *given))
         for name, named in sorted(uses.items()):
             if any(fnmatchcase(name, pattern) for pattern in given):
@@ -129,16 +131,18 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             else:
                 yield _misnamed(kind, space[1], _in_order(named), meant, others)
         if nowhere and (given or kind != "Secret"):
-            listed = sorted({use.name for use in nowhere})
+            listed = sorted({use.name for _, use in nowhere})
             what = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
             message = f"no file declares {what} in namespace {space[1]}"
             hint = "Somebody else must make it there. Declare it, or list it in spec.given of the Config."
             yield Diagnostic(REFERENCE_ELSEWHERE, message, _place(_in_order(nowhere)[0]), hint=hint)
 
 
-def _misnamed(kind: str, namespace: str, uses: Sequence[Use], meant: str | None, others: Sequence[str]) -> Diagnostic:
+def _misnamed(
+    kind: str, namespace: str, uses: Sequence[_Named], meant: str | None, others: Sequence[str]
+) -> Diagnostic:
     """The finding of a name that stands for another one, or for that of another namespace."""
-    name = uses[0].name
+    name = uses[0][1].name
     message = f'the {kind} "{name}" does not exist in namespace {namespace}'
     first, *rest = dict.fromkeys(map(_place, uses[: 1 + MAX_LISTED]))
     related = tuple(Related(f'"{name}" is named here too', place) for place in rest)
@@ -151,7 +155,7 @@ def _misnamed(kind: str, namespace: str, uses: Sequence[Use], meant: str | None,
 
 def _known(fleet: Fleet) -> _Known:
     known: _Known = {}
-    for item in fleet.mentions.held:
+    for item in (item for part in fleet.mentions for item in part.held):
         known.setdefault((item.kind, item.space), {})[item.name] = item.parts
     for work in fleet.submissions:
         for name in _SERVICES.get(work.kind, ()):
@@ -160,14 +164,14 @@ def _known(fleet: Fleet) -> _Known:
     return known
 
 
-def _part(use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
+def _part(of: Mentions, use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
     """The port or the key that is named too, where nothing has it."""
     if not use.part or parts is None or use.part in parts:
         return
     what = "port" if use.kind == "Service" else "key"
     message = f'the {use.kind} "{use.name}" has no {what} "{use.part}"'
     hint = did_you_mean(use.part, parts, f"It has {shortened(parts)}." if parts else f"Add the {what} there.")
-    yield Diagnostic(REFERENCE_UNKNOWN, message, use.source.locate(use.part_path), hint=hint)
+    yield Diagnostic(REFERENCE_UNKNOWN, message, of.finder(use.document)(use.part_path), hint=hint)
 
 
 def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
@@ -176,12 +180,13 @@ def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
     return [name for item in given for name in item.names]
 
 
-def _in_order(uses: Sequence[Use]) -> list[Use]:
-    return sorted(uses, key=lambda use: (use.source.path, use.source.number))
+def _in_order(uses: Sequence[_Named]) -> list[_Named]:
+    return sorted(uses, key=lambda named: (named[0].path(named[1].document), named[1].document))
 
 
-def _place(use: Use) -> Location:
-    return use.source.locate(use.path, key=use.path[-2] == "credentials")
+def _place(named: _Named) -> Location:
+    part, use = named
+    return part.finder(use.document)(use.path, key=use.path[-2] == "credentials")
 
 
 def _elsewhere(item: FleetCompanion) -> Diagnostic:

@@ -100,27 +100,27 @@ def waits_for_sums(fleet: Fleet) -> bool:
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Autoscalers of what no file declares."""
     found = {id(companion.declared.origin) for companion, _, scaled in _scalers(fleet) if scaled is not None}
-    numbers = {number for number, item in enumerate(fleet.repository.work) if id(item.origin) in found}
-    own = [use for use in fleet.own_mentions.uses if use.source.number not in numbers]
-    lost = [use for use in (*own, *(use for part in fleet.kept_mentions for use in part.uses)) if use.path == SCALED]
+    numbers = {number for number, item in enumerate(fleet.repository.work) if found and id(item.origin) in found}
+    lost = [(part, use) for part in fleet.mentions for use in part.uses if use.path == SCALED]
+    lost = [(part, use) for part, use in lost if part is not fleet.own_mentions or use.document not in numbers]
     specs = [item.spec for item in (*fleet.repository.workloads, *fleet.repository.pod_clique_sets) if lost]
     declared = {(item.kind, item.metadata.name) for item in specs}
     placed: dict[tuple[str, Space], set[str]] = {}
     for item in fleet.submissions if lost else ():
         placed.setdefault((item.kind, (item.pool.backend.name, item.namespace)), set()).add(item.name)
-    near = {key: Misspellings(placed.get(key, ())) for key in {(use.kind, use.space) for use in lost}}
+    near = {key: Misspellings(placed.get(key, ())) for key in {(use.kind, use.space) for _, use in lost}}
     everywhere = {(kind, name) for (kind, _), names in placed.items() for name in names}
     unplaced = declared - everywhere  # without a pool, which has a finding
-    for use in lost:
+    for part, use in lost:
         if use.name in placed.get((use.kind, use.space), ()) or (use.kind, use.name) in unplaced:
             continue
-        place, meant = use.source.locate(use.path), near[use.kind, use.space].of(use.name)
+        place, meant = part.finder(use.document)(use.path), near[use.kind, use.space].of(use.name)
         if meant is not None:
             message = f'the {use.kind} "{use.name}" does not exist in namespace {use.space[1]}'
             yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=question(use.name, meant))
             continue
         message = (
-            f"this {use.source.kind} scales {use.kind} {use.name}, which this repository does not declare: "
+            f"this {use.by} scales {use.kind} {use.name}, which this repository does not declare: "
             "no quota is compared with the GPUs that it adds"
         )
         known = [name for kind, name in sorted(declared | everywhere) if kind == use.kind]

@@ -11,7 +11,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.mentions import SCALED, Pods, Selection, Space
+from kubectl_tas.resolve.mentions import SCALED, Finder, Pods, Selection, Space
 from kubectl_tas.words import did_you_mean, shortened
 
 SELECTS_OTHERS = Rule(
@@ -84,30 +84,33 @@ _Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
 
 def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every selector that demands a label, against the pods of its namespace."""
-    if not fleet.mentions.selections:
+    selections = [(part, item) for part in fleet.mentions for item in part.selections]
+    if not selections:
         return
     carried: _Carried = {}
-    for pods in fleet.mentions.pods:
+    all_ = [pods for part in fleet.mentions for pods in part.pods]
+    for pods in all_:
         for key, value in (pods.labels or {}).items():
             carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
-    unknown = {pods.space for pods in fleet.mentions.pods if pods.labels is None}
-    scaled = {(use.space, use.kind, use.name) for use in fleet.mentions.uses if use.path == SCALED}
-    for item in fleet.mentions.selections:
+    unknown = {pods.space for pods in all_ if pods.labels is None}
+    scaled = {(use.space, use.kind, use.name) for part in fleet.mentions for use in part.uses if use.path == SCALED}
+    for part, item in selections:
+        locate = part.finder(item.document)
         wanted, conditions = _wanted(item.selector)
-        if not wanted and all(part.get("operator") in _WITHOUT for part in conditions):  # pods without labels, too
+        if not wanted and all(other.get("operator") in _WITHOUT for other in conditions):  # pods without labels, too
             continue
         there = carried.get(item.space, {})
         found = [pods for pods in _near(there, wanted, conditions) if _selects(wanted, conditions, pods.labels or {})]
         if not found:
-            lacking = _nothing(item, wanted, there)
+            lacking = _nothing(locate, item, wanted, there)
             if lacking.fix or item.space not in unknown:
                 yield lacking
             continue
-        yield from _ports(item, found)
+        yield from _ports(locate, item, found)
         kept = sum(pods.count for pods in found)
         if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
-            message = f"this {item.source.kind} keeps {item.least} pods of {kept}: nobody can drain their nodes"
-            place = item.source.locate(("spec", "minAvailable"))
+            message = f"this {item.by} keeps {item.least} pods of {kept}: nobody can drain their nodes"
+            place = locate(("spec", "minAvailable"))
             yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
 
 
@@ -143,22 +146,24 @@ def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], ca
     return of_labels and all(fulfils(part, dict(carried)) for part in conditions)
 
 
-def _nothing(item: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]) -> Diagnostic:
+def _nothing(
+    locate: Finder, item: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]
+) -> Diagnostic:
     """The finding at the first label that no pod of the namespace has, else at the selector."""
     path, hint, is_key = item.path, f"Select labels that pod templates in namespace {item.space[1]} have.", False
     said = "its labels"
     for key, value in wanted.items():
         values = there.get(key, {})
         if value not in values:
-            path, is_key = (*path, *(() if item.source.kind == "Service" else ("matchLabels",)), key), not values
+            path, is_key = (*path, *(() if item.by == "Service" else ("matchLabels",)), key), not values
             meant = did_you_mean(key, sorted(there)) if is_key else did_you_mean(value, sorted(values))
             said, hint = f'the label {key}: "{value}"', meant or hint
             break
-    message = f"this {item.source.kind} selects no pods: none in namespace {item.space[1]} has {said}"
-    return Diagnostic(SELECTS_TOO_FEW, message, item.source.locate(path, key=is_key), hint=hint)
+    message = f"this {item.by} selects no pods: none in namespace {item.space[1]} has {said}"
+    return Diagnostic(SELECTS_TOO_FEW, message, locate(path, key=is_key), hint=hint)
 
 
-def _ports(item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
+def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
     """The ports of pods that a Service names, and that none of them has."""
     known = sorted({port for pods in found for port in pods.ports})
     is_known = all(pods.kind in _PLAIN for pods in found)
@@ -166,7 +171,7 @@ def _ports(item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
         hint = did_you_mean(port, known)
         if port not in known and (hint or is_known):
             message = f'targetPort "{port}" is no port of the pods that this Service selects'
-            place = item.source.locate(("spec", "ports", index, "targetPort"))
+            place = locate(("spec", "ports", index, "targetPort"))
             has = (
                 f"Their ports are {', '.join(known)}."
                 if known

@@ -17,7 +17,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
-from kubectl_tas.resolve.mentions import Mentions, Reader, joined
+from kubectl_tas.resolve.mentions import Mentions, Reader
 from kubectl_tas.resolve.podgroup import (
     FleetPodGroup,
     SubmittedPodGroup,
@@ -135,7 +135,7 @@ class Fleet:
     @cached_property
     def own_mentions(self) -> Mentions:
         """What the documents name that are there, and what they declare that others name."""
-        reader = Reader({id(item.origin): number for number, item in enumerate(self.repository.work)})
+        reader = Reader([item.origin for item in self.repository.work])
         for workflow in self.workflows:
             reader.workflow(workflow)
         for workload in self.workloads:
@@ -149,12 +149,12 @@ class Fleet:
         return reader.found
 
     @cached_property
-    def mentions(self) -> Mentions:
+    def mentions(self) -> tuple[Mentions, ...]:
         """Those of all files, and of the pod templates of pools."""
-        reader = Reader({})
+        reader = Reader()
         for pool in self.pools:
             reader.pool(pool)
-        return joined((reader.found, self.own_mentions, *self.kept_mentions))
+        return (reader.found, self.own_mentions, *self.kept_mentions)
 
     def target_names(self) -> list[str]:
         """Every pool, followed by its pool--subpool."""

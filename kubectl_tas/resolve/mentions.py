@@ -5,9 +5,8 @@ It is plain: once the documents of a file are let go, it stays, so that a name i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
@@ -23,6 +22,8 @@ from kubectl_tas.resolve.workload import FleetWorkload
 
 Space = tuple[str, str]
 """A cluster, and a namespace of it."""
+Source = tuple[int, str]
+"""The number of a document, and its kind."""
 SCALED: KeyPath = ("spec", "scaleTargetRef", "name")
 """Where autoscalers name what they scale."""
 DEFAULT_SCALED = "Deployment"
@@ -46,37 +47,17 @@ _SELECTORS = {
 _ROUTES = ("GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute")
 
 
-class Finder(Protocol):
-    """Finds a place in a document."""
-
-    def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of the value (or of the key) at ``path``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A document that names others."""
-
-    path: str
-    number: int
-    """Its place among the documents, which is one order within a file."""
-    kind: str
-    locate: Finder = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """An object that others may name."""
 
     kind: str
     space: Space
     name: str
-    parts: tuple[str, ...] | None = None
+    parts: Sequence[str] | None = None
     """Of a Service the numbers and names of its ports, of a ConfigMap its keys; None: nothing tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pods:
+class Pods(NamedTuple):
     """Equal pods with labels."""
 
     kind: str
@@ -84,17 +65,19 @@ class Pods:
     name: str
     space: Space
     count: int
-    labels: Mapping[str, str] | None
+    labels: Mapping[str, Any] | None
     """None: nothing tells."""
-    ports: tuple[str, ...] = ()
+    ports: Sequence[str] = ()
     """Names of the ports of their containers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """The name of an object."""
 
-    source: Source
+    document: int
+    """The number of the document that names it."""
+    by: str
+    """The kind of that."""
     path: KeyPath
     kind: str
     space: Space
@@ -106,65 +89,101 @@ class Use:
     part_path: KeyPath = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """A selector of pods."""
 
-    source: Source
+    document: int
+    by: str
     path: KeyPath
     space: Space
     selector: Mapping[str, Any]
     """``matchLabels`` and ``matchExpressions``."""
-    ports: tuple[tuple[int, str], ...] = ()
+    ports: Sequence[tuple[int, str]] = ()
     """Ports of a Service that name one of the pods: their places, and these names."""
     least: int = 0
     """Pods that a budget keeps."""
 
 
+class Finder(Protocol):
+    """Finds a place in a document."""
+
+    def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of the value (or of the key) at ``path``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """All of that."""
+    """All of that in some documents."""
 
+    finder: Callable[[int], Finder]
+    """Finds places in the document with a number."""
+    path: Callable[[int], str]
+    """The file of the document with a number."""
     held: Sequence[Held] = ()
     pods: Sequence[Pods] = ()
     uses: Sequence[Use] = ()
     selections: Sequence[Selection] = ()
 
+    @property
+    def rows(self) -> tuple[Sequence[Any], ...]:
+        """The same as JSON may have it; nothing where that is empty."""
+        found = self.held, self.pods, self.uses, self.selections
+        return found if any(found) else ()
 
-def joined(parts: Sequence[Mentions]) -> Mentions:
-    """Those of several."""
+
+def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -> Mentions:
+    """What the ``rows`` of the file at ``path`` say."""
+    held, pods, uses, selections = rows
     return Mentions(
-        [item for part in parts for item in part.held],
-        [item for part in parts for item in part.pods],
-        [item for part in parts for item in part.uses],
-        [item for part in parts for item in part.selections],
+        finder,
+        lambda number: path,
+        [Held(kind, tuple(space), name, parts) for kind, space, name, parts in held],
+        [Pods(kind, name, tuple(space), *rest) for kind, name, space, *rest in pods],
+        [
+            Use(document, by, tuple(where), kind, tuple(space), *rest)
+            for document, by, where, kind, space, *rest in uses
+        ],
+        [
+            Selection(document, by, tuple(where), tuple(space), *rest)
+            for document, by, where, space, *rest in selections
+        ],
     )
 
 
 class Reader:
-    """Reads documents one by one. ``numbers`` are their places, by the identities of their origins."""
+    """Reads documents one by one, which are numbered as they come in ``origins``."""
 
-    def __init__(self, numbers: Mapping[int, int]) -> None:
-        self._numbers = numbers
-        self.held: list[Held] = []
-        self.pods: list[Pods] = []
-        self.uses: list[Use] = []
-        self.selections: list[Selection] = []
+    def __init__(self, origins: Sequence[Origin] = ()) -> None:
+        self._origins = origins
+        self._numbers = {id(origin): number for number, origin in enumerate(origins)}
+        self._of_pools: list[tuple[str, Finder]] = []
+        self._held: list[Held] = []
+        self._pods: list[Pods] = []
+        self._uses: list[Use] = []
+        self._selections: list[Selection] = []
 
     @property
     def found(self) -> Mentions:
         """All of what was read."""
-        return Mentions(self.held, self.pods, self.uses, self.selections)
+        return Mentions(
+            lambda number: self._of_pools[number][1] if self._of_pools else self._origins[number].locate,
+            lambda number: self._of_pools[number][0] if self._of_pools else self._origins[number].path,
+            self._held,
+            self._pods,
+            self._uses,
+            self._selections,
+        )
 
     def pool(self, item: FleetPool) -> None:
         """What the pod templates of a pool name, wherever its work may run. A name with a token is not known yet."""
         for platform in (item.platforms.base, *item.platforms.by_name.values()):
             if not platform.templates:
                 continue
-            source = Source(item.declared.origin.path, 0, "PodTemplate", platform.merged.at)
+            source = len(self._of_pools), "PodTemplate"
+            self._of_pools.append((item.declared.origin.path, platform.merged.at))
             for namespace in dict.fromkeys((*item.namespaces, *(x for part in item.subpools for x in part.namespaces))):
                 self._spec(source, (item.backend.name, namespace), platform.merged.data.get("spec"), ("spec",))
-        self.uses = [use for use in self.uses if "{{" not in use.name + use.part]
+        self._uses = [use for use in self._uses if "{{" not in use.name + use.part]
 
     def workflow(self, item: FleetWorkflow) -> None:
         """The credentials of its tasks, and the labels of its pods."""
@@ -173,7 +192,7 @@ class Reader:
             source = self._source(item.declared.origin, "task")
             for name in task.spec.credentials:
                 path = (*task.path, "credentials", name)
-                self.uses.append(Use(source, path, "Secret", space, names.fold(name)))
+                self._uses.append(Use(*source, path, "Secret", space, names.fold(name)))
         own = item.declared.spec.workflow.labels
         for platform in {id(task.platform): task.platform for group in item.groups for task in group.tasks}.values():
             written = platform.merged.data.get("metadata") if platform.templates else None
@@ -181,33 +200,35 @@ class Reader:
             if carried:
                 has_token = any("{{" in str(value) for value in carried.values())
                 count = sum(task.platform is platform for group in item.groups for task in group.tasks)
-                self.pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
+                self._pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
 
     def workload(self, item: FleetWorkload) -> None:
         """What its pods name, their labels, and the claims that it makes for them."""
         origin, kind, space = item.declared.origin, item.kind, (item.pool.backend.name, item.namespace)
+        source = self._source(origin, kind)
         for part in item.templates:
             if part.template is None:
-                self.pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))
+                self._pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))
                 continue
-            self._template(origin, kind, space, part.path)
+            where = (*part.path, "spec")
+            self._spec(source, space, origin.value(where), where)
             if part.template.metadata.labels:
                 count = item.copies * part.replicas
-                self._pods(kind, item.name, space, count, part.template.metadata.labels, origin.value(part.path))
+                self._carrying(kind, item.name, space, count, part.template.metadata.labels, origin.value(part.path))
         if kind == "StatefulSet":
             path: KeyPath = ("spec", "serviceName")
-            self._use(self._source(origin, kind), path, "Service", space, origin.value(path))
+            self._use(source, path, "Service", space, origin.value(path))
             for _, claim in _items(origin.value(("spec", "volumeClaimTemplates"))):
                 name = f"{_mapping(claim.get('metadata')).get('name')}-{item.name}-{EACH}"
-                self.held.append(Held("PersistentVolumeClaim", space, name))
+                self._held.append(Held("PersistentVolumeClaim", space, name))
 
     def group(self, item: FleetPodGroup) -> None:
         """The Pods that join a hand-written PodGroup."""
         space = item.backend.name, item.namespace
         for pod in item.pods:
-            self._template(pod.origin, "Pod", space, ())
+            self._spec(self._source(pod.origin, "Pod"), space, pod.origin.value(("spec",)), ("spec",))
             if pod.spec.metadata.labels:
-                self._pods("Pod", pod.spec.metadata.name, space, 1, pod.spec.metadata.labels, pod.origin.data)
+                self._carrying("Pod", pod.spec.metadata.name, space, 1, pod.spec.metadata.labels, pod.origin.data)
 
     def clique_set(self, item: SubmittedSet) -> None:
         """The pods of the cliques of a set."""
@@ -219,7 +240,7 @@ class Reader:
             labels = _mapping(origin.value((*clique.path, "labels")))
             if labels:
                 count = item.set.replicas * clique.spec.spec.replicas
-                self._pods(item.kind, item.name, space, count, labels, {"spec": spec})
+                self._carrying(item.kind, item.name, space, count, labels, {"spec": spec})
 
     def companion(self, item: FleetCompanion) -> None:
         """An object beside workloads: itself, what it names, and what it selects."""
@@ -233,8 +254,8 @@ class Reader:
         elif kind == "ConfigMap":
             parts = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
         made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
-        self.held.append(Held(kind, space, item.name, made))
-        self.held += (Held("Secret", space, name) for name in _secrets(kind, item.name, spec) if isinstance(name, str))
+        self._held.append(Held(kind, space, item.name, made))
+        self._held += (Held("Secret", space, name) for name in _secrets(kind, item.name, spec) if isinstance(name, str))
         if SCALED[1] in spec:
             target = _mapping(spec[SCALED[1]])
             self._use(source, SCALED, str(target.get("kind") or DEFAULT_SCALED), space, target.get("name"))
@@ -254,7 +275,7 @@ class Reader:
             self._selection(source, space, spec, _SELECTORS[kind])
 
     def _source(self, origin: Origin, kind: str) -> Source:
-        return Source(origin.path, self._numbers.get(id(origin), 0), kind, origin.locate)
+        return self._numbers[id(origin)], kind
 
     def _use(
         self,
@@ -272,20 +293,16 @@ class Reader:
         beside = written or {}
         key = next((key for key in parts if beside.get(key) is not None), "")
         is_optional, part = beside.get("optional") is True, str(beside[key]) if key else ""
-        self.uses.append(Use(source, path, kind, space, name, is_optional, part, (*path[:-1], key) if key else ()))
+        self._uses.append(Use(*source, path, kind, space, name, is_optional, part, (*path[:-1], key) if key else ()))
 
-    def _template(self, origin: Origin, kind: str, space: Space, path: KeyPath) -> None:
-        where = (*path, "spec")
-        self._spec(self._source(origin, kind), space, origin.value(where), where)
-
-    def _pods(
+    def _carrying(
         self, kind: str, name: str, space: Space, count: int, labels: Mapping[str, Any], template: object
     ) -> None:
         spec = _mapping(_mapping(template).get("spec"))
         containers = [item for part in ("containers", "initContainers") for _, item in _items(spec.get(part))]
         ports = [port.get("name") for item in containers for _, port in _items(item.get("ports"))]
         named = tuple(port for port in ports if isinstance(port, str))
-        self.pods.append(Pods(kind, name, space, count, labels, named))
+        self._pods.append(Pods(kind, name, space, count, labels, named))
 
     def _spec(self, source: Source, space: Space, written: object, path: KeyPath) -> None:
         """The PodSpec at ``path``."""
@@ -324,7 +341,7 @@ class Reader:
             self._use(source, where, kind, space, name, written)
         for index, item in keys if isinstance(name, str) else ():
             is_optional, part = written.get("optional") is True, (*path, "items", index, "key")
-            self.uses.append(Use(source, where, kind, space, str(name), is_optional, str(item["key"]), part))
+            self._uses.append(Use(*source, where, kind, space, str(name), is_optional, str(item["key"]), part))
 
     def _variables(self, source: Source, space: Space, container: Mapping[str, Any], path: KeyPath) -> None:
         for index, item in _items(container.get("env")):
@@ -350,7 +367,7 @@ class Reader:
             key = next((key for key in ("number", "name") if port.get(key) is not None), None)
             if isinstance(name := service.get("name"), str):
                 part, at = ("", ()) if key is None else (str(port[key]), (*path, "service", "port", key))
-                self.uses.append(Use(source, where, "Service", space, name, part=part, part_path=at))
+                self._uses.append(Use(*source, where, "Service", space, name, part=part, part_path=at))
         for index, item in _items(spec.get("tls")):
             self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, item.get("secretName"))
 
@@ -359,14 +376,14 @@ class Reader:
         if not isinstance(selector, dict) or not selector:
             return
         ports: list[tuple[int, str]] = []
-        if source.kind == "Service":
+        if source[1] == "Service":
             ports = [
                 (i, port) for i, item in _items(spec.get("ports")) if isinstance(port := item.get("targetPort"), str)
             ]
             selector = {"matchLabels": selector}
-        least = spec.get("minAvailable") if source.kind == "PodDisruptionBudget" else 0
+        least = spec.get("minAvailable") if source[1] == "PodDisruptionBudget" else 0
         kept = least if type(least) is int else 0
-        self.selections.append(Selection(source, path, space, selector, tuple(ports), kept))
+        self._selections.append(Selection(*source, path, space, selector, tuple(ports), kept))
 
 
 def _secrets(kind: str, name: str, spec: Mapping[str, Any]) -> Iterator[object]:

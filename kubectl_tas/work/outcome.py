@@ -29,7 +29,7 @@ from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
 from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED
 from kubectl_tas.work.context import Shared, Wanted
-from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_mentions, from_sent, from_waiver
+from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workload import AnyWorkload
@@ -114,7 +114,7 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
         uses=sorted(uses(fleet)),
         stems=sorted(stems_of(fleet)),
         points=sorted(points_of(fleet)),
-        mentions=from_mentions(fleet.own_mentions),
+        mentions=[*fleet.own_mentions.rows],
         waivers=[from_waiver(item) for item in repository.waivers],
         is_empty=repository.is_empty,
         objects=None if texts is None or has_errors(found) else _objects(fleet, texts),
@@ -204,15 +204,15 @@ def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
 
 
 def _config_maps(data: object) -> Iterator[object]:
-    """The names of ConfigMaps that give variables, wherever in a document."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            if key in ("configMapRef", "configMapKeyRef") and isinstance(value, dict):
-                yield value.get("name")
-            yield from _config_maps(value)
-    elif isinstance(data, list):
-        for value in data:
-            yield from _config_maps(value)
+    """The names of ConfigMaps of which containers have all variables, wherever in a document."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):  # type: ignore[call-overload]
+            if isinstance(item, (dict, list)):
+                waiting.append(item)
+                if key == "configMapRef" and isinstance(item, dict):
+                    yield item.get("name")
 
 
 def _variables(namespace: str, name: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +12,6 @@ from kubectl_tas.gangs.summary import Request, Sent
 from kubectl_tas.gpus import Gpus, Hundredths
 from kubectl_tas.model.repository import Waiver
 from kubectl_tas.quantities import NO_LIMIT, Amounts
-from kubectl_tas.resolve.mentions import Finder, Held, Mentions, Pods, Selection, Source, Use
 
 Plain = list[Any]
 """What JSON can say."""
@@ -113,45 +111,3 @@ def to_sent(plain: Plain) -> Sent:
     all_, largest, least, is_one_gang = asked
     request = Request(_read_amounts(all_), _read_amounts(largest), _read_amounts(least), is_one_gang)
     return Sent(kind, name, priority, namespace, gang, _read_amounts(asks), request, tuple(platforms), objects)
-
-
-def from_mentions(item: Mentions) -> Plain:
-    """What the documents of one file name and declare; empty where that is nothing."""
-    if not (item.held or item.pods or item.uses or item.selections):
-        return []
-    return [
-        [[one.kind, one.space, one.name, one.parts] for one in item.held],
-        [[one.kind, one.name, one.space, one.count, one.labels, one.ports] for one in item.pods],
-        [
-            [*_source(one.source), one.path, one.kind, one.space, one.name, one.is_optional, one.part, one.part_path]
-            for one in item.uses
-        ],
-        [[*_source(one.source), one.path, one.space, one.selector, one.ports, one.least] for one in item.selections],
-    ]
-
-
-def _source(item: Source) -> tuple[int, str]:
-    return item.number, item.kind
-
-
-def to_mentions(plain: Plain, path: str, finder: Callable[[int], Finder]) -> Mentions:
-    """What was made into ``plain`` of the file at ``path``, in whose documents ``finder`` finds places, by number."""
-    if not plain:
-        return Mentions()
-    held, pods, uses, selections = plain
-
-    def source(number: int, kind: str) -> Source:
-        return Source(path, number, kind, finder(number))
-
-    return Mentions(
-        [Held(kind, (cluster, space), name, parts) for kind, (cluster, space), name, parts in held],
-        [Pods(kind, name, tuple(space), *rest) for kind, name, space, *rest in pods],
-        [
-            Use(source(number, by), tuple(where), kind, tuple(space), name, is_optional, part, tuple(part_path))
-            for number, by, where, kind, space, name, is_optional, part, part_path in uses
-        ],
-        [
-            Selection(source(number, by), tuple(where), tuple(space), selector, tuple(map(tuple, ports)), least)
-            for number, by, where, space, selector, ports, least in selections
-        ],
-    )

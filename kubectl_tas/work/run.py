@@ -23,12 +23,12 @@ from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.values import Setting
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Context, Fleet, resolve, resolve_context, resolve_work
-from kubectl_tas.resolve.mentions import Finder
+from kubectl_tas.resolve.mentions import Finder, read_rows
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
 from kubectl_tas.work.outcome import Outcome, claims, points_of, stems_of, uses
-from kubectl_tas.work.plain import to_diagnostic, to_mentions, to_sent, to_waiver
+from kubectl_tas.work.plain import to_diagnostic, to_sent, to_waiver
 from kubectl_tas.work.pool import Done, Strip, outcomes, processes_for
 
 LEAST_KEPT = 20
@@ -161,7 +161,7 @@ def judged(found: Survey, also: Collection[str] = ()) -> Run:
         files=tuple(sorted((*loaded.repository.files, *alone))),
         waivers=(*loaded.repository.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
     )
-    mentions = (to_mentions(item.mentions, path, _finder(found, path)) for path, item in alone.items() if item.mentions)
+    mentions = (read_rows(item.mentions, path, _finder(found, path)) for path, item in alone.items() if item.mentions)
     summaries = tuple(_summaries(alone, context))
     fleet = replace(resolve(repository), summaries=summaries, kept_mentions=tuple(mentions))
     own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
