@@ -311,10 +311,10 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     yield from _mounts(origin, path, value)
     for field in ("initContainers", "containers"):
         for index, container in enumerate(_mappings(value.get(field))):
-            for place, variable in enumerate(_mappings(container.get("env"))):
+            for item, variable in enumerate(_mappings(container.get("env"))):
                 of = _mapping(_mapping(variable.get("valueFrom")).get("resourceFieldRef"))
                 if "containerName" in of:
-                    where: KeyPath = (*path, field, index, "env", place, "valueFrom", "resourceFieldRef")
+                    where: KeyPath = (*path, field, index, "env", item, "valueFrom", "resourceFieldRef")
                     yield from _of_container(origin, (*where, "containerName"), of["containerName"], value)
 
 

@@ -103,8 +103,9 @@ def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     numbers = {number for number, item in enumerate(fleet.repository.work) if found and id(item.origin) in found}
     lost = [(part, use) for part in fleet.mentions for use in part.uses if use.path == SCALED]
     lost = [(part, use) for part, use in lost if part is not fleet.own_mentions or use.document not in numbers]
-    specs = [item.spec for item in (*fleet.repository.workloads, *fleet.repository.pod_clique_sets) if lost]
-    declared = {(item.kind, item.metadata.name) for item in specs}
+    repository = fleet.repository
+    specs = [item.spec for item in repository.workloads] + [item.spec for item in repository.pod_clique_sets]
+    declared = {(item.kind, item.metadata.name) for item in specs if lost}
     placed: dict[tuple[str, Space], set[str]] = {}
     for item in fleet.submissions if lost else ():
         placed.setdefault((item.kind, (item.pool.backend.name, item.namespace)), set()).add(item.name)

@@ -9,10 +9,11 @@ from kubectl_tas.check.companions import REFERENCE_UNKNOWN
 from kubectl_tas.check.pods import fulfils
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.mentions import SCALED, Finder, Pods, Selection, Space
-from kubectl_tas.words import did_you_mean, shortened
+from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 
 SELECTS_OTHERS = Rule(
     "selects-others",
@@ -49,6 +50,15 @@ _BY_CONTROLLERS = frozenset(
     }
 )
 """Labels, and domains of labels, that Kubernetes, operators and this tool give to pods beside those of templates."""
+_NAMES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("batch.kubernetes.io/job-name", "job-name"), ("Job",)),
+    "jobset.sigs.k8s.io/jobset-name": ("JobSet", "TrainJob"),
+    "leaderworkerset.sigs.k8s.io/name": ("LeaderWorkerSet",),
+    "notebook-name": ("Notebook",),
+    "ray.io/cluster": ("RayCluster",),
+    "training.kubeflow.org/job-name": ("JAXJob", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob"),
+}
+"""Labels among these whose value is the name of the work, and the kinds of that."""
 _WITHOUT = ("NotIn", "DoesNotExist")
 """Conditions that pods without any label fulfil."""
 _PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
@@ -94,8 +104,14 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
             carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
     unknown = {pods.space for pods in all_ if pods.labels is None}
     scaled = {(use.space, use.kind, use.name) for part in fleet.mentions for use in part.uses if use.path == SCALED}
+    called: dict[tuple[Space, str], set[str]] = {}
+    for work in fleet.submissions:
+        called.setdefault(((work.pool.backend.name, work.namespace), work.kind), set()).add(work.name)
     for part, item in selections:
         locate = part.finder(item.document)
+        if (slip := _of_work(called, locate, item)) is not None:
+            yield slip
+            continue
         wanted, conditions = _wanted(item.selector)
         if not wanted and all(other.get("operator") in _WITHOUT for other in conditions):  # pods without labels, too
             continue
@@ -107,11 +123,30 @@ def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield lacking
             continue
         yield from _ports(locate, item, found)
-        kept = sum(pods.count for pods in found)
+        kept = sum(pods.at_once for pods in found)
         if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
             message = f"this {item.by} keeps {item.least} pods of {kept}: nobody can drain their nodes"
             place = locate(("spec", "minAvailable"))
             yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
+
+
+def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
+    """The finding of a label with the name of work that is a slip of another; work may come from elsewhere, too."""
+    written = item.selector.get("matchLabels")
+    for key, value in written.items() if isinstance(written, dict) else ():
+        kinds = _NAMES.get(key, ())
+        known = {name for kind in kinds for name in called.get((item.space, kind), ())}
+        meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
+        if meant is not None:
+            message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {" or ".join(kinds)} "{value}"'
+            place = locate((*_labels(item), key))
+            return Diagnostic(SELECTS_TOO_FEW, message, place, hint=question(str(value), meant))
+    return None
+
+
+def _labels(item: Selection) -> KeyPath:
+    """Where the labels of a selector stand."""
+    return item.path if item.by == "Service" else (*item.path, "matchLabels")
 
 
 def _near(
@@ -155,7 +190,7 @@ def _nothing(
     for key, value in wanted.items():
         values = there.get(key, {})
         if value not in values:
-            path, is_key = (*path, *(() if item.by == "Service" else ("matchLabels",)), key), not values
+            path, is_key = (*_labels(item), key), not values
             meant = did_you_mean(key, sorted(there)) if is_key else did_you_mean(value, sorted(values))
             said, hint = f'the label {key}: "{value}"', meant or hint
             break

@@ -43,7 +43,9 @@ _SELECTORS = {
     "PodDisruptionBudget": ("spec", "selector"),
     "NetworkPolicy": ("spec", "podSelector"),
     "CiliumNetworkPolicy": ("spec", "endpointSelector"),
+    **dict.fromkeys(("PodMonitor", "PodMonitoring", "VMPodScrape"), ("spec", "selector")),
 }
+"""Kinds that select pods, and where."""
 _ROUTES = ("GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute")
 
 
@@ -64,7 +66,8 @@ class Pods(NamedTuple):
     """Of what makes them."""
     name: str
     space: Space
-    count: int
+    at_once: int
+    """How many there are."""
     labels: Mapping[str, Any] | None
     """None: nothing tells."""
     ports: Sequence[str] = ()
@@ -256,8 +259,8 @@ class Reader:
         made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
         self._held.append(Held(kind, space, item.name, made))
         self._held += (Held("Secret", space, name) for name in _secrets(kind, item.name, spec) if isinstance(name, str))
-        if SCALED[1] in spec:
-            target = _mapping(spec[SCALED[1]])
+        if "scaleTargetRef" in spec:
+            target = _mapping(spec["scaleTargetRef"])
             self._use(source, SCALED, str(target.get("kind") or DEFAULT_SCALED), space, target.get("name"))
         elif kind == "ServiceAccount":
             for index, secret in _items(data.get("imagePullSecrets")):
@@ -345,8 +348,8 @@ class Reader:
 
     def _variables(self, source: Source, space: Space, container: Mapping[str, Any], path: KeyPath) -> None:
         for index, item in _items(container.get("env")):
-            value = item.get("valueFrom")
-            for key in value if isinstance(value, dict) else ():
+            value = _mapping(item.get("valueFrom"))
+            for key in value:
                 if key in _KEYS:
                     where, written = (*path, "env", index, "valueFrom", key, "name"), _mapping(value[key])
                     self._use(source, where, _KEYS[key], space, written.get("name"), written, ("key",))
@@ -372,8 +375,8 @@ class Reader:
             self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, item.get("secretName"))
 
     def _selection(self, source: Source, space: Space, spec: Mapping[str, Any], path: KeyPath) -> None:
-        selector = spec.get(path[-1])
-        if not isinstance(selector, dict) or not selector:
+        selector = spec.get(str(path[-1]))
+        if not isinstance(selector, dict) or not selector or "namespaceSelector" in spec:  # of a monitor
             return
         ports: list[tuple[int, str]] = []
         if source[1] == "Service":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.check import check_work
 from kubectl_tas.check.growth import waits_for_sums
@@ -205,10 +205,10 @@ def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
 
 def _config_maps(data: object) -> Iterator[object]:
     """The names of ConfigMaps of which containers have all variables, wherever in a document."""
-    waiting = [data]
+    waiting: list[Any] = [data]
     while waiting:
         value = waiting.pop()
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):  # type: ignore[call-overload]
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(item, (dict, list)):
                 waiting.append(item)
                 if key == "configMapRef" and isinstance(item, dict):
