@@ -121,7 +121,7 @@ def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
             elsewhere.setdefault((kind, cluster, name), []).append(namespace)
     for (kind, space), uses in sorted(missing.items()):
         given, nowhere = _given(fleet, kind, space), list[_Named]()
-        near = Misspellings((*known.get((kind, space), ()), *given))
+        near = Misspellings(name for name in (*known.get((kind, space), ()), *given) if not {*name} & {EACH, "*"})
         for name, named in sorted(uses.items()):
             if any(fnmatchcase(name, pattern) for pattern in given):
                 continue

@@ -143,8 +143,8 @@ def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -
         [Held(kind, tuple(space), name, parts) for kind, space, name, parts in held],
         [Pods(kind, name, tuple(space), *rest) for kind, name, space, *rest in pods],
         [
-            Use(document, by, tuple(where), kind, tuple(space), *rest, tuple(part_path))
-            for document, by, where, kind, space, *rest, part_path in uses
+            Use(document, by, tuple(where), kind, tuple(space), name, is_optional, part, tuple(part_path))
+            for document, by, where, kind, space, name, is_optional, part, part_path in uses
         ],
         [
             Selection(document, by, tuple(where), tuple(space), *rest)

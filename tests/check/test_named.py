@@ -70,6 +70,13 @@ def test_names_without_a_like_are_one_note(tmp_path: Path) -> None:
     assert "info: no file declares the PersistentVolumeClaims claim-of-a, claim-of-b, claim-of-c in namespace" in line
 
 
+def test_a_pattern_is_no_name_that_is_meant(tmp_path: Path) -> None:
+    config = "apiVersion: tas/v1alpha1\nkind: Config\nspec: {given: [{kind: PersistentVolumeClaim, names: [home-*]}]}\n"
+    assert said(tmp_path, {"tas.yaml": config, "workflows/a.yaml": job("a", "home-ada")}) == []
+    (line,) = said(tmp_path, {"tas.yaml": config, "workflows/a.yaml": job("a", "homes-")})
+    assert "reference-elsewhere" in line or "invalid-value" in line
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
