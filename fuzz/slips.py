@@ -2,6 +2,7 @@
 
 ``python -m fuzz.slips`` takes every valid repository of ``examples/`` and ``golden/``, and the documents of
 ``golden/documents/``, and deletes, misspells or moves one key at a time, each key of each kind in up to three of them.
+It also misspells names of other objects, which are values.
 A slip is accepted in silence where the findings are as before, and what is rendered is not. Each needs its reason in
 ``reasons.txt``: those without one are listed, and make the exit code 1; reasons that explain nothing are listed too.
 What is found in another file than the one that was changed is listed with ``--elsewhere``.
@@ -32,7 +33,14 @@ from kubectl_tas.emit import text
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 
-WHATS = ("delete", "misspell", "move")
+WHATS = ("delete", "misspell", "move", "rename")
+NAMES = (
+    *("claimName", "serviceAccountName", "serviceName", "subdomain", "targetPort", "containerName"),
+    *("configMap.name", "configMapRef.name", "configMapKeyRef.*", "scaleTargetRef.name", "dependsOn.*.name"),
+    *("secretName", "secretRef.name", "secretKeyRef.name", "imagePullSecrets.*.name", "service.name", "port.name"),
+    *("backendRefs.*.name", "containerResource.container", "spec.selector.app", "matchLabels.*"),
+)
+"""What a ``rename`` misspells: fields by the last steps of their paths."""
 MOST = 3
 """Repositories in which a slip is tried until it is accepted in silence: what it means depends on the others."""
 Path = tuple[str | int, ...]
@@ -40,7 +48,9 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Slip:
-    """One key that was deleted, misspelled, or moved to the mapping around it (from the root: into the next one)."""
+    """One key that was deleted, misspelled, or moved to the mapping around it (from the root: into the next one), or
+    whose value, a name, was misspelled.
+    """
 
     what: str
     kind: str
@@ -153,11 +163,17 @@ def keys(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def apply(what: str, document: Any, path: Path) -> bool:
-    """Changes a document; False where there is nowhere to move the key."""
+    """Changes a document; False where there is nowhere to move the key, or no name."""
     around = [document]
     for part in path[:-1]:
         around.append(around[-1][part])
     holder, key = around[-1], path[-1]
+    if what == "rename":
+        name = holder[key]
+        if not isinstance(name, str) or not any(fnmatchcase(f".{shape(path)}", f"*.{field}") for field in NAMES):
+            return False
+        holder[key] = misspelled(name)
+        return True
     if what == "move":
         others = [item for name, item in holder.items() if name != key and isinstance(item, dict)]
         outer = [item for item in around[:-1] if isinstance(item, dict)][-1:] or others[:1]

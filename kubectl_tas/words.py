@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import itemgetter
@@ -39,6 +40,39 @@ def closest(name: str, known: Iterable[str], *, most: int | None = None, folds: 
         return found[1] if found else None
     begun = {item for item in islice(known, MAX_KNOWN) if len(name) >= 3 and item.startswith(written)}
     return begun.pop() if len(begun) == 1 else None
+
+
+def misspelled(name: str, known: Iterable[str]) -> str | None:
+    """The known name that differs from ``name`` by one slip. Names of one series are none: run-1 and run-2, a-eu and
+    a-us.
+    """
+    return closest(name, (item for item in known if _of_series(item) != _of_series(name)), most=1)
+
+
+class Misspellings:
+    """Many known names, of which ``misspelled`` would compare each with each. Names that one slip makes of one another
+    have something in common: the name, or what is left of it without one of its characters.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._near: dict[str, set[str]] = {}
+        for name in known:
+            for part in _parts(name):
+                self._near.setdefault(part, set()).add(name)
+
+    def of(self, name: str) -> str | None:
+        """The known name that ``name`` is a slip of."""
+        return misspelled(name, sorted({item for part in _parts(name) for item in self._near.get(part, ())}))
+
+
+def _parts(name: str) -> set[str]:
+    """A name, and what is left of it without one character; of one that is too long to be compared nothing."""
+    return {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))} if len(name) <= MAX_LENGTH else set()
+
+
+def _of_series(name: str) -> str:
+    """A name without what tells those of a series apart: numbers, and words of up to two letters."""
+    return re.sub(r"[0-9]+|(?<![A-Za-z])[A-Za-z]{1,2}(?![A-Za-z])", "", name)
 
 
 def _slips(first: str, second: str, *, other: bool) -> int:

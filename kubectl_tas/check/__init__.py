@@ -8,7 +8,7 @@ from kubectl_tas.check.access import check_access
 from kubectl_tas.check.adminsources import check_admin_sources
 from kubectl_tas.check.cliques import check_cliques
 from kubectl_tas.check.cliquesets import check_default_topology, check_grove
-from kubectl_tas.check.companions import check_companions
+from kubectl_tas.check.companions import check_companions, check_named
 from kubectl_tas.check.config import check_config, check_operator
 from kubectl_tas.check.departments import check_departments
 from kubectl_tas.check.documents import check_documents
@@ -39,7 +39,7 @@ from kubectl_tas.check.replicas import check_replicas
 from kubectl_tas.check.secrets import check_secrets
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
-from kubectl_tas.check.selectors import check_selectors
+from kubectl_tas.check.selectors import check_selected, check_selectors
 from kubectl_tas.check.tokens import check_tokens
 from kubectl_tas.check.topology import check_bindings, check_topologies
 from kubectl_tas.check.unique import check_unique, check_unique_work
@@ -62,6 +62,8 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_nodes,
     check_unique,
     check_references,
+    check_named,
+    check_selected,
     check_departments,
     check_quotas,
     check_draining,
@@ -112,7 +114,14 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_work_versions,
 )
 """The work of some files in its context."""
-NEED_ALL = (check_references, check_draining, check_scale_targets, check_default_topology)
+NEED_ALL = (
+    check_references,
+    check_named,
+    check_selected,
+    check_draining,
+    check_scale_targets,
+    check_default_topology,
+)
 """Those that look for what is missing."""
 
 

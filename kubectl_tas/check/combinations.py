@@ -4,18 +4,18 @@ pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kubectl_tas import quantities
 from kubectl_tas.check.nodes import node_label
 from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.load.schema import missing_field, written
+from kubectl_tas.load.schema import invalid_value, missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import closest, did_you_mean, shortened
 
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
@@ -309,6 +309,13 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         yield from node_label(origin, (*path, "nodeSelector", label), label)
     yield from _as_a_whole(origin, (*path, "resources"), value.get("resources"))
     yield from _mounts(origin, path, value)
+    for field in ("initContainers", "containers"):
+        for index, container in enumerate(_mappings(value.get(field))):
+            for item, variable in enumerate(_mappings(container.get("env"))):
+                of = _mapping(_mapping(variable.get("valueFrom")).get("resourceFieldRef"))
+                if "containerName" in of:
+                    where: KeyPath = (*path, field, index, "env", item, "valueFrom", "resourceFieldRef")
+                    yield from _of_container(origin, (*where, "containerName"), of["containerName"], value)
 
 
 def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
@@ -344,7 +351,11 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _mappings(written: object) -> list[dict[str, Any]]:
     """The items of a list, each as a mapping; empty where there is no list."""
-    return [item if isinstance(item, dict) else {} for item in written] if isinstance(written, list) else []
+    return [_mapping(item) for item in written] if isinstance(written, list) else []
+
+
+def _mapping(written: object) -> dict[str, Any]:
+    return written if isinstance(written, dict) else {}
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -397,6 +408,18 @@ def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         if value.get(name) is not None and restarts is not None and restarts != "Never":
             message = f"{written((*path, name))} needs pods with restartPolicy Never, not {restarts}"
             yield _conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
+    policy = _mapping(value.get("podFailurePolicy"))
+    for index, rule in enumerate(_mappings(policy.get("rules"))):
+        where: KeyPath = (*path, "podFailurePolicy", "rules", index, "onExitCodes", "containerName")
+        named = _mapping(rule.get("onExitCodes")).get("containerName")
+        yield from _of_container(origin, where, named, _mapping(origin.value((*path, "template", "spec"))))
+
+
+def _of_container(origin: Origin, path: KeyPath, name: object, pod: Mapping[str, Any]) -> Found:
+    """The name of a container of a pod; empty stands for any, or for the one that it is written in."""
+    known = [_name(item) for field in ("containers", "initContainers") for item in _mappings(pod.get(field))]
+    if isinstance(name, str) and name and name not in known:
+        yield invalid_value(origin, path, "must be the name of a container of the pod", name, _meant(name, known))
 
 
 def _rolling(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -482,6 +505,32 @@ def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if not value.get("replicatedJobs") and not _slip(value, ("replicatedJobs",)):
         message = f"{written(path)} has no replicatedJobs: this JobSet makes no pods"
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint="Add replicatedJobs.")
+    known: list[str] = []
+    for index, job in enumerate(_mappings(value.get("replicatedJobs"))):
+        for place, other in enumerate(_mappings(job.get("dependsOn"))):
+            where: KeyPath = (*path, "replicatedJobs", index, "dependsOn", place, "name")
+            yield from _refused(origin, where, other.get("name"), known, f"replicated job before {_name(job)}")
+        known.append(_name(job))
+    policy = _mapping(value.get("failurePolicy"))
+    lists: list[tuple[KeyPath, object]] = [(("successPolicy",), value.get("successPolicy"))]
+    lists += ((("failurePolicy", "rules", place), rule) for place, rule in enumerate(_mappings(policy.get("rules"))))
+    for where, part in lists:
+        written_ = _mapping(part).get("targetReplicatedJobs")
+        for place, name in enumerate(written_ if isinstance(written_, list) else ()):
+            at = (*path, *where, "targetReplicatedJobs", place)
+            yield from _refused(origin, at, name, known, "replicated job")
+    leader = _mapping(value.get("coordinator")).get("replicatedJob")
+    yield from _refused(origin, (*path, "coordinator", "replicatedJob"), leader, known, "replicated job")
+
+
+def _refused(origin: Origin, path: KeyPath, name: object, known: Sequence[str], what: str) -> Found:
+    """A name of a part of a JobSet that its webhook looks for (0.12: pkg/webhooks/jobset_webhook.go)."""
+    if isinstance(name, str) and name not in known:
+        yield _operator(origin, path, f'there is no {what} called "{name}"', _meant(name, known))
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    return did_you_mean(name, known, f"Name {shortened(known)}." if known else "Remove it.")
 
 
 def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:

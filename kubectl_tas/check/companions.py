@@ -1,13 +1,17 @@
-"""Companions of workloads: they are in a namespace of their cluster, each once, and of kinds that decide nothing."""
+"""Companions of workloads: they are in a namespace of their cluster, each once, and of kinds that decide nothing; and
+what names them, or each other, names what is there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from kubectl_tas.check.names import NAME_INVALID
 from kubectl_tas.check.unique import NAME_DUPLICATE
 from kubectl_tas.check.workload import check_demands, own_labels
-from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.model import labels
@@ -15,6 +19,8 @@ from kubectl_tas.model.companionkinds import CompanionKind, belongs_elsewhere, i
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.mentions import EACH, SCALED, Mentions, Space, Use
+from kubectl_tas.words import MAX_LISTED, Misspellings, did_you_mean, question, shortened
 
 COMPANION_NAMESPACE = Rule(
     "companion-namespace",
@@ -34,7 +40,41 @@ COMPANION_KIND = Rule(
     "spec.rules of the Config lowers this rule: companion-kind: off.",
     protects=Waiving.CONFIG,
 )
+REFERENCE_UNKNOWN = Rule(
+    "reference-unknown",
+    Severity.ERROR,
+    "Work, or an object beside it, names another object nearly as it is called, or one of another namespace.",
+    "Kubernetes looks for an object by its exact name, in one namespace. Until it is there, pods do not start, an "
+    "autoscaler does nothing, and a route leads nowhere. Correct the name of the object, of its port or of its key. If "
+    "somebody else makes an object of that name, list it in spec.given of the Config.",
+    protects=Waiving.ANYBODY,
+)
+REFERENCE_ELSEWHERE = Rule(
+    "reference-elsewhere",
+    Severity.INFO,
+    "Work, or an object beside it, names an object that no file declares.",
+    "Somebody else must make it in that namespace: an administrator, another repository, or an operator. Pods that "
+    "need it do not start before. Declare it in a file, or list it in spec.given of the Config. A Secret is told only "
+    "where spec.given lists Secrets of that namespace.",
+)
 _LABELS = (labels.POOL, labels.REPLACE)
+_BUILT_IN = {("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt"), ("Service", "kubernetes")}
+"""What Kubernetes makes in every namespace, and its own Service."""
+_TYPED = tuple(f"{{}}-{kind}-{EACH}" for kind in ("chief", "evaluator", "master", "ps", "worker"))
+_SERVICES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("JobSet", "LeaderWorkerSet", "MPIJob", "Notebook", "TrainJob"), ("{}",)),
+    **dict.fromkeys(("JAXJob", "PyTorchJob", "TFJob", "XGBoostJob"), _TYPED),
+    **dict.fromkeys(("RayCluster", "RayService"), ("{}-head-svc", "{}-serve-svc")),
+    "PodCliqueSet": (f"{{}}-{EACH}",),
+}
+"""The Services that operators make, by the name of the work. Sources: GenerateHeadServiceName of KubeRay 1.7
+(ray-operator/controllers/ray/utils/util.go), GenerateHeadlessServiceName of Grove 0.1.0-alpha.11
+(operator/api/common/namegen.go), GenGeneralName of Kubeflow's training operator 1.9 (pkg/common/util/util.go).
+"""
+_NUMBER = re.compile(r"[0-9]+$")
+_Named = tuple[Mentions, Use]
+_Known = dict[tuple[str, Space], dict[str, Sequence[str] | None]]
+"""Names of objects by their kinds and spaces, each with its ports or keys."""
 
 
 def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -58,6 +98,95 @@ def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
             related = (Related("first defined here", other.place),)
             hint = "Rename or remove one of the two."
             yield Diagnostic(NAME_DUPLICATE, message, item.place, related, hint=hint)
+
+
+def check_named(fleet: Fleet) -> Iterator[Diagnostic]:
+    """All names of objects that pods, autoscalers and routes use. A name that is missing is one finding, and those of a
+    kind and a namespace that are like no other are one.
+    """
+    known, missing = _known(fleet), dict[tuple[str, Space], dict[str, list[_Named]]]()
+    for part in fleet.mentions:
+        for use in part.uses:
+            if use.path == SCALED or use.is_optional or (use.kind, use.name) in _BUILT_IN:  # see check_scale_targets
+                continue
+            there = known.get((use.kind, use.space), {})
+            name = use.name if use.name in there else _NUMBER.sub(EACH, use.name)
+            if name in there:
+                yield from _part(part, use, there[name])
+            else:
+                missing.setdefault((use.kind, use.space), {}).setdefault(use.name, []).append((part, use))
+    elsewhere: dict[tuple[str, str, str], list[str]] = {}
+    for (kind, (cluster, namespace)), there in known.items() if missing else ():
+        for name in there:
+            elsewhere.setdefault((kind, cluster, name), []).append(namespace)
+    for (kind, space), uses in sorted(missing.items()):
+        given, nowhere = _given(fleet, kind, space), list[_Named]()
+        near = Misspellings(name for name in (*known.get((kind, space), ()), *given) if not {*name} & {EACH, "*"})
+        for name, named in sorted(uses.items()):
+            if any(fnmatchcase(name, pattern) for pattern in given):
+                continue
+            meant, others = near.of(name), sorted(elsewhere.get((kind, space[0], name), ()))
+            if meant is None and not others:
+                nowhere += named
+            else:
+                yield _misnamed(kind, space[1], _in_order(named), meant, others)
+        if nowhere and (given or kind != "Secret"):
+            listed = sorted({use.name for _, use in nowhere})
+            what = f'the {kind} "{listed[0]}"' if len(listed) == 1 else f"the {kind}s {shortened(listed)}"
+            message = f"no file declares {what} in namespace {space[1]}"
+            hint = "Somebody else must make it there. Declare it, or list it in spec.given of the Config."
+            yield Diagnostic(REFERENCE_ELSEWHERE, message, _place(_in_order(nowhere)[0]), hint=hint)
+
+
+def _misnamed(
+    kind: str, namespace: str, uses: Sequence[_Named], meant: str | None, others: Sequence[str]
+) -> Diagnostic:
+    """The finding of a name that stands for another one, or for that of another namespace."""
+    name = uses[0][1].name
+    message = f'the {kind} "{name}" does not exist in namespace {namespace}'
+    first, *rest = dict.fromkeys(map(_place, uses[: 1 + MAX_LISTED]))
+    related = tuple(Related(f'"{name}" is named here too', place) for place in rest)
+    if meant is not None:
+        return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=question(name, meant))
+    message += f"; namespace {shortened(others)} has one"
+    hint = f"Work uses what its own namespace has: declare one in {namespace}."
+    return Diagnostic(REFERENCE_UNKNOWN, message, first, related, hint=hint)
+
+
+def _known(fleet: Fleet) -> _Known:
+    known: _Known = {}
+    for item in (item for part in fleet.mentions for item in part.held):
+        known.setdefault((item.kind, item.space), {})[item.name] = item.parts
+    for work in fleet.submissions:
+        for name in _SERVICES.get(work.kind, ()):
+            there = known.setdefault(("Service", (work.pool.backend.name, work.namespace)), {})
+            there.setdefault(name.format(work.name), None)
+    return known
+
+
+def _part(of: Mentions, use: Use, parts: Sequence[str] | None) -> Iterator[Diagnostic]:
+    """The port or the key that is named too, where nothing has it."""
+    if not use.part or parts is None or use.part in parts:
+        return
+    what = "port" if use.kind == "Service" else "key"
+    message = f'the {use.kind} "{use.name}" has no {what} "{use.part}"'
+    hint = did_you_mean(use.part, parts, f"It has {shortened(parts)}." if parts else f"Add the {what} there.")
+    yield Diagnostic(REFERENCE_UNKNOWN, message, of.finder(use.document)(use.part_path), hint=hint)
+
+
+def _given(fleet: Fleet, kind: str, space: Space) -> list[str]:
+    """The names that the Config lists of objects of a kind in a namespace."""
+    given = (item for item in fleet.config.given if item.kind == kind and item.namespace in (None, space[1]))
+    return [name for item in given for name in item.names]
+
+
+def _in_order(uses: Sequence[_Named]) -> list[_Named]:
+    return sorted(uses, key=lambda named: (named[0].path(named[1].document), named[1].document))
+
+
+def _place(named: _Named) -> Location:
+    part, use = named
+    return part.finder(use.document)(use.path, key=use.path[-2] == "credentials")
 
 
 def _elsewhere(item: FleetCompanion) -> Diagnostic:

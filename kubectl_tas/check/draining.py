@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.check.companions import REFERENCE_UNKNOWN
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import work_name
+from kubectl_tas.resolve.pools import FleetSubpool, work_name
+from kubectl_tas.words import misspelled, question
 
 DRAINING_UNUSED = Rule(
     "draining-unused",
@@ -18,7 +20,7 @@ DRAINING_UNUSED = Rule(
 
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every name that such a list has in vain."""
+    """Every name that such a list has in vain, or that is a slip."""
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":
@@ -27,8 +29,31 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(DRAINING_UNUSED, message, place, hint="Remove it.")
             continue
         there = set(fleet.work_in(subpool.pool, subpool.queue)) if listed else set()
+        named = [work_name(*name.split("/")) for name in listed]
+        others = sorted(there.difference(named))
         for index, name in enumerate(listed):
-            if work_name(*name.split("/")) not in there:
-                message = f"{name} is not sent to subpool {subpool.canonical} any more"
+            if named[index] not in there:
+                message, meant = f"{name} is not sent to subpool {subpool.canonical}", _meant(name, others)
                 place = subpool.declared.at("spec", "draining", index)
-                yield Diagnostic(DRAINING_UNUSED, message, place, hint="Remove it from the list, or leave it there.")
+                if meant is not None:
+                    related = tuple(
+                        Related(f"{meant} is sent there", where) for where in _places(fleet, subpool, meant)
+                    )
+                    hint: str = question(name, meant)
+                    yield Diagnostic(REFERENCE_UNKNOWN, message, place, related, hint=hint)
+                    continue
+                hint = "Remove it from the list, or leave it there."
+                yield Diagnostic(DRAINING_UNUSED, f"{message} any more", place, hint=hint)
+
+
+def _meant(name: str, others: Sequence[str]) -> str | None:
+    """The work that a name is a slip of; case does not count."""
+    same = (other for other in others if other.casefold() == name.casefold())
+    return next(same, None) or misspelled(name, others)
+
+
+def _places(fleet: Fleet, subpool: FleetSubpool, name: str) -> Iterator[Location]:
+    """Where work of that name is sent to a subpool."""
+    for item in fleet.submissions:
+        if (item.pool.name, item.queue, work_name(item.kind, item.name)) == (subpool.pool, subpool.queue, name):
+            yield item.place

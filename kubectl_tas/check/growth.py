@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kubectl_tas.check.companions import REFERENCE_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import is_ray
 from kubectl_tas.gpus import Gpus
@@ -16,9 +17,10 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED, Space
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import Misspellings, did_you_mean, question, shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.ray import RayWorkload
@@ -36,7 +38,6 @@ GROWTH_UNCOUNTED = Rule(
 )
 
 
-_TARGET: KeyPath = ("spec", "scaleTargetRef")
 _OF_KEDA = 100
 _SURGES: dict[str, tuple[tuple[str, ...], object]] = {
     "Deployment": (("spec", "strategy", "rollingUpdate", "maxSurge"), "25%"),
@@ -88,6 +89,7 @@ def check_growth(fleet: Fleet) -> Iterator[Diagnostic]:
     for companion, target, scaled in _scalers(fleet):
         if scaled is not None:
             yield from _autoscaled(companion, target, scaled)
+            yield from _containers(companion, scaled.item)
 
 
 def waits_for_sums(fleet: Fleet) -> bool:
@@ -97,21 +99,34 @@ def waits_for_sums(fleet: Fleet) -> bool:
 
 def check_scale_targets(fleet: Fleet) -> Iterator[Diagnostic]:
     """Autoscalers of what no file declares."""
-    lost = [(companion, target) for companion, target, scaled in _scalers(fleet) if scaled is None]
+    found = {id(companion.declared.origin) for companion, _, scaled in _scalers(fleet) if scaled is not None}
+    numbers = {number for number, item in enumerate(fleet.repository.work) if found and id(item.origin) in found}
+    lost = [(part, use) for part in fleet.mentions for use in part.uses if use.path == SCALED]
+    lost = [(part, use) for part, use in lost if part is not fleet.own_mentions or use.document not in numbers]
     repository = fleet.repository
     specs = [item.spec for item in repository.workloads] + [item.spec for item in repository.pod_clique_sets]
-    declared = sorted({(item.kind, item.metadata.name) for item in specs if lost})
-    placed = {(item.kind, item.name) for item in fleet.submissions if lost}
-    for companion, (kind, name) in lost:
-        if (kind, name) in declared and (kind, name) not in placed:  # it has no pool, and a finding of its own
+    declared = {(item.kind, item.metadata.name) for item in specs if lost}
+    placed: dict[tuple[str, Space], set[str]] = {}
+    for item in fleet.submissions if lost else ():
+        placed.setdefault((item.kind, (item.pool.backend.name, item.namespace)), set()).add(item.name)
+    near = {key: Misspellings(placed.get(key, ())) for key in {(use.kind, use.space) for _, use in lost}}
+    everywhere = {(kind, name) for (kind, _), names in placed.items() for name in names}
+    unplaced = declared - everywhere  # without a pool, which has a finding
+    for part, use in lost:
+        if use.name in placed.get((use.kind, use.space), ()) or (use.kind, use.name) in unplaced:
+            continue
+        place, meant = part.finder(use.document)(use.path), near[use.kind, use.space].of(use.name)
+        if meant is not None:
+            message = f'the {use.kind} "{use.name}" does not exist in namespace {use.space[1]}'
+            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=question(use.name, meant))
             continue
         message = (
-            f"this {companion.kind} scales {kind} {name}, which this repository does not declare: "
+            f"this {use.by} scales {use.kind} {use.name}, which this repository does not declare: "
             "no quota is compared with the GPUs that it adds"
         )
-        known = [other for its_kind, other in sorted({*declared, *placed}) if its_kind == kind]
-        hint = did_you_mean(name, known, "Declare it in this repository, or correct the name.", quote="")
-        yield Diagnostic(GROWTH_UNCOUNTED, message, companion.declared.at(*_TARGET, "name"), hint=hint)
+        known = [name for kind, name in sorted(declared | everywhere) if kind == use.kind]
+        hint = did_you_mean(use.name, known, "Declare it in this repository, or correct the name.", quote="")
+        yield Diagnostic(GROWTH_UNCOUNTED, message, place, hint=hint)
 
 
 def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _Scaled | None]]:
@@ -120,9 +135,9 @@ def _scalers(fleet: Fleet) -> Iterator[tuple[FleetCompanion, tuple[str, str], _S
     """
     found: list[tuple[FleetCompanion, tuple[str, str]]] = []
     for companion in fleet.companions:
-        target = companion.declared.origin.value(_TARGET)
+        target = companion.declared.origin.value(SCALED[:-1])
         if isinstance(target, dict) and isinstance(target.get("name"), str):
-            found.append((companion, (str(target.get("kind") or "Deployment"), target["name"])))  # KEDA's default
+            found.append((companion, (str(target.get("kind") or DEFAULT_SCALED), target["name"])))
     workloads = {
         (item.pool.backend.name, item.namespace, item.kind, item.name): item for item in fleet.workloads if found
     }
@@ -198,6 +213,24 @@ def _autoscaled(companion: FleetCompanion, target: tuple[str, str], scaled: _Sca
     hint = f"{verb} {field}, or write as many replicas in the {item.kind}."
     related = (Related(f"{item.kind} {item.name}", item.declared.at("metadata", "name")),)
     yield Diagnostic(GROWTH_UNCOUNTED, message, origin.locate(("spec", field)), related, hint=hint)
+
+
+def _containers(companion: FleetCompanion, item: FleetWorkload | SubmittedSet) -> Iterator[Diagnostic]:
+    """The containers that an autoscaler measures are some of its target's."""
+    if isinstance(item, SubmittedSet):
+        return
+    origin, metrics = companion.declared.origin, companion.declared.origin.value(("spec", "metrics"))
+    for index in range(len(metrics) if isinstance(metrics, list) else 0):
+        path: KeyPath = ("spec", "metrics", index, "containerResource", "container")
+        name = origin.value(path)
+        if isinstance(name, str):
+            listed = [item.declared.origin.value((*part.path, "spec", "containers")) for part in item.templates]
+            parts = (part for every in listed for part in (every if isinstance(every, list) else ()))
+            known = sorted({str(part.get("name")) for part in parts if isinstance(part, dict)})
+            if known and name not in known:
+                message = f'{item.kind} {item.name} has no container "{name}"'
+                hint = did_you_mean(name, known, f"Name {shortened(known)}.")
+                yield Diagnostic(REFERENCE_UNKNOWN, message, origin.locate(path), hint=hint)
 
 
 def _most(companion: FleetCompanion) -> tuple[str, int | None]:

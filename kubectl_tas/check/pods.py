@@ -186,13 +186,13 @@ def _selector(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
             hint = "Write the same label in spec.template.metadata.labels and in the selector."
             yield Diagnostic(SELECTOR_MISMATCH, message, declared.at(*path, "matchLabels", key), hint=hint)
     for index, part in enumerate(expressions):
-        if not _matches(part, carried):
+        if not fulfils(part, carried):
             message = f"the template's labels do not fulfil the condition on {part.get('key')} of the selector"
             place = declared.at(*path, "matchExpressions", index)
             yield Diagnostic(SELECTOR_MISMATCH, message, place, hint="Change one of the two.")
 
 
-def _matches(expression: dict[str, Any], labels: dict[str, str]) -> bool:
+def fulfils(expression: dict[str, Any], labels: dict[str, str]) -> bool:
     """Whether labels fulfil a condition; one that is none is left to others."""
     key, values = expression.get("key"), expression.get("values") or []
     match expression.get("operator"):

@@ -1,15 +1,19 @@
-"""Objects that select pods select those of their own work, where others run in the same namespace."""
+"""Objects that select pods select some, of their own work, with the ports that they name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kubectl_tas.check.companions import REFERENCE_UNKNOWN
+from kubectl_tas.check.pods import fulfils
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.words import shortened
+from kubectl_tas.resolve.mentions import SCALED, Finder, Pods, Selection, Space
+from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 
 SELECTS_OTHERS = Rule(
     "selects-others",
@@ -21,6 +25,44 @@ SELECTS_OTHERS = Rule(
     "allows it: selects-others: off.",
     protects=Waiving.CONFIG,
 )
+SELECTS_TOO_FEW = Rule(
+    "selects-too-few",
+    Severity.WARNING,
+    "A Service, a NetworkPolicy or a PodDisruptionBudget selects no pods; or a budget keeps more pods than it selects.",
+    "A Service without pods answers nobody, and a NetworkPolicy without pods protects nothing. While a budget keeps "
+    "more pods than there are, nobody can drain their nodes. Select labels that pod templates of the namespace have. "
+    "Where something else makes the pods, waive the rule with a comment.",
+)
+_BY_CONTROLLERS = frozenset(
+    {
+        *("apps.kubernetes.io", "batch.kubernetes.io", "statefulset.kubernetes.io", "kubectl-tas", "kai.scheduler"),
+        *("grove.io", "jobset.sigs.k8s.io", "leaderworkerset.sigs.k8s.io", "ray.io", "training.kubeflow.org"),
+        *(
+            "trainer.kubeflow.org",
+            "controller-revision-hash",
+            "controller-uid",
+            "job-name",
+            "job-role",
+            "notebook-name",
+        ),
+        *("pod-template-hash", "replica-index", "replica-type", "statefulset"),
+        *(f"app.kubernetes.io/{name}" for name in ("created-by", "managed-by", "part-of")),
+    }
+)
+"""Labels, and domains of labels, that Kubernetes, operators and this tool give to pods beside those of templates."""
+_NAMES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("batch.kubernetes.io/job-name", "job-name"), ("Job",)),
+    "jobset.sigs.k8s.io/jobset-name": ("JobSet", "TrainJob"),
+    "leaderworkerset.sigs.k8s.io/name": ("LeaderWorkerSet",),
+    "notebook-name": ("Notebook",),
+    "ray.io/cluster": ("RayCluster",),
+    "training.kubeflow.org/job-name": ("JAXJob", "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob"),
+}
+"""Labels among these whose value is the name of the work, and the kinds of that."""
+_WITHOUT = ("NotIn", "DoesNotExist")
+"""Conditions that pods without any label fulfil."""
+_PLAIN = ("CronJob", "Deployment", "Job", "Pod", "StatefulSet")
+"""Kinds to whose containers nobody adds ports."""
 _SELECTORS = {
     "PodDisruptionBudget": "selector",
     "NetworkPolicy": "podSelector",
@@ -46,12 +88,139 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")
 
 
+_Carried = dict[Space, dict[str, dict[str, list[Pods]]]]
+"""Pods by their spaces, and by the keys and the values of their labels."""
+
+
+def check_selected(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every selector that demands a label, against the pods of its namespace."""
+    selections = [(part, item) for part in fleet.mentions for item in part.selections]
+    if not selections:
+        return
+    carried: _Carried = {}
+    all_ = [pods for part in fleet.mentions for pods in part.pods]
+    for pods in all_:
+        for key, value in (pods.labels or {}).items():
+            carried.setdefault(pods.space, {}).setdefault(key, {}).setdefault(str(value), []).append(pods)
+    unknown = {pods.space for pods in all_ if pods.labels is None}
+    scaled = {(use.space, use.kind, use.name) for part in fleet.mentions for use in part.uses if use.path == SCALED}
+    called: dict[tuple[Space, str], set[str]] = {}
+    for work in fleet.submissions:
+        called.setdefault(((work.pool.backend.name, work.namespace), work.kind), set()).add(work.name)
+    for part, item in selections:
+        locate = part.finder(item.document)
+        if (slip := _of_work(called, locate, item)) is not None:
+            yield slip
+            continue
+        wanted, conditions = _wanted(item.selector)
+        if not wanted and all(other.get("operator") in _WITHOUT for other in conditions):  # pods without labels, too
+            continue
+        there = carried.get(item.space, {})
+        found = [pods for pods in _near(there, wanted, conditions) if _selects(wanted, conditions, pods.labels or {})]
+        if not found:
+            lacking = _nothing(locate, item, wanted, there)
+            if lacking.fix or item.space not in unknown:
+                yield lacking
+            continue
+        yield from _ports(locate, item, found)
+        kept = sum(pods.at_once for pods in found)
+        if kept and item.least > kept and not any((item.space, pods.kind, pods.name) in scaled for pods in found):
+            message = f"this {item.by} keeps {item.least} pods of {kept}: nobody can drain their nodes"
+            place = locate(("spec", "minAvailable"))
+            yield Diagnostic(SELECTS_TOO_FEW, message, place, hint=f"Use at most {max(1, kept - 1)}.")
+
+
+def _of_work(called: Mapping[tuple[Space, str], set[str]], locate: Finder, item: Selection) -> Diagnostic | None:
+    """The finding of a label with the name of work that is a slip of another; work may come from elsewhere, too."""
+    written = item.selector.get("matchLabels")
+    for key, value in written.items() if isinstance(written, dict) else ():
+        kinds = _NAMES.get(key, ())
+        known = {name for kind in kinds for name in called.get((item.space, kind), ())}
+        meant = misspelled(str(value), sorted(known)) if str(value) not in known else None
+        if meant is not None:
+            message = f'this {item.by} selects no pods: namespace {item.space[1]} has no {" or ".join(kinds)} "{value}"'
+            place = locate((*_labels(item), key))
+            return Diagnostic(SELECTS_TOO_FEW, message, place, hint=question(str(value), meant))
+    return None
+
+
+def _labels(item: Selection) -> KeyPath:
+    """Where the labels of a selector stand."""
+    return item.path if item.by == "Service" else (*item.path, "matchLabels")
+
+
+def _near(
+    there: Mapping[str, Mapping[str, list[Pods]]], wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]]
+) -> Iterator[Pods]:
+    """The pods that fulfil the first demand of a selector."""
+    for key, value in wanted.items():
+        yield from there.get(key, {}).get(value, ())
+        return
+    first = next(part for part in conditions if part.get("operator") not in _WITHOUT)
+    for pods in there.get(str(first.get("key")), {}).values():
+        yield from pods
+
+
+def _wanted(selector: Mapping[str, Any]) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The labels and the conditions on labels of a selector, without those of labels that controllers write."""
+    written, listed = selector.get("matchLabels"), selector.get("matchExpressions")
+    pairs = written.items() if isinstance(written, dict) else ()
+    labels_ = {str(key): str(value) for key, value in pairs if _is_written(key)}
+    found = [part for part in (listed if isinstance(listed, list) else ()) if isinstance(part, dict)]
+    return labels_, [part for part in found if _is_written(part.get("key"))]
+
+
+def _is_written(key: object) -> bool:
+    """Whether nobody but the author of a pod template writes a label."""
+    name = str(key)
+    return name not in _BY_CONTROLLERS and name.rpartition("/")[0] not in _BY_CONTROLLERS
+
+
+def _selects(wanted: Mapping[str, str], conditions: Iterable[dict[str, Any]], carried: Mapping[str, Any]) -> bool:
+    of_labels = all(carried.get(key) == value for key, value in wanted.items())
+    return of_labels and all(fulfils(part, dict(carried)) for part in conditions)
+
+
+def _nothing(
+    locate: Finder, item: Selection, wanted: Mapping[str, str], there: Mapping[str, Mapping[str, object]]
+) -> Diagnostic:
+    """The finding at the first label that no pod of the namespace has, else at the selector."""
+    path, hint, is_key = item.path, f"Select labels that pod templates in namespace {item.space[1]} have.", False
+    said = "its labels"
+    for key, value in wanted.items():
+        values = there.get(key, {})
+        if value not in values:
+            path, is_key = (*_labels(item), key), not values
+            meant = did_you_mean(key, sorted(there)) if is_key else did_you_mean(value, sorted(values))
+            said, hint = f'the label {key}: "{value}"', meant or hint
+            break
+    message = f"this {item.by} selects no pods: none in namespace {item.space[1]} has {said}"
+    return Diagnostic(SELECTS_TOO_FEW, message, locate(path, key=is_key), hint=hint)
+
+
+def _ports(locate: Finder, item: Selection, found: Sequence[Pods]) -> Iterator[Diagnostic]:
+    """The ports of pods that a Service names, and that none of them has."""
+    known = sorted({port for pods in found for port in pods.ports})
+    is_known = all(pods.kind in _PLAIN for pods in found)
+    for index, port in item.ports if found else ():
+        hint = did_you_mean(port, known)
+        if port not in known and (hint or is_known):
+            message = f'targetPort "{port}" is no port of the pods that this Service selects'
+            place = locate(("spec", "ports", index, "targetPort"))
+            has = (
+                f"Their ports are {', '.join(known)}."
+                if known
+                else "Write its number, or name a port of a container so."
+            )
+            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=hint or has)
+
+
 def _is_own(selector: Mapping[str, Any]) -> bool:
     """Whether it demands a label; not one that all pods of this tool have."""
     wanted, conditions = selector.get("matchLabels"), selector.get("matchExpressions")
     keys = [*wanted] if isinstance(wanted, dict) else []
     for part in conditions if isinstance(conditions, list) else ():
-        if isinstance(part, dict) and part.get("operator") not in ("NotIn", "DoesNotExist"):
+        if isinstance(part, dict) and part.get("operator") not in _WITHOUT:
             keys.append(part.get("key"))
     return any(key != labels.MANAGED_BY for key in keys)
 

@@ -90,6 +90,17 @@ class Backend(Model):
     it: the newest that is known."""
 
 
+class Given(Model):
+    """Objects that no file declares, since others make them."""
+
+    kind: Literal["ConfigMap", "PersistentVolumeClaim", "Secret", "Service", "ServiceAccount"]
+    """Their kind."""
+    namespace: Text | None = None
+    """Where they are; without it in every namespace."""
+    names: Annotated[Many[Text], Field(min_length=1)]
+    """Their names, in which * means any characters."""
+
+
 class PriorityClasses(Model):
     """The PriorityClass object of each OSMO priority."""
 
@@ -157,6 +168,8 @@ class ConfigSpec(Model):
     ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and
     NetworkPolicy always may.
     """
+    given: Many[Given] = ()
+    """Objects that work names and others make: an administrator, another repository, an operator."""
     sources: Many[Folder] = DEFAULT_SOURCES
     """Folders, relative to the repository root, that are read."""
     adminSources: Many[Folder] = DEFAULT_ADMIN_SOURCES

@@ -159,6 +159,14 @@ class Repository:
         yield from self.operators
 
     @property
+    def work(self) -> Iterator[Declared[Any]]:
+        """What names other objects, or is named by them."""
+        yield from self.workflows
+        yield from self.workloads
+        yield from self.pod_clique_sets
+        yield from self.companions
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is declared that could be rendered."""
         declared = (self.pools, self.subpools, self.topologies, self.workflows, self.pod_groups, self.workloads)

@@ -17,6 +17,7 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
+from kubectl_tas.resolve.mentions import Mentions, Reader
 from kubectl_tas.resolve.podgroup import (
     FleetPodGroup,
     SubmittedPodGroup,
@@ -74,6 +75,8 @@ class Fleet:
     dangling: tuple[Dangling, ...] = ()
     summaries: tuple[Submission, ...] = ()
     """Of work whose documents were let go."""
+    kept_mentions: tuple[Mentions, ...] = ()
+    """What those documents name and declare."""
 
     @property
     def settings(self) -> str:
@@ -128,6 +131,30 @@ class Fleet:
             FleetSubpool(item, item.spec.spec.parent, item.spec.metadata.name, *(nothing,) * 4, queue="", namespaces=())
             for item in sorted(gone, key=lambda item: (item.spec.spec.parent, item.spec.metadata.name))
         )
+
+    @cached_property
+    def own_mentions(self) -> Mentions:
+        """What the documents name that are there, and what they declare that others name."""
+        reader = Reader([item.origin for item in self.repository.work])
+        for workflow in self.workflows:
+            reader.workflow(workflow)
+        for workload in self.workloads:
+            reader.workload(workload)
+        for group in self.pod_groups:
+            reader.group(group)
+        for clique_set in self.submitted_sets:
+            reader.clique_set(clique_set)
+        for companion in self.companions:
+            reader.companion(companion)
+        return reader.found
+
+    @cached_property
+    def mentions(self) -> tuple[Mentions, ...]:
+        """Those of all files, and of the pod templates of pools."""
+        reader = Reader()
+        for pool in self.pools:
+            reader.pool(pool)
+        return (reader.found, self.own_mentions, *self.kept_mentions)
 
     def target_names(self) -> list[str]:
         """Every pool, followed by its pool--subpool."""

@@ -187,6 +187,12 @@ class Merged:
                 return place((*own, *path[length:]), key=key)
         return None
 
+    def at(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of what is at ``path``, which was put there."""
+        found = self.locate(path, key=key)
+        assert found is not None, path
+        return found
+
     def without(self, path: KeyPath, name: str) -> None:
         """Takes the items called ``name`` out of the list at ``path``; the others keep their places."""
         holder: Any = self.data
@@ -272,9 +278,7 @@ class Filled:
 
     def at(self, path: KeyPath, *, key: bool = False) -> Location:
         """The place of what is at ``path``."""
-        found = self.source.locate(path, key=key)
-        assert found is not None, path
-        return found
+        return self.source.at(path, key=key)
 
 
 class NotFilledError(Exception):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.check import check_work
-from kubectl_tas.check.growth import check_scale_targets, waits_for_sums
+from kubectl_tas.check.growth import waits_for_sums
 from kubectl_tas.check.platforms import check_platforms
+from kubectl_tas.check.visibledevices import config_maps
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Admission
@@ -24,7 +25,9 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet, resolve_work
+from kubectl_tas.resolve.mentions import DEFAULT_SCALED, SCALED
 from kubectl_tas.work.context import Shared, Wanted
 from kubectl_tas.work.plain import Plain, from_diagnostic, from_location, from_sent, from_waiver
 
@@ -58,6 +61,8 @@ class Outcome:
     """What the names of objects begin with that it becomes."""
     points: Plain = field(default_factory=list)
     """Names of objects that may begin with such a stem."""
+    mentions: Plain = field(default_factory=list)
+    """What its documents name, and what they declare that others name."""
     waivers: Plain = field(default_factory=list)
     is_empty: bool = True
     objects: Plain | None = None
@@ -109,6 +114,7 @@ def outcome(raw: RawFile, shared: Shared, texts: list[str] | None = None) -> Out
         uses=sorted(uses(fleet)),
         stems=sorted(stems_of(fleet)),
         points=sorted(points_of(fleet)),
+        mentions=[*fleet.own_mentions.rows],
         waivers=[from_waiver(item) for item in repository.waivers],
         is_empty=repository.is_empty,
         objects=None if texts is None or has_errors(found) else _objects(fleet, texts),
@@ -155,8 +161,9 @@ def _is_alone(fleet: Fleet) -> bool:
     metadata = [item.spec.metadata for item in repository.workloads]
     metadata += [item.spec.metadata for item in repository.companions]
     replaced = any(labels.REPLACE in item.labels for item in metadata)  # --base tells of it where nothing has changed
-    is_known = are_resolved and not fleet.dangling and not (in_groups or replaced or waits_for_sums(fleet))
-    return is_known and not any(check_platforms(fleet)) and not any(check_scale_targets(fleet))
+    of_sets = any(kind.startswith("PodClique") for _, kind, _ in _scaled(fleet))  # Grove makes them of a set
+    is_known = are_resolved and not fleet.dangling and not (in_groups or replaced or of_sets or waits_for_sums(fleet))
+    return is_known and not any(check_platforms(fleet))
 
 
 def _annotates(workload: AnyWorkload, key: str) -> bool:
@@ -176,29 +183,40 @@ def claims(fleet: Fleet) -> Iterator[str]:
             yield f"gang/{workload.pool.backend.name}/{workload.gang}"
     for item in fleet.companions:
         yield "/".join(item.identity)
+    yield from (_variables(*key) for key in config_maps(fleet))
 
 
 def uses(fleet: Fleet) -> Iterator[str]:
-    """Names of what others may declare: what companions scale, and the ConfigMaps that pods read."""
-    for item in fleet.companions:
-        target = item.declared.origin.value(("spec", "scaleTargetRef"))
-        if isinstance(target, dict):
-            yield _identity(item.backend.name, target.get("kind"), item.namespace, target.get("name"))
+    """Names of what others may declare: what companions scale, and ConfigMaps that may show GPUs to containers."""
+    for item, kind, name in _scaled(fleet):
+        yield _identity(item.backend.name, kind, item.namespace, name)
     for workload in fleet.workloads:
-        for name in _config_maps(workload.declared.origin.data):
-            yield f"{workload.pool.backend.name}/{workload.namespace}//ConfigMap/{name}"
+        for named in _config_maps(workload.declared.origin.data):
+            yield _variables(workload.namespace, named)
+
+
+def _scaled(fleet: Fleet) -> Iterator[tuple[FleetCompanion, str, object]]:
+    """Autoscalers, each with the kind and the name of what it scales."""
+    for item in fleet.companions:
+        target = item.declared.origin.value(SCALED[:-1])
+        if isinstance(target, dict):
+            yield item, str(target.get("kind") or DEFAULT_SCALED), target.get("name")
 
 
 def _config_maps(data: object) -> Iterator[object]:
-    """The names of ConfigMaps that give variables, wherever in a document."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            if key in ("configMapRef", "configMapKeyRef") and isinstance(value, dict):
-                yield value.get("name")
-            yield from _config_maps(value)
-    elif isinstance(data, list):
-        for value in data:
-            yield from _config_maps(value)
+    """The names of ConfigMaps of which containers have all variables, wherever in a document."""
+    waiting: list[Any] = [data]
+    while waiting:
+        value = waiting.pop()
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(item, (dict, list)):
+                waiting.append(item)
+                if key == "configMapRef" and isinstance(item, dict):
+                    yield item.get("name")
+
+
+def _variables(namespace: str, name: object) -> str:
+    return f"variables/{namespace}/{name}"
 
 
 def _identity(backend: str, kind: object, namespace: str, name: object) -> str:

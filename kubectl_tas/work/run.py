@@ -10,19 +10,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from kubectl_tas.check import check_fleet
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.summary import Kept, Summary
-from kubectl_tas.load.repository import Loaded, config_of, load_repository
+from kubectl_tas.load.repository import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
-from kubectl_tas.model.repository import Declared, Repository
+from kubectl_tas.model.repository import Declared, Origin, Repository
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.values import Setting
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolve_context, resolve_work
+from kubectl_tas.resolve.mentions import Finder, read_rows
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
@@ -162,7 +163,9 @@ def judged(found: Survey, also: Collection[str] = (), adjust: Callable[[Reposito
         files=tuple(sorted((*declared.files, *alone))),
         waivers=(*declared.waivers, *(to_waiver(plain) for item in alone.values() for plain in item.waivers)),
     )
-    fleet = replace(resolve(repository), summaries=tuple(_summaries(alone, context)))
+    mentions = (read_rows(item.mentions, path, _finder(found, path)) for path, item in alone.items() if item.mentions)
+    summaries = tuple(_summaries(alone, context))
+    fleet = replace(resolve(repository), summaries=summaries, kept_mentions=tuple(mentions))
     own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
     return Run(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete), *own), loaded, alone, found)
 
@@ -201,6 +204,21 @@ def _summaries(alone: Mapping[str, Outcome], context: Context) -> Iterator[Summa
             subpool = next((part for part in pool.subpools if part.name == subpool_name), None)
             declared = Declared(None, Kept(path, Location(*place)))
             yield Summary(declared, pool, subpool, to_sent(plain))
+
+
+def _finder(found: Survey, path: str) -> Callable[[int], Finder]:
+    """Finds places in the documents of a file, by their numbers: it is read again when one is asked for."""
+
+    @cache
+    def origins() -> list[Origin]:
+        loaded = load_work(found.parts.raws[path], found.shared.context.config.companions)
+        assert loaded is not None
+        return [item.origin for item in loaded.repository.work]
+
+    def finder(number: int) -> Finder:
+        return lambda where, *, key=False: origins()[number].locate(where, key=key)
+
+    return finder
 
 
 def _meeting(alone: Mapping[str, Outcome], fleet: Fleet) -> set[str]:

@@ -339,4 +339,122 @@ items:
   data:
     mode: fast
 """,
+    "workflows/shared.yaml": """apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: checkpoints
+  namespace: ml
+spec:
+  accessModes: [ReadWriteMany]
+  resources:
+    requests: {storage: 1Ti}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: trainer
+  namespace: ml
+""",
+    "workflows/web.yaml": head("apps/v1", "Deployment", "web")
+    + """\
+spec:
+  replicas: 3
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      serviceAccountName: trainer
+      containers:
+      - name: main
+        image: server:1
+        ports:
+        - name: http
+          containerPort: 8000
+        env:
+        - name: CPUS
+          valueFrom:
+            resourceFieldRef: {containerName: main, resource: limits.cpu}
+        envFrom:
+        - configMapRef: {name: settings}
+        volumeMounts:
+        - {name: state, mountPath: /state}
+      volumes:
+      - name: state
+        persistentVolumeClaim: {claimName: checkpoints}
+""",
+    "workflows/beside.yaml": """apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: ml
+spec:
+  selector: {app: web}
+  ports:
+  - name: http
+    port: 80
+    targetPort: http
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: web
+  namespace: ml
+spec:
+  minAvailable: 2
+  selector:
+    matchLabels: {app: web}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: web
+  namespace: ml
+spec:
+  podSelector:
+    matchLabels: {app: web}
+  policyTypes: [Ingress]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: deployment
+  namespace: ml
+spec:
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: deployment
+  maxReplicas: 1
+  metrics:
+  - type: ContainerResource
+    containerResource:
+      name: cpu
+      container: main
+      target: {type: Utilization, averageUtilization: 80}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: ml
+spec:
+  rules:
+  - http:
+      paths:
+      - path: /
+        pathType: Prefix
+        backend:
+          service:
+            name: web
+            port: {name: http}
+""",
+    "workflows/steps.yaml": head("jobset.x-k8s.io/v1alpha2", "JobSet", "steps")
+    + "spec:\n  replicatedJobs:\n  - name: prepare\n    template:\n      spec:\n        template:\n"
+    + pods(10)
+    + "  - name: learn\n    dependsOn:\n    - name: prepare\n      status: Complete\n    template:\n      spec:\n"
+    + "        podFailurePolicy:\n          rules:\n          - action: FailJob\n            onExitCodes:\n"
+    + "              containerName: main\n              operator: In\n              values: [42]\n        template:\n"
+    + pods(10),
 }

@@ -621,6 +621,32 @@ COMPANIONS: tuple[Row, ...] = (
     ("workflows/notebook", "    spec:", "    sepc:", "sepc spec"),
     ("workflows/notebook", "        image: lab:1", "        imag: lab:1", "imag image"),
 )
+WEB, BESIDE = "workflows/web", "workflows/beside"
+REFERENCES: tuple[Row, ...] = (
+    (WEB, "claimName: checkpoints", "claimName: checkpoint", "PersistentVolumeClaim checkpoint checkpoints"),
+    (WEB, "serviceAccountName: trainer", "serviceAccountName: trianer", "ServiceAccount trianer trainer"),
+    (WEB, "configMapRef: {name: settings}", "configMapRef: {name: setings}", "ConfigMap setings settings"),
+    (WEB, "containerName: main", "containerName: mian", "containerName mian main"),
+    (BESIDE, "  selector: {app: web}", "  selector: {app: wbe}", "Service wbe web"),
+    (BESIDE, "  selector: {app: web}", "  selector: {ap: web}", "Service ap app"),
+    (BESIDE, "targetPort: http", "targetPort: htpp", "targetPort htpp http"),
+    (BESIDE, "minAvailable: 2", "minAvailable: 4", "4 3 drain"),
+    (BESIDE, "    matchLabels: {app: web}\n---", "    matchLabels: {app: wbe}\n---", "PodDisruptionBudget wbe web"),
+    (
+        BESIDE,
+        "    matchLabels: {app: web}\n  policyTypes",
+        "    matchLabels: {app: wbe}\n  policyTypes",
+        "NetworkPolicy wbe web",
+    ),
+    (BESIDE, "    name: deployment\n  max", "    name: deplyoment\n  max", "Deployment deplyoment deployment"),
+    (BESIDE, "container: main", "container: mian", "container mian main"),
+    (BESIDE, "            name: web", "            name: webb", "Service webb web"),
+    (BESIDE, "port: {name: http}", "port: {name: htp}", "port htp http"),
+    (BESIDE, "port: {name: http}", "port: {number: 8080}", "port 8080 80"),
+    ("workflows/steps", "    - name: prepare\n      status", "    - name: prepaer\n      status", "prepaer prepare"),
+    ("workflows/steps", "containerName: main", "containerName: mian", "containerName mian main"),
+    ("workflows/statefulset", "serviceName: x", "serviceName: wbe", "Service wbe web"),
+)
 ALL = {
     "Config": CONFIG,
     "pools": POOLS,
@@ -635,6 +661,7 @@ ALL = {
     "exports": EXPORTS,
     "Grove and PodGroups": GROVE_AND_PODGROUPS,
     "objects beside workloads, Lists, Pods and Notebooks": COMPANIONS,
+    "names of other objects": REFERENCES,
     "labels and annotations": KEYS,
     "YAML": YAML,
 }

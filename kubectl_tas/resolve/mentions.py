@@ -1,0 +1,414 @@
+"""What documents name, by names and by labels, and what they declare that others name.
+
+It is plain: once the documents of a file are let go, it stays, so that a name is looked for in all files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.repository import Origin
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.companions import FleetCompanion
+from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.pools import FleetPool
+from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workload import FleetWorkload
+
+Space = tuple[str, str]
+"""A cluster, and a namespace of it."""
+Source = tuple[int, str]
+"""The number of a document, and its kind."""
+SCALED: KeyPath = ("spec", "scaleTargetRef", "name")
+"""Where autoscalers name what they scale."""
+DEFAULT_SCALED = "Deployment"
+"""The kind of that where none is written: KEDA's default."""
+EACH = "#"
+"""Stands in a name for any number: of the claims that each pod of a StatefulSet has."""
+_VOLUMES = {
+    "persistentVolumeClaim": ("PersistentVolumeClaim", "claimName"),
+    "configMap": ("ConfigMap", "name"),
+    "secret": ("Secret", "secretName"),
+}
+"""Volumes by their fields: the kind that they name, and the field with its name."""
+_KEYS = {"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"}
+_SOURCES = {"configMapRef": "ConfigMap", "secretRef": "Secret"}
+_SELECTORS = {
+    "Service": ("spec", "selector"),
+    "PodDisruptionBudget": ("spec", "selector"),
+    "NetworkPolicy": ("spec", "podSelector"),
+    "CiliumNetworkPolicy": ("spec", "endpointSelector"),
+    **dict.fromkeys(("PodMonitor", "PodMonitoring", "VMPodScrape"), ("spec", "selector")),
+}
+"""Kinds that select pods, and where."""
+_ROUTES = ("GRPCRoute", "HTTPRoute", "TCPRoute", "TLSRoute")
+
+
+class Held(NamedTuple):
+    """An object that others may name."""
+
+    kind: str
+    space: Space
+    name: str
+    parts: Sequence[str] | None = None
+    """Of a Service the numbers and names of its ports, of a ConfigMap its keys; None: nothing tells."""
+
+
+class Pods(NamedTuple):
+    """Equal pods with labels."""
+
+    kind: str
+    """Of what makes them."""
+    name: str
+    space: Space
+    at_once: int
+    """How many there are."""
+    labels: Mapping[str, Any] | None
+    """None: nothing tells."""
+    ports: Sequence[str] = ()
+    """Names of the ports of their containers."""
+
+
+class Use(NamedTuple):
+    """The name of an object."""
+
+    document: int
+    """The number of the document that names it."""
+    by: str
+    """The kind of that."""
+    path: KeyPath
+    kind: str
+    space: Space
+    name: str
+    is_optional: bool = False
+    """Whether pods run without it."""
+    part: str = ""
+    """The port or the key of it that is named, too."""
+    part_path: KeyPath = ()
+
+
+class Selection(NamedTuple):
+    """A selector of pods."""
+
+    document: int
+    by: str
+    path: KeyPath
+    space: Space
+    selector: Mapping[str, Any]
+    """``matchLabels`` and ``matchExpressions``."""
+    ports: Sequence[tuple[int, str]] = ()
+    """Ports of a Service that name one of the pods: their places, and these names."""
+    least: int = 0
+    """Pods that a budget keeps."""
+
+
+class Finder(Protocol):
+    """Finds a place in a document."""
+
+    def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
+        """The place of the value (or of the key) at ``path``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """All of that in some documents."""
+
+    finder: Callable[[int], Finder]
+    """Finds places in the document with a number."""
+    path: Callable[[int], str]
+    """The file of the document with a number."""
+    held: Sequence[Held] = ()
+    pods: Sequence[Pods] = ()
+    uses: Sequence[Use] = ()
+    selections: Sequence[Selection] = ()
+
+    @property
+    def rows(self) -> tuple[Sequence[Any], ...]:
+        """The same as JSON may have it; nothing where that is empty."""
+        found = self.held, self.pods, self.uses, self.selections
+        return found if any(found) else ()
+
+
+def read_rows(rows: Sequence[Any], path: str, finder: Callable[[int], Finder]) -> Mentions:
+    """What the ``rows`` of the file at ``path`` say."""
+    held, pods, uses, selections = rows
+    return Mentions(
+        finder,
+        lambda number: path,
+        [Held(kind, tuple(space), name, parts) for kind, space, name, parts in held],
+        [Pods(kind, name, tuple(space), *rest) for kind, name, space, *rest in pods],
+        [
+            Use(document, by, tuple(where), kind, tuple(space), name, is_optional, part, tuple(part_path))
+            for document, by, where, kind, space, name, is_optional, part, part_path in uses
+        ],
+        [
+            Selection(document, by, tuple(where), tuple(space), *rest)
+            for document, by, where, space, *rest in selections
+        ],
+    )
+
+
+class Reader:
+    """Reads documents one by one, which are numbered as they come in ``origins``."""
+
+    def __init__(self, origins: Sequence[Origin] = ()) -> None:
+        self._origins = origins
+        self._numbers = {id(origin): number for number, origin in enumerate(origins)}
+        self._of_pools: list[tuple[str, Finder]] = []
+        self._held: list[Held] = []
+        self._pods: list[Pods] = []
+        self._uses: list[Use] = []
+        self._selections: list[Selection] = []
+
+    @property
+    def found(self) -> Mentions:
+        """All of what was read."""
+        return Mentions(
+            lambda number: self._of_pools[number][1] if self._of_pools else self._origins[number].locate,
+            lambda number: self._of_pools[number][0] if self._of_pools else self._origins[number].path,
+            self._held,
+            self._pods,
+            self._uses,
+            self._selections,
+        )
+
+    def pool(self, item: FleetPool) -> None:
+        """What the pod templates of a pool name, wherever its work may run. A name with a token is not known yet."""
+        for platform in (item.platforms.base, *item.platforms.by_name.values()):
+            if not platform.templates:
+                continue
+            source = len(self._of_pools), "PodTemplate"
+            self._of_pools.append((item.declared.origin.path, platform.merged.at))
+            for namespace in dict.fromkeys((*item.namespaces, *(x for part in item.subpools for x in part.namespaces))):
+                self._spec(source, (item.backend.name, namespace), platform.merged.data.get("spec"), ("spec",))
+        self._uses = [use for use in self._uses if "{{" not in use.name + use.part]
+
+    def workflow(self, item: FleetWorkflow) -> None:
+        """The credentials of its tasks, and the labels of its pods."""
+        space = item.pool.backend.name, item.namespace
+        for task in (task for group in item.groups for task in group.tasks if task.spec.credentials):
+            source = self._source(item.declared.origin, "task")
+            for name in task.spec.credentials:
+                path = (*task.path, "credentials", name)
+                self._uses.append(Use(*source, path, "Secret", space, names.fold(name)))
+        own = item.declared.spec.workflow.labels
+        for platform in {id(task.platform): task.platform for group in item.groups for task in group.tasks}.values():
+            written = platform.merged.data.get("metadata") if platform.templates else None
+            carried = {**_mapping(_mapping(written).get("labels")), **own}
+            if carried:
+                has_token = any("{{" in str(value) for value in carried.values())
+                count = sum(task.platform is platform for group in item.groups for task in group.tasks)
+                self._pods.append(Pods(item.kind, item.name, space, count, None if has_token else carried))
+
+    def workload(self, item: FleetWorkload) -> None:
+        """What its pods name, their labels, and the claims that it makes for them."""
+        origin, kind, space = item.declared.origin, item.kind, (item.pool.backend.name, item.namespace)
+        source = self._source(origin, kind)
+        for part in item.templates:
+            if part.template is None:
+                self._pods.append(Pods(kind, item.name, space, item.copies * part.replicas, None))
+                continue
+            where = (*part.path, "spec")
+            self._spec(source, space, origin.value(where), where)
+            if part.template.metadata.labels:
+                count = item.copies * part.replicas
+                self._carrying(kind, item.name, space, count, part.template.metadata.labels, origin.value(part.path))
+        if kind == "StatefulSet":
+            path: KeyPath = ("spec", "serviceName")
+            self._use(source, path, "Service", space, origin.value(path))
+            for _, claim in _items(origin.value(("spec", "volumeClaimTemplates"))):
+                name = f"{_mapping(claim.get('metadata')).get('name')}-{item.name}-{EACH}"
+                self._held.append(Held("PersistentVolumeClaim", space, name))
+
+    def group(self, item: FleetPodGroup) -> None:
+        """The Pods that join a hand-written PodGroup."""
+        space = item.backend.name, item.namespace
+        for pod in item.pods:
+            self._spec(self._source(pod.origin, "Pod"), space, pod.origin.value(("spec",)), ("spec",))
+            if pod.spec.metadata.labels:
+                self._carrying("Pod", pod.spec.metadata.name, space, 1, pod.spec.metadata.labels, pod.origin.data)
+
+    def clique_set(self, item: SubmittedSet) -> None:
+        """The pods of the cliques of a set."""
+        origin, space = item.declared.origin, (item.pool.backend.name, item.namespace)
+        for clique in item.set.cliques:
+            path = (*clique.path, "spec", "podSpec")
+            spec = origin.value(path)
+            self._spec(self._source(origin, item.kind), space, spec, path)
+            labels = _mapping(origin.value((*clique.path, "labels")))
+            if labels:
+                count = item.set.replicas * clique.spec.spec.replicas
+                self._carrying(item.kind, item.name, space, count, labels, {"spec": spec})
+
+    def companion(self, item: FleetCompanion) -> None:
+        """An object beside workloads: itself, what it names, and what it selects."""
+        origin, kind, space = item.declared.origin, item.kind, (item.backend.name, item.namespace)
+        data = origin.data
+        spec = _mapping(data.get("spec"))
+        source = self._source(origin, kind)
+        parts: Iterable[object] | None = None
+        if kind == "Service":
+            parts = [part.get(key) for _, part in _items(spec.get("ports")) for key in ("port", "name")]
+        elif kind == "ConfigMap":
+            parts = [*_mapping(data.get("data")), *_mapping(data.get("binaryData"))]
+        made = tuple(str(part) for part in parts if part is not None) if parts is not None else None
+        self._held.append(Held(kind, space, item.name, made))
+        self._held += (Held("Secret", space, name) for name in _secrets(kind, item.name, spec) if isinstance(name, str))
+        if "scaleTargetRef" in spec:
+            target = _mapping(spec["scaleTargetRef"])
+            self._use(source, SCALED, str(target.get("kind") or DEFAULT_SCALED), space, target.get("name"))
+        elif kind == "ServiceAccount":
+            for index, secret in _items(data.get("imagePullSecrets")):
+                self._use(source, ("imagePullSecrets", index, "name"), "Secret", space, secret.get("name"))
+        elif kind == "Ingress":
+            self._ingress(source, space, spec)
+        elif kind in _ROUTES:
+            for place, rule in _items(spec.get("rules")):
+                for index, backend in _items(rule.get("backendRefs")):
+                    where: KeyPath = ("spec", "rules", place, "backendRefs", index)
+                    there = (space[0], str(backend.get("namespace") or space[1]))
+                    if backend.get("kind") in (None, "Service"):
+                        self._use(source, (*where, "name"), "Service", there, backend.get("name"), backend, ("port",))
+        if kind in _SELECTORS:
+            self._selection(source, space, spec, _SELECTORS[kind])
+
+    def _source(self, origin: Origin, kind: str) -> Source:
+        return self._numbers[id(origin)], kind
+
+    def _use(
+        self,
+        source: Source,
+        path: KeyPath,
+        kind: str,
+        space: Space,
+        name: object,
+        written: Mapping[str, Any] | None = None,
+        parts: Sequence[str] = (),
+    ) -> None:
+        """The name at ``path``, in the mapping ``written``, in which one of ``parts`` may be a part of the object."""
+        if not isinstance(name, str) or not name:  # other rules say that it is missing
+            return
+        beside = written or {}
+        key = next((key for key in parts if beside.get(key) is not None), "")
+        is_optional, part = beside.get("optional") is True, str(beside[key]) if key else ""
+        self._uses.append(Use(*source, path, kind, space, name, is_optional, part, (*path[:-1], key) if key else ()))
+
+    def _carrying(
+        self, kind: str, name: str, space: Space, count: int, labels: Mapping[str, Any], template: object
+    ) -> None:
+        spec = _mapping(_mapping(template).get("spec"))
+        containers = [item for part in ("containers", "initContainers") for _, item in _items(spec.get(part))]
+        ports = [port.get("name") for item in containers for _, port in _items(item.get("ports"))]
+        named = tuple(port for port in ports if isinstance(port, str))
+        self._pods.append(Pods(kind, name, space, count, labels, named))
+
+    def _spec(self, source: Source, space: Space, written: object, path: KeyPath) -> None:
+        """The PodSpec at ``path``."""
+        spec = _mapping(written)
+        if "serviceAccountName" in spec:
+            where = (*path, "serviceAccountName")
+            self._use(source, where, "ServiceAccount", space, spec["serviceAccountName"])
+        if "subdomain" in spec:
+            self._use(source, (*path, "subdomain"), "Service", space, spec["subdomain"])
+        for index, item in _items(spec.get("imagePullSecrets")):
+            self._use(source, (*path, "imagePullSecrets", index, "name"), "Secret", space, item.get("name"))
+        for index, volume in _items(spec.get("volumes")):
+            self._volume(source, space, volume, (*path, "volumes", index))
+        for part in ("initContainers", "containers"):
+            for index, container in _items(spec.get(part)):
+                if "env" in container or "envFrom" in container:
+                    self._variables(source, space, container, (*path, part, index))
+
+    def _volume(self, source: Source, space: Space, volume: Mapping[str, Any], path: KeyPath) -> None:
+        for what in volume:
+            if what in _VOLUMES:
+                self._files(source, space, _VOLUMES[what], _mapping(volume[what]), (*path, what))
+            elif what == "projected":
+                for index, item in _items(_mapping(volume[what]).get("sources")):
+                    for key in (key for key in ("configMap", "secret") if key in item):
+                        kind, where = _VOLUMES[key][0], (*path, what, "sources", index, key)
+                        self._files(source, space, (kind, "name"), _mapping(item[key]), where)
+
+    def _files(
+        self, source: Source, space: Space, named: tuple[str, str], written: Mapping[str, Any], path: KeyPath
+    ) -> None:
+        kind, key = named
+        where, name = (*path, key), written.get(key)
+        keys = [(index, item) for index, item in _items(written.get("items")) if item.get("key")]
+        if not keys:
+            self._use(source, where, kind, space, name, written)
+        for index, item in keys if isinstance(name, str) else ():
+            is_optional, part = written.get("optional") is True, (*path, "items", index, "key")
+            self._uses.append(Use(*source, where, kind, space, str(name), is_optional, str(item["key"]), part))
+
+    def _variables(self, source: Source, space: Space, container: Mapping[str, Any], path: KeyPath) -> None:
+        for index, item in _items(container.get("env")):
+            value = _mapping(item.get("valueFrom"))
+            for key in value:
+                if key in _KEYS:
+                    where, written = (*path, "env", index, "valueFrom", key, "name"), _mapping(value[key])
+                    self._use(source, where, _KEYS[key], space, written.get("name"), written, ("key",))
+        for index, item in _items(container.get("envFrom")):
+            for key in item:
+                if key in _SOURCES:
+                    where, written = (*path, "envFrom", index, key, "name"), _mapping(item[key])
+                    self._use(source, where, _SOURCES[key], space, written.get("name"), written)
+
+    def _ingress(self, source: Source, space: Space, spec: Mapping[str, Any]) -> None:
+        backends: list[tuple[KeyPath, object]] = [(("spec", "defaultBackend"), spec.get("defaultBackend"))]
+        for place, rule in _items(spec.get("rules")):
+            for index, item in _items(_mapping(rule.get("http")).get("paths")):
+                backends.append((("spec", "rules", place, "http", "paths", index, "backend"), item.get("backend")))
+        for path, backend in backends:
+            service, where = _mapping(_mapping(backend).get("service")), (*path, "service", "name")
+            port = _mapping(service.get("port"))
+            key = next((key for key in ("number", "name") if port.get(key) is not None), None)
+            if isinstance(name := service.get("name"), str):
+                part, at = ("", ()) if key is None else (str(port[key]), (*path, "service", "port", key))
+                self._uses.append(Use(*source, where, "Service", space, name, part=part, part_path=at))
+        for index, item in _items(spec.get("tls")):
+            self._use(source, ("spec", "tls", index, "secretName"), "Secret", space, item.get("secretName"))
+
+    def _selection(self, source: Source, space: Space, spec: Mapping[str, Any], path: KeyPath) -> None:
+        selector = spec.get(str(path[-1]))
+        if not isinstance(selector, dict) or not selector or "namespaceSelector" in spec:  # of a monitor
+            return
+        ports: list[tuple[int, str]] = []
+        if source[1] == "Service":
+            ports = [
+                (i, port) for i, item in _items(spec.get("ports")) if isinstance(port := item.get("targetPort"), str)
+            ]
+            selector = {"matchLabels": selector}
+        least = spec.get("minAvailable") if source[1] == "PodDisruptionBudget" else 0
+        kept = least if type(least) is int else 0
+        self._selections.append(Selection(*source, path, space, selector, tuple(ports), kept))
+
+
+def _secrets(kind: str, name: str, spec: Mapping[str, Any]) -> Iterator[object]:
+    """The Secrets that controllers make of an object: Sealed Secrets, cert-manager, the Secrets Store CSI driver, the
+    External Secrets Operator.
+    """
+    match kind:
+        case "SealedSecret":
+            yield name
+        case "Certificate":
+            yield spec.get("secretName")
+        case "SecretProviderClass":
+            yield from (item.get("secretName") for _, item in _items(spec.get("secretObjects")))
+        case "ExternalSecret":
+            yield _mapping(spec.get("target")).get("name") or name
+
+
+def _mapping(written: object) -> Mapping[str, Any]:
+    """A mapping; empty where there is none."""
+    return written if isinstance(written, dict) else {}
+
+
+def _items(written: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The items of a list, each as a mapping."""
+    return ((index, _mapping(item)) for index, item in enumerate(written if isinstance(written, list) else ()))
