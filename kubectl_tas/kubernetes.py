@@ -75,7 +75,8 @@ def port_refused(name: str) -> tuple[str, str] | None:
     """Why an API server refuses the name of a port, and how to mend it; None where it does not."""
     if _PORT_NAME.fullmatch(name):
         return None
-    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", "Shorten it."
+    hint = "Shorten it." if len(name) > 15 else "Write one such as http."
+    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", hint
 
 
 def _image_refused(image: str) -> tuple[str, str] | None:
@@ -153,10 +154,6 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "LabelSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist")},
     "NodeSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")},
-    "PersistentVolumeClaimSpec": {
-        "accessModes": ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
-        "volumeMode": ("Filesystem", "Block"),
-    },
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
     "PodSpec": {

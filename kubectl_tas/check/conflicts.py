@@ -14,10 +14,11 @@ from kubectl_tas.words import closest
 FIELDS_CONFLICT = Rule(
     "fields-conflict",
     Severity.ERROR,
-    "Fields of a workload, or of an object beside it, do not go together, or one needs another that is not there.",
+    "Fields of an object do not go together, or a field lacks another one that it needs.",
     "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
-    "with value and valueFrom, a volume of two types or of none. A term of a node selector without a condition selects "
-    "no node at all. Write what the message says.",
+    "with value and valueFrom, a volume of two types or of none, a budget with two bounds. A term of a node selector "
+    "without a condition selects no node at all, and a budget without a bound lets no pod go. Write what the message "
+    "says.",
 )
 Found = Iterator[Diagnostic]
 Check = Callable[[Origin, KeyPath, Mapping[str, Any]], Found]

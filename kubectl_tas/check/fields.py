@@ -67,6 +67,8 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         shape = shapes.named(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
+    for group in fleet.repository.pod_groups:
+        yield from COMBINATIONS["ObjectMeta"](group.origin, ("metadata",), group.origin.data["metadata"])
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))

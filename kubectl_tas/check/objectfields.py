@@ -29,6 +29,7 @@ from kubectl_tas.model.base import (
 )
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
+from kubectl_tas.words import did_you_mean
 
 Refused = tuple[str, str] | None
 """Why an API server refuses a value, and what to write instead."""
@@ -47,6 +48,8 @@ _POSITIVE = range(1, 2**31)
 _PORT = range(1, _MAX_PORT + 1)
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
+_MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}
+"""The access modes of claims, as kubectl prints them and as files write them."""
 _TRAFFIC = ("Cluster", "Local")
 
 
@@ -64,7 +67,8 @@ def _is_label_value(value: str) -> bool:
 
 def _port_or_name_refused(port: Any) -> Refused:
     if isinstance(port, str):
-        return port_refused(port)
+        is_number = port.isdecimal()
+        return ("must be a number or the name of a port", "Remove the quotes.") if is_number else port_refused(port)
     return None if port in _PORT else (f"must be from 1 to {_MAX_PORT}", "Write the port that the pods listen on.")
 
 
@@ -76,6 +80,27 @@ def _port_label_refused(name: str) -> Refused:
     if not name or (names.is_label(name) and len(name) <= names.MAX_LABEL):
         return None
     return "must be lower-case letters, digits and '-', a letter or digit first and last", "Write one such as http."
+
+
+def _name_refused(name: str) -> Refused:
+    """Of another object, which may be left empty."""
+    if not name or names.is_object_name(name):
+        return None
+    rule = "must be the name of an object: lower-case letters, digits, '-' and '.'"
+    return rule, "Write the name as it is in the cluster."
+
+
+def _service_refused(name: str) -> Refused:
+    rule = "must be the name of a Service: lower-case letters, digits and '-', a letter first"
+    return None if names.is_service_name(name) else (rule, "Write its name alone, without its namespace.")
+
+
+def _mode_refused(mode: str) -> Refused:
+    if mode in _MODES.values():
+        return None
+    modes = tuple(_MODES.values())
+    meant = did_you_mean(mode, modes, folds=True)
+    return f"must be one of {', '.join(modes)}", f"Write {_MODES[mode]}." if mode in _MODES else meant
 
 
 def _qualified_refused(name: str) -> Refused:
@@ -143,8 +168,9 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
     },
     "IPBlock": {"cidr": addresses.range_refused, "except": addresses.range_refused},
     "IngressRule": {"host": _host_refused},
-    "IngressSpec": {"ingressClassName": _domain_refused},
-    "IngressTLS": {"hosts": _host_refused},
+    "IngressServiceBackend": {"name": _service_refused},
+    "IngressSpec": {"ingressClassName": _name_refused},
+    "IngressTLS": {"hosts": _host_refused, "secretName": _name_refused},
     "MetricSpec": {"type": ("ContainerResource", "External", "Object", "Pods", "Resource")},
     "MetricTarget": {
         "averageUtilization": _POSITIVE,
@@ -154,6 +180,12 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
     },
     "NetworkPolicyPort": {"endPort": _PORT, "port": _port_or_name_refused, "protocol": _PROTOCOLS},
     "NetworkPolicySpec": {"policyTypes": ("Ingress", "Egress")},
+    "ObjectMeta": {"finalizers": _qualified_refused},
+    "PersistentVolumeClaimSpec": {
+        "accessModes": _mode_refused,
+        "storageClassName": _name_refused,
+        "volumeMode": ("Filesystem", "Block"),
+    },
     "PodDisruptionBudgetSpec": {
         "maxUnavailable": _share_refused,
         "minAvailable": _share_refused,
@@ -301,6 +333,20 @@ def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         yield invalid_value(origin, (*path, "minReplicas"), rule, least, "Write 1 or more.")
 
 
+def _steps(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """How an autoscaler scales; without a list it has steps of its own."""
+    if value.get("policies") == []:
+        yield missing_field(origin, path, "policies", {})
+
+
+def _volume_of_its_own(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A claim that is made for each pod becomes a volume of its name."""
+    name = origin.value((*path, "metadata", "name"))
+    if path and isinstance(name, str) and not (names.is_label(name) and len(name) <= names.MAX_LABEL):
+        rule = "must be lower-case letters, digits and '-', a letter or digit first and last"
+        yield invalid_value(origin, (*path, "metadata", "name"), rule, name, "Write one such as data.")
+
+
 def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     modes = value.get("accessModes")
     if modes == []:
@@ -355,7 +401,7 @@ def _budget(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         message = f"{written(path)} has both minAvailable and maxUnavailable"
         yield conflict(origin, (*path, "maxUnavailable"), message, "Keep one of them.")
     elif not found and not slip(value, fields):
-        message = f"{written(path)} has neither minAvailable nor maxUnavailable: Kubernetes then evicts no pod"
+        message = f"{written(path)} has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
         yield conflict(origin, path, message, "Write one, such as maxUnavailable: 1.")
 
 
@@ -365,9 +411,8 @@ def _policy_port(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
         return
     where = (*path, "endPort")
     if type(port) is not int:
-        lacking = "there is none" if port is None else f"port is {port}"
-        message = f"{written(where)} needs port as a number, and {lacking}"
-        yield conflict(origin, where, message, "Write port, the first of the range, or remove endPort.")
+        message = f"{written(where)} needs port as a number" + ("" if port is None else f", not {port}")
+        yield conflict(origin, where, message, "Write the first port of the range in port, or remove endPort.")
     elif end < port:
         message = f"{written(where)} is {end}, less than port, {port}"
         yield conflict(origin, where, message, f"Write {port} or more.")
@@ -377,8 +422,8 @@ def _peer(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     fields = ("ipBlock", "namespaceSelector", "podSelector")
     found = [name for name in fields if value.get(name) is not None]
     if not found and not slip(value, fields):
-        message = f"{written(path)} names nobody"
-        yield conflict(origin, path, message, f"Write {' or '.join(fields)}; {{}} as a selector means all.")
+        message = f"{written(path)} has none of {', '.join(fields)}"
+        yield conflict(origin, path, message, "Write one; podSelector: {} selects all pods of the namespace.")
     elif len(found) > 1 and found[0] == "ipBlock":
         message = f"{written(path)} has ipBlock and {found[1]}, which cannot go together"
         yield conflict(origin, (*path, found[1]), message, "Make two entries of them.")
@@ -445,7 +490,7 @@ def _by_type(origin: Origin, spec: Mapping[str, Any], kind: str, *, is_headless:
             yield missing_field(origin, ("spec",), "externalName", {}, tuple(spec))
         for field in _NOT_OF_NAMES:
             if has(spec, field):
-                message = f"spec.{field} cannot go with type ExternalName"
+                message = f"a Service of type ExternalName has no {field}"
                 yield conflict(origin, ("spec", field), message, "Remove it.")
     for field, kinds in _ONLY.items():
         if not has(spec, field) or (field == "healthCheckNodePort" and spec[field] == 0):
@@ -481,7 +526,7 @@ def _ports(origin: Origin, spec: Mapping[str, Any], kind: str) -> Found:
     for index, port in enumerate(ports):
         where: KeyPath = ("spec", "ports", index)
         protocol = str(port.get("protocol") or "TCP")
-        if len(ports) > 1 and not has(port, "name"):
+        if len(ports) > 1 and port and not has(port, "name"):
             yield missing_field(origin, where, "name", {}, tuple(port))
         if kind == "ClusterIP" and port.get("nodePort"):
             message = f"{written(where)} has a nodePort, and this Service has type ClusterIP"
@@ -489,8 +534,8 @@ def _ports(origin: Origin, spec: Mapping[str, Any], kind: str) -> Found:
         for field, shared in (("name", ()), ("port", (protocol,)), ("nodePort", (protocol,))):
             text = port.get(field)
             if text and first.setdefault((field, str(text), *shared), index) != index:
-                message = f"the {field} {text} is there twice"
-                yield conflict(origin, (*where, field), message, "Change or remove one of the two.")
+                message = f"two entries of spec.ports have the {field} {text}"
+                yield conflict(origin, (*where, field), message, "Change or remove one of them.")
 
 
 def _endpoints(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -510,6 +555,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "ContainerResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "EndpointSlice": _endpoints,
     "ExternalMetricSource": _aims_at("averageValue", "value"),
+    "HPAScalingRules": _steps,
     "HTTPIngressPath": _ingress_path,
     "HTTPIngressRuleValue": _ingress_rule,
     "HorizontalPodAutoscalerSpec": _scaled,
@@ -522,6 +568,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "NetworkPolicyPort": _policy_port,
     "ObjectMeta": _metadata,
     "ObjectMetricSource": _aims_at("averageValue", "value", alone=False),
+    "PersistentVolumeClaim": _volume_of_its_own,
     "PersistentVolumeClaimSpec": _claim,
     "PodDisruptionBudgetSpec": _budget,
     "PodsMetricSource": _aims_at("averageValue"),

@@ -623,6 +623,12 @@ COMPANIONS: tuple[Row, ...] = (
 )
 BESIDE = "workflows/beside"
 OBJECTS: tuple[Row, ...] = (
+    (
+        "workflows/podgroup",
+        "  namespace: ml",
+        "  annotations: {example.com/note: " + "x" * 2**18 + "}\n  namespace: ml",
+        "262144 annotations",
+    ),
     (BESIDE, "  name: gateway", "  name: gate way", "gate way lower-case"),
     (BESIDE, "  name: gateway", "  name: 4gateway", "4gateway begin letter"),
     (BESIDE, "labels: {app: gateway}", "labels: {my app: gateway}", "my app label"),
@@ -662,15 +668,16 @@ OBJECTS: tuple[Row, ...] = (
     (BESIDE, "externalIPs: [192.0.2.7]", "externalIPs: [127.0.0.1]", "127.0.0.1 loopback"),
     (BESIDE, "loadBalancerSourceRanges: [10.0.0.0/8]", "loadBalancerSourceRanges: [10.0.0.0]", "10.0.0.0 /8"),
     (BESIDE, "name: http, port: 80,", "port: 80,", "name ports"),
-    (BESIDE, "name: rpc, port: 81,", "name: http, port: 81,", "http twice"),
-    (BESIDE, "name: rpc, port: 81,", "name: rpc, port: 80,", "80 twice"),
+    (BESIDE, "name: rpc, port: 81,", "name: http, port: 81,", "http two entries"),
+    (BESIDE, "name: rpc, port: 81,", "name: rpc, port: 80,", "80 two entries"),
     (BESIDE, "name: rpc, port: 81,", "name: My Port, port: 81,", "My Port lower-case"),
     (BESIDE, "name: rpc, port: 81,", "name: rpc, port: 0,", "port at least 1"),
     (BESIDE, "name: rpc, port: 81,", "name: rpc, protocol: tcp, port: 81,", "tcp TCP"),
     (BESIDE, "name: rpc, port: 81,", "name: rpc, appProtocol: h 2c, port: 81,", "h 2c"),
+    (BESIDE, "targetPort: 8000", "targetPort: '8000'", "number 8000 quotes"),
     (BESIDE, "targetPort: 8000", "targetPort: 80000", "targetPort 80000 65535"),
     (BESIDE, "targetPort: rpc", "targetPort: 'rpc port'", "rpc port lower-case"),
-    (BESIDE, "targetPort: rpc", "targetPort: rpc, nodePort: 30080", "30080 twice"),
+    (BESIDE, "targetPort: rpc", "targetPort: rpc, nodePort: 30080", "30080 two entries"),
     (BESIDE, "targetPort: rpc", "targetPort: rpc, nodePort: 70000", "70000 65535"),
     (BESIDE, "clusterIP: None", "type: ClusterIp\n  clusterIP: None", "ClusterIp ClusterIP"),
     (
@@ -787,6 +794,28 @@ OBJECTS: tuple[Row, ...] = (
     ),
     (BESIDE, "periodSeconds: 60", "periodSeconds: 3600", "1800"),
     (BESIDE, "value: 10", "value: 0", "value 1"),
+    (
+        BESIDE,
+        "      policies:\n      - {type: Percent, value: 10, periodSeconds: 60}",
+        "      policies: []",
+        "policies",
+    ),
+    (BESIDE, "            name: gateway", "            name: ml/gateway", "ml/gateway Service namespace"),
+    (
+        BESIDE,
+        "hosts: [chat.example.com]",
+        "secretName: Front TLS\n    hosts: [chat.example.com]",
+        "Front TLS lower-case",
+    ),
+    (BESIDE, "accessModes: [ReadWriteMany]", "storageClassName: Fast SSD\n  accessModes: [ReadWriteMany]", "Fast SSD"),
+    (BESIDE, "name: words", "finalizers: [a b]\n  name: words", "a b example.com/name"),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
+        "  volumeClaimTemplates: [{metadata: {name: my data}, spec: {accessModes: [ReadWriteOnce], "
+        "resources: {requests: {storage: 1Gi}}}}]\n  serviceName: x",
+        "my data lower-case",
+    ),
 )
 ALL = {
     "Config": CONFIG,
