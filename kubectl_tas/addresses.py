@@ -12,8 +12,7 @@ from kubectl_tas.late import imported
 
 NO_ADDRESS = "None"
 """The clusterIP of a headless Service."""
-_ZEROS = re.compile(r"\b0+(?=[0-9])")
-_BITS = re.compile(r"[0-9]{1,3}")
+_ZEROS = r"\b0+(?=[0-9])"
 
 
 def address(text: str) -> Any:
@@ -24,14 +23,14 @@ def address(text: str) -> Any:
 def network(text: str) -> Any:
     """The IPv4Network or IPv6Network of an address and a prefix, such as 10.0.0.0/8; None for any other text."""
     host, _, bits = text.partition("/")
-    if "%" in host or not _BITS.fullmatch(bits):
+    if "%" in host or not re.fullmatch("[0-9]{1,3}", bits):
         return None
     return _read("ip_network", text, strict=False)
 
 
 def _read(name: str, text: str, **options: bool) -> Any:
     try:
-        return imported(f"ipaddress:{name}")(text if ":" in text else _ZEROS.sub("", text), **options)
+        return imported(f"ipaddress:{name}")(text if ":" in text else re.sub(_ZEROS, "", text), **options)
     except ValueError:
         return None
 

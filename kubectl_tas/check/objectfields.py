@@ -36,11 +36,10 @@ Refused = tuple[str, str] | None
 _MAX_ANNOTATIONS = 256 * 2**10
 _MAX_DATA = 2**20
 _MAX_PORT = 2**16 - 1
-_QUALIFIED = re.compile(QUALIFIED_NAME)
-_NAME_PART = re.compile(NAME_PART)
-_CONFIG_KEY = re.compile(r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}")
-_PERCENT = re.compile(r"[0-9]{1,9}%")
-_SCHEME = re.compile(r"^[a-z]+://|[:/].*$")
+_CONFIG_KEY = r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}"
+_PERCENT = r"[0-9]{1,9}%"
+_BESIDE_HOST = r"^[a-z]+://|[:/].*$"
+"""What a URL has beside its host."""
 _BAD_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_AT_END = ("/..", "/.")
 _COUNT = range(2**31)
@@ -56,13 +55,13 @@ _TRAFFIC = ("Cluster", "Local")
 @lru_cache(maxsize=4096)
 def _is_label_key(key: str) -> bool:
     """Whether an API server takes ``key`` as that of a label, and as any other qualified name."""
-    return _QUALIFIED.fullmatch(key) is not None and key.find("/") <= MAX_PREFIX
+    return key.find("/") <= MAX_PREFIX and re.fullmatch(QUALIFIED_NAME, key) is not None
 
 
 @lru_cache(maxsize=4096)
 def _is_label_value(value: str) -> bool:
     """Whether an API server takes ``value`` as that of a label."""
-    return not value or _NAME_PART.fullmatch(value) is not None
+    return not value or re.fullmatch(NAME_PART, value) is not None
 
 
 def _port_or_name_refused(port: Any) -> Refused:
@@ -111,7 +110,7 @@ def _qualified_refused(name: str) -> Refused:
 def _domain_refused(name: str) -> Refused:
     if not name or names.is_object_name(name.removesuffix(".")):
         return None
-    plain = _SCHEME.sub("", name.casefold()).replace("_", "-")
+    plain = re.sub(_BESIDE_HOST, "", name.casefold()).replace("_", "-")
     is_one = names.is_object_name(plain) and addresses.address(plain) is None
     return "must be a DNS name such as chat.example.com", f"Write {plain}." if is_one else "Write the name alone."
 
@@ -120,9 +119,10 @@ def _host_refused(host: str) -> Refused:
     """Of an Ingress; the first part of it may stand for any."""
     if addresses.address(host) is not None:
         return "must be a DNS name, not an IP address", "Write the name that clients use."
-    if "*" in host.removeprefix("*."):
+    below = host.removeprefix("*.")
+    if "*" in below or (host and not below):
         return "may have '*' as its first part alone", "Write one such as *.example.com."
-    return _domain_refused(host.removeprefix("*."))
+    return _domain_refused(below)
 
 
 def _base64_refused(text: str) -> Refused:
@@ -138,7 +138,7 @@ def _share_refused(share: Any) -> Refused:
     """Of a budget: so many pods, or so many percent of them."""
     if isinstance(share, int):
         return None if share in _COUNT else ("must be at least 0", "Write a number of pods, or a percentage.")
-    if not _PERCENT.fullmatch(share):
+    if not re.fullmatch(_PERCENT, share):
         return "must be a number of pods or a percentage", "Write one such as 1 or 50%, the number without quotes."
     return ("must be at most 100%", "Write 100% or less.") if int(share.removesuffix("%")) > 100 else None
 
@@ -220,10 +220,11 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
 
 
 def _metadata(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    yield from _labels(origin, (*path, "labels"), value.get("labels"))
-    written_ones = value.get("annotations")
-    annotations = written_ones if isinstance(written_ones, dict) else {}
-    where = (*path, "annotations")
+    if value.get("labels"):
+        yield from _labels(origin, (*path, "labels"), value["labels"])
+    annotations, where = value.get("annotations"), (*path, "annotations")
+    if not isinstance(annotations, dict):
+        return
     for key in annotations:
         if not _is_label_key(key.lower()):
             yield wrong_key(origin, where, key, "must be a name such as example.com/note", KEY_HINT)
@@ -258,6 +259,11 @@ def _size(texts: Iterable[Any]) -> int:
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts if isinstance(text, str))
 
 
+def _decoded(text: str) -> int:
+    """The bytes that a text in base64 stands for."""
+    return (len(text) - text.count("\n") - text.count("\r")) * 3 // 4 - text.count("=")
+
+
 def _too_much(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
     return Diagnostic(INVALID_VALUE, message, origin.locate(path, key=True), hint=hint)
 
@@ -267,14 +273,14 @@ def _config_map(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Foun
     data, binary = parts.get("data", {}), parts.get("binaryData", {})
     for name, part in parts.items():
         for key in part:
-            if not _CONFIG_KEY.fullmatch(key):
+            if not re.fullmatch(_CONFIG_KEY, key):
                 hint = "A key becomes the name of a file: write letters, digits, '-', '_' and '.', without '/'."
                 yield wrong_key(origin, (*path, name), key, "must be a plain file name", hint)
     for key in binary:
         if key in data:
             message = f'the key "{key}" is in data and in binaryData'
             yield conflict(origin, (*path, "binaryData", key), message, "Rename one, or remove one.")
-    size = _size(data.values()) + _size(binary.values()) * 3 // 4
+    size = _size(data.values()) + sum(_decoded(text) for text in binary.values() if isinstance(text, str))
     if size > _MAX_DATA:
         message = f"this ConfigMap has {size} bytes, more than the {_MAX_DATA} that an API server takes"
         name, key = max(((name, key) for name, part in parts.items() for key in part), key=_length_in(parts))
