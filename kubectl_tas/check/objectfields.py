@@ -6,7 +6,7 @@ Kubernetes 1.33, and ValidateObjectMeta and ValidateLabelSelector of k8s.io/apim
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -38,8 +38,9 @@ _MAX_DATA = 2**20
 _MAX_PORT = 2**16 - 1
 _CONFIG_KEY = r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}"
 _PERCENT = r"[0-9]{1,9}%"
-_BESIDE_HOST = r"^[a-z]+://|[:/].*$"
+_BESIDE_HOST = r"^[a-z]+://|[:/].*$|\.$"
 """What a URL has beside its host."""
+_LABEL_RULE = "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last"
 _BAD_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_AT_END = ("/..", "/.")
 _COUNT = range(2**31)
@@ -78,11 +79,11 @@ def _target_refused(port: Any) -> Refused:
 def _port_label_refused(name: str) -> Refused:
     if not name or (names.is_label(name) and len(name) <= names.MAX_LABEL):
         return None
-    return "must be lower-case letters, digits and '-', a letter or digit first and last", "Write one such as http."
+    return _LABEL_RULE, "Write one such as http."
 
 
 def _name_refused(name: str) -> Refused:
-    """Of another object, which may be left empty."""
+    """The name of another object; it may be empty."""
     if not name or names.is_object_name(name):
         return None
     rule = "must be the name of an object: lower-case letters, digits, '-' and '.'"
@@ -108,15 +109,19 @@ def _qualified_refused(name: str) -> Refused:
 
 
 def _domain_refused(name: str) -> Refused:
-    if not name or names.is_object_name(name.removesuffix(".")):
+    if not name or names.is_object_name(name):
         return None
     plain = re.sub(_BESIDE_HOST, "", name.casefold()).replace("_", "-")
     is_one = names.is_object_name(plain) and addresses.address(plain) is None
     return "must be a DNS name such as chat.example.com", f"Write {plain}." if is_one else "Write the name alone."
 
 
+def _external_name_refused(name: str) -> Refused:
+    return _domain_refused(name.removesuffix("."))
+
+
 def _host_refused(host: str) -> Refused:
-    """Of an Ingress; the first part of it may stand for any."""
+    """The host of an Ingress; its first part may be ``*``."""
     if addresses.address(host) is not None:
         return "must be a DNS name, not an IP address", "Write the name that clients use."
     below = host.removeprefix("*.")
@@ -126,7 +131,7 @@ def _host_refused(host: str) -> Refused:
 
 
 def _base64_refused(text: str) -> Refused:
-    """Go takes line breaks in it, and nothing else beside base64."""
+    """Go skips line breaks in base64, and refuses any other character."""
     try:
         imported("base64:b64decode")(text.replace("\r", "").replace("\n", ""), validate=True)
     except ValueError:
@@ -135,7 +140,7 @@ def _base64_refused(text: str) -> Refused:
 
 
 def _share_refused(share: Any) -> Refused:
-    """Of a budget: so many pods, or so many percent of them."""
+    """A bound of a budget: a number of pods, or a percentage of them."""
     if isinstance(share, int):
         return None if share in _COUNT else ("must be at least 0", "Write a number of pods, or a percentage.")
     if not re.fullmatch(_PERCENT, share):
@@ -152,7 +157,7 @@ def _positive_refused(amount: Any) -> Refused:
 BOUNDS: Mapping[str, Mapping[str, Bound]] = {
     "ClientIPConfig": {"timeoutSeconds": range(1, 86401)},
     "ConfigMap": {"binaryData": _base64_refused},
-    "EndpointPort": {"name": _port_label_refused, "port": _PORT, "protocol": _PROTOCOLS},
+    "EndpointPort": {"appProtocol": _qualified_refused, "name": _port_label_refused, "protocol": _PROTOCOLS},
     "EndpointSlice": {"addressType": ("IPv4", "IPv6", "FQDN")},
     "HPAScalingPolicy": {"periodSeconds": range(1, 1801), "type": ("Pods", "Percent"), "value": _POSITIVE},
     "HPAScalingRules": {
@@ -204,7 +209,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "clusterIP": addresses.cluster_refused,
         "clusterIPs": addresses.cluster_refused,
         "externalIPs": addresses.external_refused,
-        "externalName": _domain_refused,
+        "externalName": _external_name_refused,
         "externalTrafficPolicy": _TRAFFIC,
         "internalTrafficPolicy": _TRAFFIC,
         "ipFamilies": ("IPv4", "IPv6"),
@@ -255,7 +260,7 @@ def _selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 
 def _size(texts: Iterable[Any]) -> int:
-    """The bytes of texts; what is no text counts nothing."""
+    """The bytes of all texts among these."""
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts if isinstance(text, str))
 
 
@@ -283,12 +288,8 @@ def _config_map(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Foun
     size = _size(data.values()) + sum(_decoded(text) for text in binary.values() if isinstance(text, str))
     if size > _MAX_DATA:
         message = f"this ConfigMap has {size} bytes, more than the {_MAX_DATA} that an API server takes"
-        name, key = max(((name, key) for name, part in parts.items() for key in part), key=_length_in(parts))
+        _, name, key = max((len(str(text)), name, key) for name, part in parts.items() for key, text in part.items())
         yield _too_much(origin, (*path, name, key), message, "Divide it, or keep large files in a volume.")
-
-
-def _length_in(parts: Mapping[str, Mapping[str, Any]]) -> Callable[[tuple[str, str]], int]:
-    return lambda place: len(str(parts[place[0]][place[1]]))
 
 
 _METRICS = {
@@ -327,7 +328,7 @@ def _aims_at(*fields: str, alone: bool = True) -> Check:
 
 
 def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """What a HorizontalPodAutoscaler scales is of a group; it scales to nothing by a metric of something else alone."""
+    """The target of a HorizontalPodAutoscaler needs its group. Only metrics from outside of its pods scale it to 0."""
     target, least, most = (value.get(name) for name in ("scaleTargetRef", "minReplicas", "maxReplicas"))
     if isinstance(target, dict) and target.get("apiVersion") is None:
         yield missing_field(origin, (*path, "scaleTargetRef"), "apiVersion", {}, ("apiVersion", "kind", "name"))
@@ -340,17 +341,16 @@ def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 
 def _steps(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """How an autoscaler scales; without a list it has steps of its own."""
+    """Without policies, Kubernetes fills in its own; it refuses an empty list."""
     if value.get("policies") == []:
         yield missing_field(origin, path, "policies", {})
 
 
 def _volume_of_its_own(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A claim that is made for each pod becomes a volume of its name."""
+    """The template of a claim for each pod: the pods have a volume of its name."""
     name = origin.value((*path, "metadata", "name"))
     if path and isinstance(name, str) and not (names.is_label(name) and len(name) <= names.MAX_LABEL):
-        rule = "must be lower-case letters, digits and '-', a letter or digit first and last"
-        yield invalid_value(origin, (*path, "metadata", "name"), rule, name, "Write one such as data.")
+        yield invalid_value(origin, (*path, "metadata", "name"), _LABEL_RULE, name, "Write one such as data.")
 
 
 def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -436,7 +436,7 @@ def _peer(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 
 def _block(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """What a range leaves out is a part of it."""
+    """``except`` names parts of ``cidr``."""
     whole, left_out = value.get("cidr"), value.get("except")
     outer = addresses.network(whole) if isinstance(whole, str) else None
     for index, text in enumerate(_listed(left_out)):
@@ -460,7 +460,7 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
 }
 """Fields of a Service, and the types that have them."""
 _NOT_OF_NAMES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-"""What a Service of type ExternalName has not."""
+"""Fields that a Service of type ExternalName cannot have."""
 
 
 def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -514,7 +514,7 @@ def _by_type(origin: Origin, spec: Mapping[str, Any], kind: str, *, is_headless:
 
 
 def _addresses(origin: Origin, spec: Mapping[str, Any]) -> Found:
-    """The first of clusterIPs is clusterIP; there are two of different families at the most."""
+    """The first of clusterIPs is clusterIP; each family has one address at most."""
     one, several = spec.get("clusterIP"), _listed(spec.get("clusterIPs"))
     where = ("spec", "clusterIPs")
     if one and several and several[0] != one:
@@ -527,7 +527,7 @@ def _addresses(origin: Origin, spec: Mapping[str, Any]) -> Found:
 
 
 def _ports(origin: Origin, spec: Mapping[str, Any], kind: str) -> Found:
-    """Several ports have names; no name, port and node port is there twice."""
+    """Several ports need names; no two have the same name, port or node port."""
     ports, first = mappings(spec.get("ports")), dict[tuple[str, ...], int]()
     for index, port in enumerate(ports):
         where: KeyPath = ("spec", "ports", index)
@@ -550,10 +550,14 @@ def _endpoints(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
     kind = str(value.get("addressType"))
     for index, endpoint in enumerate(mappings(value.get("endpoints"))):
         for place, text in enumerate(_listed(endpoint.get("addresses"))):
-            found = addresses.address(text) if isinstance(text, str) else None
-            if kind in versions and isinstance(text, str) and (found is None or found.version != versions[kind]):
-                where = (*path, "endpoints", index, "addresses", place)
+            if kind not in versions or not isinstance(text, str):
+                continue
+            where, found = (*path, "endpoints", index, "addresses", place), addresses.address(text)
+            special = addresses.external_refused(text)
+            if found is None or found.version != versions[kind]:
                 yield invalid_value(origin, where, f"must be an {kind} address", text, "Correct it, or addressType.")
+            elif special is not None:
+                yield invalid_value(origin, where, special[0], text, special[1])
 
 
 COMBINATIONS: Mapping[str, Check] = {

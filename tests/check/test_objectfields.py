@@ -88,3 +88,23 @@ def test_addresses_that_are_not_outside(text: str, kind: str) -> None:
     found = addresses.external_refused(text)
     assert found is not None
     assert kind in found[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "words"),
+    [
+        ("IPv4", "10.0.0.300", "must be an IPv4 address"),
+        ("IPv6", "10.0.0.1", "must be an IPv6 address"),
+        ("IPv4", "127.0.0.1", "must not be a loopback address"),
+        ("IPv5", "10.0.0.1", "must be one of IPv4, IPv6, FQDN"),
+    ],
+)
+def test_endpoints(tmp_path: Path, kind: str, address: str, words: str) -> None:
+    config = f"{FILES['tas.yaml']}  companions: [{{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice}}]\n"
+    slice_ = (
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: store}\n"
+        f"addressType: {kind}\nendpoints: [{{addresses: ['{address}']}}]\nports: [{{port: 80}}]\n"
+    )
+    config += "  rules: {companion-kind: off}\n"
+    (found,) = findings(tmp_path, {**FILES, "tas.yaml": config, "workflows/endpoints.yaml": slice_})
+    assert words in str(found["message"])

@@ -765,6 +765,7 @@ OBJECTS: tuple[Row, ...] = (
     (BESIDE, "key: app, operator", "key: my app, operator", "my app label"),
     (BESIDE, "values: [x]", "values: [x y]", "x y label"),
     (BESIDE, "hosts: [chat.example.com]", "hosts: [https://chat.example.com]", "https://chat.example.com name"),
+    (BESIDE, "host: chat.example.com", "host: chat.example.com.", "chat.example.com. name"),
     (BESIDE, "host: chat.example.com", "host: 10.0.0.1", "10.0.0.1 IP name"),
     (BESIDE, "host: chat.example.com", "host: chat.example.com:443", "chat.example.com:443 name"),
     (BESIDE, "host: chat.example.com", "host: chat.*.com", "chat.*.com *."),
