@@ -71,10 +71,12 @@ _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def _port_refused(name: str) -> tuple[str, str] | None:
+def port_refused(name: str) -> tuple[str, str] | None:
+    """Why an API server refuses the name of a port, and how to mend it; None where it does not."""
     if _PORT_NAME.fullmatch(name):
         return None
-    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", "Shorten it."
+    hint = "Shorten it." if len(name) > 15 else "Write one such as http."
+    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", hint
 
 
 def _image_refused(image: str) -> tuple[str, str] | None:
@@ -101,7 +103,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "ContainerPort": {
         "containerPort": _PORT,
         "hostPort": range(2**16),
-        "name": _port_refused,
+        "name": port_refused,
         "protocol": _PROTOCOLS,
     },
     "Container": {
@@ -151,10 +153,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "ttlSecondsAfterFinished": _COUNT,
     },
     "LabelSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist")},
-    "MetricSpec": {"type": ("ContainerResource", "External", "Object", "Pods", "Resource")},
-    "MetricTarget": {"averageUtilization": _POSITIVE, "type": ("Utilization", "Value", "AverageValue")},
     "NodeSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")},
-    "PersistentVolumeClaimSpec": {"volumeMode": ("Filesystem", "Block")},
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
     "PodSpec": {
@@ -233,9 +232,11 @@ class Shape:
 
     @cached_property
     def items(self) -> Shape | None:
-        """Each item of a list, or each value of a mapping with any keys; None where they may be anything."""
+        """Each item of a list, or each value of a mapping with any keys, which takes the values of the field; None
+        where they may be anything.
+        """
         part = self._schema.get("items", self._schema.get("additionalProperties"))
-        return self._shapes.of(part) if isinstance(part, dict) else None
+        return self._shapes.of(part, self.bound) if isinstance(part, dict) else None
 
 
 class Shapes:
@@ -266,7 +267,10 @@ class Shapes:
     def of(self, schema: Mapping[str, Any], bound: Bound | None = None) -> Shape:
         """The shape that a schema describes, of a field that takes the values of ``bound``."""
         reference = schema.get("$ref")
-        return Shape(schema, "", self, bound) if reference is None else self.named(reference.rpartition("/")[2])
+        if reference is None:
+            return Shape(schema, "", self, bound)
+        name = reference.rpartition("/")[2]
+        return self.named(name) if bound is None else Shape(self._schema(name), name, self, bound)
 
     def _schema(self, name: str) -> Mapping[str, Any]:
         if name in self.more:

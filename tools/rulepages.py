@@ -46,6 +46,7 @@ SUBJECTS = {
         "check.companions",
         "check.fields",
         "check.pods",
+        "check.conflicts",
         "check.combinations",
         "check.exported",
         "check.finished",

@@ -4,10 +4,20 @@ pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each 
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+=======
+from collections.abc import Mapping
+>>>>>>> objects
 from typing import Any
 
 from kubectl_tas import quantities
+from kubectl_tas.check.conflicts import FIELDS_CONFLICT, Check, Found
+from kubectl_tas.check.conflicts import conflict as _conflict
+from kubectl_tas.check.conflicts import has as _has
+from kubectl_tas.check.conflicts import mappings as _mappings
+from kubectl_tas.check.conflicts import one_of as _one_of
+from kubectl_tas.check.conflicts import slip as _slip
 from kubectl_tas.check.nodes import node_label
 from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -15,16 +25,12 @@ from kubectl_tas.load.schema import invalid_value, missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
+<<<<<<< HEAD
 from kubectl_tas.words import closest, did_you_mean, shortened
+=======
+from kubectl_tas.words import did_you_mean
+>>>>>>> objects
 
-FIELDS_CONFLICT = Rule(
-    "fields-conflict",
-    Severity.ERROR,
-    "Fields of a workload do not go together, or one needs another that is not there.",
-    "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
-    "with value and valueFrom, a volume of two types or of none. A term of a node selector without a condition selects "
-    "no node at all. Write what the message says.",
-)
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
@@ -70,12 +76,6 @@ OPERATOR_REFUSES = Rule(
     "an entrypoint, a JobSet without jobs. Where another release of the operator takes it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
-Found = Iterator[Diagnostic]
-Check = Callable[[Origin, KeyPath, Mapping[str, Any]], Found]
-_METRICS = {
-    name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
-}
-"""The field in which a metric of each type stands."""
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may ask for, beside huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
@@ -88,36 +88,10 @@ _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Where a JobSet has such lists."""
 
 
-def _conflict(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(FIELDS_CONFLICT, message, origin.locate(path, key=True), hint=hint)
-
-
-def _has(value: Mapping[str, Any], name: str) -> bool:
-    """Whether a field is there and says something."""
-    return value.get(name) not in (None, "", [])
-
-
 def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if _has(value, "value") and _has(value, "valueFrom"):
         message = f"{written(path)} has both value and valueFrom"
         yield _conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
-
-
-def _one_of(lacking: str, *names: str) -> Check:
-    """A mapping with exactly one of these fields; ``lacking`` is what it has without any."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        found = [name for name in names if value.get(name) is not None]
-        if len(found) > 1 or not (found or _slip(value, names)):
-            message = f"{written(path)} has {' and '.join(found) or lacking}"
-            yield _conflict(origin, path, message, f"Write one of {', '.join(names)}.")
-
-    return check
-
-
-def _slip(value: Mapping[str, Any], names: Iterable[str]) -> bool:
-    """Whether a key is a slip of one of these fields, which is told as an unknown field."""
-    return any(key not in names and closest(key, names, folds=True) for key in value)
 
 
 def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -171,74 +145,6 @@ def _node_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> F
             where = (*path, "nodeSelectorTerms", index)
             message = f"{written(where)} has no condition, and so selects no node"
             yield _conflict(origin, where, message, "Write matchExpressions, or remove the term.")
-
-
-def _metric(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A metric stands in the field of its type. Follows autoscaling/validation of Kubernetes 1.35."""
-    field = _METRICS.get(str(value.get("type")))
-    if field is not None and value.get(field) is None:
-        yield missing_field(origin, path, field, {}, ("type", *_METRICS.values()))
-    for other in _METRICS.values():
-        if field is not None and other != field and value.get(other) is not None:
-            message = f"{written(path)} has type {value['type']}, which takes no {other}"
-            yield _conflict(
-                origin, (*path, other), message, f"Remove it, or write type: {other[0].upper()}{other[1:]}."
-            )
-
-
-def _aims_at(*names: str) -> Check:
-    """A metric whose target is one of these."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        target = value.get("target")
-        if not isinstance(target, dict) or any(target.get(name) is not None for name in names) or _slip(target, names):
-            return
-        where = (*path, "target")
-        yield _conflict(origin, where, f"{written(where)} has no {' or '.join(names)}", f"Write {names[0]}.")
-
-    return check
-
-
-def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if value.get("accessModes") == []:
-        yield missing_field(origin, path, "accessModes", {})
-
-
-def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """What a claim of a volume asks for."""
-    asked = value.get("requests")
-    if isinstance(asked, dict) and asked.get("storage") is None:
-        yield missing_field(origin, (*path, "requests"), "storage", {}, ("storage",))
-
-
-def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """What a HorizontalPodAutoscaler scales is of a group."""
-    target = value.get("scaleTargetRef")
-    if isinstance(target, dict) and target.get("apiVersion") is None:
-        yield missing_field(origin, (*path, "scaleTargetRef"), "apiVersion", {}, ("apiVersion", "kind", "name"))
-
-
-def _ingress(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    names = ("defaultBackend", "rules")
-    if not any(_has(value, name) for name in names) and not _slip(value, names):
-        yield _conflict(origin, path, f"{written(path)} has neither rules nor defaultBackend", "Write one of them.")
-
-
-def _ingress_path(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    is_absolute = str(value.get("path") or "").startswith("/")
-    if value.get("pathType") in ("Exact", "Prefix") and not is_absolute and not _slip(value, ("path",)):
-        message = f"{written(path)} has pathType {value['pathType']}, which needs a path that begins with /"
-        yield _conflict(origin, path, message, "Write one, such as path: /.")
-
-
-def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A Service of its own; KubeRay adds the ports of those in its objects."""
-    spec = value.get("spec") or {}
-    if path or not isinstance(spec, dict) or spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName":
-        return
-    if not (_has(spec, "ports") or _slip(spec, ("ports",)) or _slip(value, ("spec",))):
-        message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
-        yield _conflict(origin, ("spec",) if spec else (), message, "Write spec.ports.")
 
 
 def _container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -349,6 +255,7 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
                         yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
 
 
+<<<<<<< HEAD
 def _mappings(written: object) -> list[dict[str, Any]]:
     """The items of a list, each as a mapping; empty where there is no list."""
     return [_mapping(item) for item in written] if isinstance(written, list) else []
@@ -358,6 +265,8 @@ def _mapping(written: object) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
+=======
+>>>>>>> objects
 def _name(item: Mapping[str, Any]) -> str:
     metadata = item.get("metadata")
     return str(item.get("name") or (metadata.get("name") if isinstance(metadata, dict) else "") or "")
@@ -553,7 +462,6 @@ def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnos
 
 COMBINATIONS: Mapping[str, Check] = {
     "Container": _container,
-    "ContainerResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "DeploymentStrategy": _rolling,
     "ElasticPolicy": _span,
     "EnvFromSource": _one_of("nothing to take variables from", "configMapRef", "secretRef"),
@@ -561,34 +469,21 @@ COMBINATIONS: Mapping[str, Check] = {
     "EnvVarSource": _one_of(
         "nothing to take a value from", "configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"
     ),
-    "ExternalMetricSource": _aims_at("averageValue", "value"),
-    "HTTPIngressPath": _ingress_path,
-    "HorizontalPodAutoscalerSpec": _scaled,
-    "IngressBackend": _one_of("nothing behind it", "resource", "service"),
-    "IngressSpec": _ingress,
     "JobSetSpec": _job_set,
     "JobSpec": _job,
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": _one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
-    "MetricSpec": _metric,
     "NodeSelector": _node_selector,
     "NodeSelectorRequirement": _node_requirement,
-    "ObjectMetricSource": _aims_at("averageValue", "value"),
-    "PersistentVolumeClaimSpec": _claim,
     "PodAffinityTerm": _over_nodes,
     "PodSpec": _pod,
-    "PodsMetricSource": _aims_at("averageValue"),
     "Probe": _one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,
-    "ResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "ResourceRequirements": _resources,
-    "Service": _service,
-    "ServiceBackendPort": _one_of("no port", "name", "number"),
     "Toleration": _toleration,
     "TopologySpreadConstraint": _over_nodes,
     "Volume": _volume,
-    "VolumeResourceRequirements": _claimed,
     "WorkerGroupSpec": _ray_group,
     **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in {**CONTAINER_NAMES, **LEADERS}},
 }

@@ -82,9 +82,12 @@ def check_companions(fleet: Fleet) -> Iterator[Diagnostic]:
     yield from _kinds(fleet)
     for declared in fleet.repository.companions:
         name = declared.spec.metadata.name
-        if not names.is_object_name(name):
+        is_service = declared.spec.kind == "Service" and declared.spec.apiVersion == "v1"
+        if not (names.is_service_name if is_service else names.is_object_name)(name):
             message = f'the {declared.spec.kind} name "{name}" cannot be the name of a Kubernetes object'
             hint = f"Use at most {names.MAX_NAME} lower-case letters, digits, '-' and '.'."
+            if is_service:
+                hint = f"Begin with a letter, and use at most {names.MAX_LABEL} lower-case letters, digits and '-'."
             yield Diagnostic(NAME_INVALID, message, declared.at("metadata", "name"), hint=hint)
         yield from own_labels(declared, _LABELS)
     first: dict[tuple[str, ...], FleetCompanion] = {}

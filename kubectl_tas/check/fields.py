@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from kubectl_tas import kubernetes
-from kubectl_tas.check.combinations import COMBINATIONS
+from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kubernetes import Bound, Shape, Shapes
 from kubectl_tas.load.schema import (
@@ -44,6 +44,7 @@ OPERATOR_FIELD = Rule(
     protects=Waiving.ANYBODY,
 )
 
+COMBINATIONS = {**combinations.COMBINATIONS, **objectfields.COMBINATIONS}
 _SET = ("apiVersion", "kind", "metadata", "spec", "status")
 """Fields of a PodCliqueSet."""
 
@@ -66,6 +67,8 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         shape = shapes.named(kubernetes.definition(companion.spec.apiVersion, companion.spec.kind))
         found = _below(origin, (), {**origin.data, "metadata": {}}, shape)
         yield from found
+    for group in fleet.repository.pod_groups:
+        yield from COMBINATIONS["ObjectMeta"](group.origin, ("metadata",), group.origin.data["metadata"])
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
@@ -85,7 +88,7 @@ def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
 
 @cache
 def _shapes(release: int) -> Shapes:
-    return Shapes(kubernetes.definitions(release), TYPES, BOUNDS, REQUIRED)
+    return Shapes(kubernetes.definitions(release), TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:

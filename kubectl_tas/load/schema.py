@@ -117,7 +117,7 @@ def _explain(error: Any, document: Document) -> Iterator[Diagnostic]:
     path: KeyPath = tuple(error.absolute_path)
     value, expected, schema = error.instance, error.validator_value, error.schema
     if "propertyNames" in error.relative_schema_path:
-        yield _wrong_key(document, path, value, _bound(error.validator, expected, schema))
+        yield wrong_key(document, path, value, _bound(error.validator, expected, schema))
         return
     match error.validator:
         case "additionalProperties":
@@ -262,9 +262,10 @@ def invalid_value(
     return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=hint)
 
 
-def _wrong_key(document: Document, path: KeyPath, key: str, rule: str) -> Diagnostic:
+def wrong_key(document: Origin, path: KeyPath, key: str, rule: str, hint: str = "") -> Diagnostic:
+    """A finding about a key of the mapping at ``path``."""
     message = f"a key in {written(path)} {rule}, not {_shown(key, None)}"
-    return Diagnostic(INVALID_VALUE, message, document.locate((*path, key), key=True))
+    return Diagnostic(INVALID_VALUE, message, document.locate((*path, key), key=True), hint=hint)
 
 
 def _bound(keyword: str, expected: Any, schema: dict[str, Any]) -> str:
@@ -305,7 +306,7 @@ def _from_model(item: Any, document: Document) -> Diagnostic:
     path = tuple(step for step in item["loc"] if isinstance(step, (str, int)))
     message = item["msg"].removeprefix("Value error, ")
     if path[-1:] == ("[key]",):
-        return _wrong_key(document, path[:-2], str(path[-2]), f"is not valid: {message}")
+        return wrong_key(document, path[:-2], str(path[-2]), f"is not valid: {message}")
     return invalid_value(document, path, f"is not valid: {message}", item.get("input"))
 
 

@@ -89,23 +89,21 @@ def _with_short_prefix(key: str) -> str:
     return key
 
 
+KEY_RULE = "must be a label such as topology.kubernetes.io/zone"
+KEY_HINT = "Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'."
+VALUE_RULE = "must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends"
+VALUE_HINT = "Write '-' or '_' in place of other characters, such as blanks, '/', ':' and '@'."
 LabelKey = Annotated[
     str,
     StringConstraints(max_length=MAX_PREFIX + 64, pattern=QUALIFIED_NAME),
-    said(
-        "must be a label such as topology.kubernetes.io/zone",
-        hint="Write its key alone: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'.",
-    ),
+    said(KEY_RULE, hint=KEY_HINT),
     AfterValidator(_with_short_prefix),
 ]
 """The key of a Kubernetes label."""
 LabelValue = Annotated[
     str,
     StringConstraints(max_length=63, pattern=rf"^({NAME_PART})?$"),
-    said(
-        "must be the value of a label: letters, digits, '-', '_' and '.', a letter or digit at both ends",
-        hint="Write '-' or '_' in place of other characters, such as blanks, '/', ':' and '@'.",
-    ),
+    said(VALUE_RULE, hint=VALUE_HINT),
 ]
 """The value of a Kubernetes label."""
 Quantity = Annotated[

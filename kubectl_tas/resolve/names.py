@@ -33,6 +33,11 @@ def is_object_name(name: str) -> bool:
     return len(name) <= MAX_NAME and all(map(is_label, name.split(".")))
 
 
+def is_service_name(name: str) -> bool:
+    """Whether ``name`` is an RFC 1035 label, as the name of a Service must be."""
+    return len(name) <= MAX_LABEL and is_label(name) and name[0].isalpha()
+
+
 def fold(name: str) -> str:
     """A workflow's names are the same whatever their case, and '_' is '-', as in OSMO."""
     return name.lower().replace("_", "-")

@@ -339,6 +339,7 @@ items:
   data:
     mode: fast
 """,
+<<<<<<< HEAD
     "workflows/shared.yaml": """apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
@@ -457,4 +458,116 @@ spec:
     + "        podFailurePolicy:\n          rules:\n          - action: FailJob\n            onExitCodes:\n"
     + "              containerName: main\n              operator: In\n              values: [42]\n        template:\n"
     + pods(10),
+=======
+    "workflows/beside.yaml": """apiVersion: v1
+kind: Service
+metadata:
+  name: gateway
+  labels: {app: gateway}
+spec:
+  type: LoadBalancer
+  selector: {app: x}
+  externalTrafficPolicy: Local
+  externalIPs: [192.0.2.7]
+  loadBalancerSourceRanges: [10.0.0.0/8]
+  ports:
+  - {name: http, port: 80, targetPort: 8000, nodePort: 30080}
+  - {name: rpc, port: 81, targetPort: rpc}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: peers}
+spec:
+  clusterIP: None
+  selector: {app: x}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: store}
+spec:
+  type: ExternalName
+  externalName: store.example.com
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: words
+  annotations: {example.com/owner: us}
+data:
+  words.txt: hello
+binaryData:
+  words.bin: aGVsbG8=
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteMany]
+  resources:
+    requests:
+      storage: 10Gi
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: budget}
+spec:
+  minAvailable: 50%
+  selector:
+    matchLabels: {app: x}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: inside}
+spec:
+  podSelector:
+    matchLabels: {app: x}
+  policyTypes: [Ingress, Egress]
+  ingress:
+  - ports:
+    - {protocol: TCP, port: 8000, endPort: 8010}
+    from:
+    - ipBlock:
+        cidr: 10.0.0.0/8
+        except: [10.1.0.0/16]
+    - podSelector:
+        matchExpressions:
+        - {key: app, operator: In, values: [x]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: front}
+spec:
+  tls:
+  - hosts: [chat.example.com]
+  rules:
+  - host: chat.example.com
+    http:
+      paths:
+      - path: /chat
+        pathType: Prefix
+        backend:
+          service:
+            name: gateway
+            port: {number: 80}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: scaler}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: deployment}
+  minReplicas: 1
+  maxReplicas: 1
+  metrics:
+  - type: Resource
+    resource:
+      name: cpu
+      target: {type: Utilization, averageUtilization: 60}
+  behavior:
+    scaleDown:
+      stabilizationWindowSeconds: 300
+      selectPolicy: Max
+      policies:
+      - {type: Percent, value: 10, periodSeconds: 60}
+""",
+>>>>>>> objects
 }
