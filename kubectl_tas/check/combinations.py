@@ -4,20 +4,11 @@ pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each 
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-=======
-from collections.abc import Mapping
->>>>>>> objects
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubectl_tas import quantities
-from kubectl_tas.check.conflicts import FIELDS_CONFLICT, Check, Found
-from kubectl_tas.check.conflicts import conflict as _conflict
-from kubectl_tas.check.conflicts import has as _has
-from kubectl_tas.check.conflicts import mappings as _mappings
-from kubectl_tas.check.conflicts import one_of as _one_of
-from kubectl_tas.check.conflicts import slip as _slip
+from kubectl_tas.check.conflicts import FIELDS_CONFLICT, Check, Found, conflict, has, mapping, mappings, one_of, slip
 from kubectl_tas.check.nodes import node_label
 from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
@@ -25,11 +16,7 @@ from kubectl_tas.load.schema import invalid_value, missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
-<<<<<<< HEAD
-from kubectl_tas.words import closest, did_you_mean, shortened
-=======
-from kubectl_tas.words import did_you_mean
->>>>>>> objects
+from kubectl_tas.words import did_you_mean, shortened
 
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
@@ -89,22 +76,22 @@ _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 
 
 def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if _has(value, "value") and _has(value, "valueFrom"):
+    if has(value, "value") and has(value, "valueFrom"):
         message = f"{written(path)} has both value and valueFrom"
-        yield _conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
+        yield conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
 
 
 def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     operator = value.get("operator") or "Equal"
-    if operator == "Exists" and _has(value, "value"):
+    if operator == "Exists" and has(value, "value"):
         message = f"{written(path)} has operator Exists, which takes no value"
-        yield _conflict(origin, (*path, "value"), message, "Remove value, or write operator: Equal.")
-    elif operator != "Exists" and not _has(value, "key"):
+        yield conflict(origin, (*path, "value"), message, "Remove value, or write operator: Equal.")
+    elif operator != "Exists" and not has(value, "key"):
         message = f"{written(path)} has no key, which only operator Exists allows"
-        yield _conflict(origin, path, message, "Write key, or operator: Exists to tolerate all taints.")
+        yield conflict(origin, path, message, "Write key, or operator: Exists to tolerate all taints.")
     if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
         message = f"{written(path)} has tolerationSeconds without effect NoExecute"
-        yield _conflict(origin, (*path, "tolerationSeconds"), message, "Write effect: NoExecute, or remove it.")
+        yield conflict(origin, (*path, "tolerationSeconds"), message, "Write effect: NoExecute, or remove it.")
 
 
 def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -113,12 +100,12 @@ def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
     if not isinstance(values, list):
         return
     if operator in ("In", "NotIn") and not values:
-        yield _conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
+        yield conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
     elif operator in ("Exists", "DoesNotExist") and values:
         message = f"{written(path)} has operator {operator}, which takes no values"
-        yield _conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
+        yield conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
     elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield _conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
+        yield conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
 
 
 def _node_requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -138,13 +125,13 @@ def _node_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> F
     terms = value.get("nodeSelectorTerms")
     if terms == []:
         message = f"{written((*path, 'nodeSelectorTerms'))} has no term"
-        yield _conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
+        yield conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
     for index, term in enumerate(terms if isinstance(terms, list) else ()):
         conditions = ("matchExpressions", "matchFields")
-        if isinstance(term, dict) and not any(_has(term, name) for name in conditions) and not _slip(term, conditions):
+        if isinstance(term, dict) and not any(has(term, name) for name in conditions) and not slip(term, conditions):
             where = (*path, "nodeSelectorTerms", index)
             message = f"{written(where)} has no condition, and so selects no node"
-            yield _conflict(origin, where, message, "Write matchExpressions, or remove the term.")
+            yield conflict(origin, where, message, "Write matchExpressions, or remove the term.")
 
 
 def _container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -201,7 +188,7 @@ def _extended(origin: Origin, path: KeyPath, name: str, asked: object, given: ob
 def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if value.get("containers") == []:
         yield missing_field(origin, path, "containers", {})
-    if _has(value, "schedulingGates"):
+    if has(value, "schedulingGates"):
         place = origin.locate((*path, "schedulingGates"), key=True)
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
         yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", place, hint=hint)
@@ -216,9 +203,9 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     yield from _as_a_whole(origin, (*path, "resources"), value.get("resources"))
     yield from _mounts(origin, path, value)
     for field in ("initContainers", "containers"):
-        for index, container in enumerate(_mappings(value.get(field))):
-            for item, variable in enumerate(_mappings(container.get("env"))):
-                of = _mapping(_mapping(variable.get("valueFrom")).get("resourceFieldRef"))
+        for index, container in enumerate(mappings(value.get(field))):
+            for item, variable in enumerate(mappings(container.get("env"))):
+                of = mapping(mapping(variable.get("valueFrom")).get("resourceFieldRef"))
                 if "containerName" in of:
                     where: KeyPath = (*path, field, index, "env", item, "valueFrom", "resourceFieldRef")
                     yield from _of_container(origin, (*where, "containerName"), of["containerName"], value)
@@ -240,12 +227,12 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
     lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
     policies = origin.value(_POLICIES)
-    lists += [item.get("templates") for item in _mappings(policies)]
-    known = [_name(item) for part in lists for item in _mappings(part)]
+    lists += [item.get("templates") for item in mappings(policies)]
+    known = [_name(item) for part in lists for item in mappings(part)]
     for field in ("initContainers", "containers"):
-        for index, container in enumerate(_mappings(value.get(field))):
+        for index, container in enumerate(mappings(value.get(field))):
             for mounts in ("volumeMounts", "volumeDevices"):
-                for place, mount in enumerate(_mappings(container.get(mounts))):
+                for place, mount in enumerate(mappings(container.get(mounts))):
                     name = mount.get("name")
                     if isinstance(name, str) and name not in known:
                         message = f'the pod has no volume "{name}"'
@@ -255,18 +242,6 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
                         yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
 
 
-<<<<<<< HEAD
-def _mappings(written: object) -> list[dict[str, Any]]:
-    """The items of a list, each as a mapping; empty where there is no list."""
-    return [_mapping(item) for item in written] if isinstance(written, list) else []
-
-
-def _mapping(written: object) -> dict[str, Any]:
-    return written if isinstance(written, dict) else {}
-
-
-=======
->>>>>>> objects
 def _name(item: Mapping[str, Any]) -> str:
     metadata = item.get("metadata")
     return str(item.get("name") or (metadata.get("name") if isinstance(metadata, dict) else "") or "")
@@ -278,13 +253,13 @@ def _volume(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     found = [key for key in types if value[key] is not None]
     if len(found) > 1:
         message = f"{written(path)} has more than one type of volume: {' and '.join(found)}"
-        yield _conflict(origin, (*path, found[1]), message, "Keep one of them.")
+        yield conflict(origin, (*path, found[1]), message, "Keep one of them.")
     elif types and not found:
         message = f"{written(path)} has no type of volume: {types[0]} has no value"
-        yield _conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
+        yield conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
     elif not types:
         message = f"{written(path)} has no type of volume"
-        yield _conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
+        yield conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
 
 
 def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -298,35 +273,35 @@ def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
             message = f"{written(path)} has no completions, which an Indexed job needs{why}"
             place = next((name for name in ("completionMode", "parallelism") if name in value), "")
             hint = f"Write completions: {number}, as many as there are indices."
-            yield _conflict(origin, (*path, place) if place else path, message, hint)
+            yield conflict(origin, (*path, place) if place else path, message, hint)
     else:
         for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if value.get(name) is not None:
                 message = f"{written((*path, name))} is for jobs with completionMode Indexed"
-                yield _conflict(origin, (*path, name), message, "Write completionMode: Indexed, or remove it.")
+                yield conflict(origin, (*path, name), message, "Write completionMode: Indexed, or remove it.")
     selector = value.get("selector")
     if selector and value.get("manualSelector") is not True and "controller-uid" not in str(selector):
         message = f"{written((*path, 'selector'))} is made by Kubernetes itself: another one is refused"
-        yield _conflict(origin, (*path, "selector"), message, "Remove it.")
+        yield conflict(origin, (*path, "selector"), message, "Remove it.")
     if value.get("maxFailedIndexes") is not None and value.get("backoffLimitPerIndex") is None:
         message = f"{written((*path, 'maxFailedIndexes'))} needs backoffLimitPerIndex"
-        yield _conflict(origin, (*path, "maxFailedIndexes"), message, "Write both, or neither.")
+        yield conflict(origin, (*path, "maxFailedIndexes"), message, "Write both, or neither.")
     pods: KeyPath = (*path, "template", "spec", "restartPolicy")
     for name in ("podFailurePolicy", "backoffLimitPerIndex"):
         restarts = origin.value(pods)
         if value.get(name) is not None and restarts is not None and restarts != "Never":
             message = f"{written((*path, name))} needs pods with restartPolicy Never, not {restarts}"
-            yield _conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
-    policy = _mapping(value.get("podFailurePolicy"))
-    for index, rule in enumerate(_mappings(policy.get("rules"))):
+            yield conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
+    policy = mapping(value.get("podFailurePolicy"))
+    for index, rule in enumerate(mappings(policy.get("rules"))):
         where: KeyPath = (*path, "podFailurePolicy", "rules", index, "onExitCodes", "containerName")
-        named = _mapping(rule.get("onExitCodes")).get("containerName")
-        yield from _of_container(origin, where, named, _mapping(origin.value((*path, "template", "spec"))))
+        named = mapping(rule.get("onExitCodes")).get("containerName")
+        yield from _of_container(origin, where, named, mapping(origin.value((*path, "template", "spec"))))
 
 
 def _of_container(origin: Origin, path: KeyPath, name: object, pod: Mapping[str, Any]) -> Found:
     """The name of a container of a pod; empty stands for any, or for the one that it is written in."""
-    known = [_name(item) for field in ("containers", "initContainers") for item in _mappings(pod.get(field))]
+    known = [_name(item) for field in ("containers", "initContainers") for item in mappings(pod.get(field))]
     if isinstance(name, str) and name and name not in known:
         yield invalid_value(origin, path, "must be the name of a container of the pod", name, _meant(name, known))
 
@@ -335,7 +310,7 @@ def _rolling(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """How a Deployment replaces its pods."""
     if value.get("type") == "Recreate" and value.get("rollingUpdate") is not None:
         message = f"{written(path)} has type Recreate, which takes no rollingUpdate"
-        yield _conflict(origin, (*path, "rollingUpdate"), message, "Remove it, or write type: RollingUpdate.")
+        yield conflict(origin, (*path, "rollingUpdate"), message, "Remove it, or write type: RollingUpdate.")
 
 
 def _span(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -375,7 +350,7 @@ def _replica_types(kind: str) -> Check:
                 hint = "Write 1; the pods beside it are those of Worker."
                 yield _operator(origin, (*path, replica_type, "replicas"), message, hint)
             where: KeyPath = (*path, replica_type, "template", "spec", "containers")
-            containers = _mappings(origin.value(where))
+            containers = mappings(origin.value(where))
             names = [str(item.get("name")) for item in containers]
             if name and containers and name not in names:
                 message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
@@ -411,24 +386,24 @@ def _elastic(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 
 def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if not value.get("replicatedJobs") and not _slip(value, ("replicatedJobs",)):
+    if not value.get("replicatedJobs") and not slip(value, ("replicatedJobs",)):
         message = f"{written(path)} has no replicatedJobs: this JobSet makes no pods"
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint="Add replicatedJobs.")
     known: list[str] = []
-    for index, job in enumerate(_mappings(value.get("replicatedJobs"))):
-        for place, other in enumerate(_mappings(job.get("dependsOn"))):
+    for index, job in enumerate(mappings(value.get("replicatedJobs"))):
+        for place, other in enumerate(mappings(job.get("dependsOn"))):
             where: KeyPath = (*path, "replicatedJobs", index, "dependsOn", place, "name")
             yield from _refused(origin, where, other.get("name"), known, f"replicated job before {_name(job)}")
         known.append(_name(job))
-    policy = _mapping(value.get("failurePolicy"))
+    policy = mapping(value.get("failurePolicy"))
     lists: list[tuple[KeyPath, object]] = [(("successPolicy",), value.get("successPolicy"))]
-    lists += ((("failurePolicy", "rules", place), rule) for place, rule in enumerate(_mappings(policy.get("rules"))))
+    lists += ((("failurePolicy", "rules", place), rule) for place, rule in enumerate(mappings(policy.get("rules"))))
     for where, part in lists:
-        written_ = _mapping(part).get("targetReplicatedJobs")
+        written_ = mapping(part).get("targetReplicatedJobs")
         for place, name in enumerate(written_ if isinstance(written_, list) else ()):
             at = (*path, *where, "targetReplicatedJobs", place)
             yield from _refused(origin, at, name, known, "replicated job")
-    leader = _mapping(value.get("coordinator")).get("replicatedJob")
+    leader = mapping(value.get("coordinator")).get("replicatedJob")
     yield from _refused(origin, (*path, "coordinator", "replicatedJob"), leader, known, "replicated job")
 
 
@@ -450,7 +425,7 @@ def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     own: KeyPath = (*path, "submitterPodTemplate", "spec", "containers", 0, "command")
     if mode == "InteractiveMode" or (mode == "K8sJobMode" and origin.value(own)):
         return
-    if not str(value.get("entrypoint") or "").strip() and not _slip(value, ("entrypoint",)):
+    if not str(value.get("entrypoint") or "").strip() and not slip(value, ("entrypoint",)):
         message = f"{written(path)} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint=hint)
@@ -464,20 +439,20 @@ COMBINATIONS: Mapping[str, Check] = {
     "Container": _container,
     "DeploymentStrategy": _rolling,
     "ElasticPolicy": _span,
-    "EnvFromSource": _one_of("nothing to take variables from", "configMapRef", "secretRef"),
+    "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
-    "EnvVarSource": _one_of(
+    "EnvVarSource": one_of(
         "nothing to take a value from", "configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"
     ),
     "JobSetSpec": _job_set,
     "JobSpec": _job,
     "LabelSelectorRequirement": _requirement,
-    "LifecycleHandler": _one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
+    "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": _node_selector,
     "NodeSelectorRequirement": _node_requirement,
     "PodAffinityTerm": _over_nodes,
     "PodSpec": _pod,
-    "Probe": _one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
+    "Probe": one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,
     "ResourceRequirements": _resources,

@@ -53,4 +53,9 @@ def slip(value: Mapping[str, Any], names: Iterable[str]) -> bool:
 
 def mappings(value: object) -> list[dict[str, Any]]:
     """The items of a list, each as a mapping; empty where there is no list."""
-    return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
+    return [mapping(item) for item in value] if isinstance(value, list) else []
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """The value itself; empty where it is none."""
+    return value if isinstance(value, dict) else {}

@@ -9,8 +9,9 @@ import pytest
 
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.words import Misspellings
-from kubectl_tas.work.run import Effort, run
+from kubectl_tas.work.run import Effort
 from tests.support.cli import kubectl_tas, pool, write
+from tests.work.repositories import run
 
 CLAIM = """\
 apiVersion: v1
@@ -55,7 +56,7 @@ def test_files_that_name_objects_of_others_are_judged_by_themselves(tmp_path: Pa
 def test_place_of_a_slip_is_found_in_the_file_that_was_let_go(tmp_path: Path, processes: int) -> None:
     files = {f"workflows/{number:02}.yaml": "---\n" * 2 + job(f"j{number}", "dtaa") for number in range(40)}
     write(tmp_path, {**POOL, **files, "workflows/claim.yaml": CLAIM.replace("NAME", "data")})
-    (found,) = run(FolderSource(tmp_path), (), Effort(processes)).found
+    (found,) = run(FolderSource(tmp_path), Effort(processes)).found
     assert (found.rule.code, str(found.location), found.hint) == (
         "reference-unknown",
         "workflows/00.yaml:11:65",

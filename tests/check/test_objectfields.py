@@ -11,7 +11,7 @@ from kubectl_tas import addresses
 from tests.slips.repository import FILES
 from tests.slips.test_slips import findings
 
-BESIDE = "workflows/beside.yaml"
+BESIDE = "workflows/objects.yaml"
 LOAD_BALANCER = "  type: LoadBalancer\n"
 BALANCED = "  externalTrafficPolicy: Local\n  externalIPs: [192.0.2.7]\n  loadBalancerSourceRanges: [10.0.0.0/8]\n"
 TAKEN = {

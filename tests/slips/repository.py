@@ -339,7 +339,6 @@ items:
   data:
     mode: fast
 """,
-<<<<<<< HEAD
     "workflows/shared.yaml": """apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
@@ -458,8 +457,7 @@ spec:
     + "        podFailurePolicy:\n          rules:\n          - action: FailJob\n            onExitCodes:\n"
     + "              containerName: main\n              operator: In\n              values: [42]\n        template:\n"
     + pods(10),
-=======
-    "workflows/beside.yaml": """apiVersion: v1
+    "workflows/objects.yaml": """apiVersion: v1
 kind: Service
 metadata:
   name: gateway
@@ -569,5 +567,4 @@ spec:
       policies:
       - {type: Percent, value: 10, periodSeconds: 60}
 """,
->>>>>>> objects
 }
