@@ -1,24 +1,29 @@
-"""What a subpool lists as draining is work that is still there."""
+"""What pools and subpools list as draining, or as running over quota, is work that is still there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.gangs.admission import needless
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import work_name
 
 DRAINING_UNUSED = Rule(
     "draining-unused",
     Severity.INFO,
-    "spec.draining of a subpool lists work that is not sent there any more, or the subpool is not DELETING.",
-    "The list lets work finish in a subpool that takes no new work. A name of which the work is gone does nothing; "
-    "when none is left and nothing runs, `kubectl tas subpool drain` archives the subpool and takes the list away.",
+    "spec.draining or spec.overQuota lists work that is not sent there any more, or that needs no leave.",
+    "spec.draining lets work finish in a DELETING subpool, spec.overQuota lets work run on whose queue came to have "
+    "less. A name of which the work is gone does nothing, and lets nobody see what of the list counts. When nothing is "
+    "left of draining and nothing runs, `kubectl tas subpool drain` archives the subpool and takes the list away.",
 )
 
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every name that such a list has in vain."""
+    for declared, name, why in needless(fleet):
+        place = declared.origin.locate(("spec", "overQuota", name), key=True)
+        yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", place, hint="Remove it from overQuota.")
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":

@@ -8,12 +8,23 @@ from itertools import accumulate
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.admission import QUOTA_SHARED, SUBPOOL_CLOSED, Admission, Verdict
+from kubectl_tas.gangs.admission import (
+    OVER_QUOTA,
+    OVER_QUOTA_RUNNING,
+    OVER_SHARED_QUOTA,
+    QUOTA_SHARED,
+    SUBPOOL_CLOSED,
+    Admission,
+    Verdict,
+    kept,
+)
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import MaximumAmounts, amount
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name
+from kubectl_tas.yaml import flow
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
@@ -54,6 +65,10 @@ QUOTA_RESOURCE_MISSING = Rule(
 )
 
 
+TOO_MUCH = frozenset({OVER_QUOTA, OVER_QUOTA_RUNNING, OVER_SHARED_QUOTA})
+"""Findings that what was there before may change."""
+_VERDICTS = TOO_MUCH | {QUOTA_SHARED, SUBPOOL_CLOSED}
+"""All findings of ``check_admission``."""
 MAX_NAMED = 5
 """Workloads of a queue that a finding names."""
 
@@ -96,19 +111,50 @@ def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
             yield _exceeds(pool, name, changed)
 
 
-def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workflow, workload and PodCliqueSet that can never run, and every queue with more than runs at once."""
-    admission = Admission(fleet)
+def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnostic]:
+    """Every workflow, workload and PodCliqueSet that can never run, or only runs on since it was there before, and
+    every queue with more than runs at once.
+    """
+    admission = Admission(fleet, past)
     waiting: dict[tuple[str, str], list[Submission]] = {}
+    running_on: dict[tuple[str, str], list[Submission]] = {}
     for item in fleet.submissions:
         verdict = admission.verdict(item)
+        queue = item.pool.backend.name, item.queue
         if verdict.outcome == "pending":
-            waiting.setdefault((item.pool.backend.name, item.queue), []).append(item)
+            waiting.setdefault(queue, []).append(item)
+        elif verdict.rule is OVER_QUOTA_RUNNING:
+            if not item.is_preemptible:
+                running_on.setdefault(queue, []).append(item)
+            yield _running_on(item, verdict, admission)
         elif verdict.rule is not None:
             cause = _cause(item, verdict)
             yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
-    for (_, queue), items in waiting.items():
-        yield _crowded(items, admission.declared(items[0])[queue])
+    for key, items in waiting.items():
+        yield _crowded([*items, *running_on.get(key, ())], admission.declared(items[0])[key[1]])
+
+
+def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterator[Diagnostic]:
+    """What was found in a fleet, with the verdicts on what asks for too much as the ``past`` has them."""
+    items = list(found)
+    if not any(item.rule in TOO_MUCH for item in items):
+        yield from items
+        return
+    yield from (item for item in items if item.rule not in _VERDICTS)
+    yield from check_admission(fleet, past)
+
+
+def _running_on(item: Submission, verdict: Verdict, admission: Admission) -> Diagnostic:
+    """One finding for work that asks for too much and may run on: a note where that is listed."""
+    of, key = item.over_quota, item.over_quota_key
+    if not verdict.unlisted and key is not None:
+        related = (Related("listed here", of.origin.locate(("spec", "overQuota", key), key=True)),)
+        hint = "Nothing to do until it has ended."
+        return Diagnostic(verdict.rule, verdict.text, item.place, related, hint, level=Severity.INFO)
+    entry = {key or work_name(item.kind, item.name): kept(admission.request(item).asks, verdict.unlisted)}
+    what = f"{of.spec.kind.lower()} {item.target}"
+    hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entry)}"
+    return Diagnostic(verdict.rule, verdict.text, item.place, (Related(what, _cause(item, verdict)),), hint)
 
 
 def _cause(item: Submission, verdict: Verdict) -> Location:

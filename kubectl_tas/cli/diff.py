@@ -50,6 +50,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.
     """
     session, before, earlier = open_change(directory, base)
+    session = session.since(before.fleet)
     if refuse_errors(session):
         return 3
     there, wrong = found_beside(session, before)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.check.quota import TOO_MUCH
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
@@ -35,6 +36,7 @@ from kubectl_tas.cli.session import (
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.report.findings import STDIN
@@ -42,6 +44,7 @@ from kubectl_tas.resolve.fleet import replaced
 
 if TYPE_CHECKING:
     from kubectl_tas.compare.change import Earlier
+    from kubectl_tas.live.cluster import Clusters
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
@@ -100,7 +103,7 @@ def validate(
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
         found += compare(session.fleet, before, asked, complete=session.complete)
-        session = session.since(before.fleet) if before else session
+        session = session.since(before.fleet if before else None, _past(session, before, asked))
     if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
     if wanted:
@@ -115,6 +118,16 @@ def validate(
         files = tuple(path for path in findings.files if _is_wanted(path, wanted)) if wanted else findings.files
         print_findings(replace(findings, files=files), output, session.root)
     return 1 if session.failed(strict=strict) else 0
+
+
+def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> Past:
+    """What was there before: at a revision of which all could be read, and in the clusters that answer."""
+    known = before is not None and before.fleet.repository.files and not before.unreadable
+    if asked is None or not any(item.rule in TOO_MUCH for item in session.found):
+        return Past(before.fleet if before and known else None)
+    own = {pool.backend.name for pool in session.fleet.pools} & asked.names
+    found = asked.ask(lambda cluster: cluster.state().running, own).found
+    return Past(before.fleet if before and known else None, found)
 
 
 def _opened(

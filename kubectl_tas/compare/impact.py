@@ -15,6 +15,7 @@ from kubectl_tas.compare.pools import renamed
 from kubectl_tas.compare.topologies import is_recreated
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
@@ -436,15 +437,15 @@ def _topology_kind(before: FleetTopology | None, after: FleetTopology | None) ->
 
 
 def _work(change: Change) -> Iterator[WorkChange]:
-    earlier, later = _work_states(change.before), _work_states(change.after)
+    earlier = _work_states(change.before, Admission(change.before))
+    later = _work_states(change.after, Admission(change.after, Past(change.before)))
     for key in sorted({*earlier, *later}):
         before, after = earlier.get(key), later.get(key)
         if _told(before) != _told(after):
             yield WorkChange(key[0], key[1], key[3], before, after)
 
 
-def _work_states(fleet: Fleet) -> dict[tuple[str, str, str, str], WorkState]:
-    admission = Admission(fleet)
+def _work_states(fleet: Fleet, admission: Admission) -> dict[tuple[str, str, str, str], WorkState]:
     return {_identity(item): _work_state(item, admission) for item in fleet.submissions}
 
 

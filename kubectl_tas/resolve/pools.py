@@ -389,6 +389,18 @@ class Submission(ABC):
         return self.subpool is not None and self.subpool.lets_finish(self.kind, self.name)
 
     @property
+    def over_quota(self) -> Declared[Pool] | Declared[Subpool]:
+        """The document whose ``spec.overQuota`` may list it: that of the pool or the subpool that it is sent to."""
+        return (self.subpool or self.pool).declared
+
+    @property
+    def over_quota_key(self) -> str | None:
+        """As what it is listed there; None where it is not."""
+        listed = self.over_quota.spec.spec.overQuota
+        own = work_name(self.kind, self.name) if listed else ""
+        return next((name for name in listed if work_name(*name.split("/")) == own), None)
+
+    @property
     def target(self) -> str:
         """The pool or pool--subpool, as users name it."""
         return self.subpool.canonical if self.subpool else self.pool.name
