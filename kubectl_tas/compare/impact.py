@@ -19,12 +19,14 @@ from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.quantities import RESOURCES, Amounts
+from kubectl_tas.model.pool import KeptAmounts
+from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
@@ -217,12 +219,14 @@ class Impact:
     """What could not be compared, and why."""
     settings: tuple[SettingChange, ...] = ()
     beside: tuple[FileBeside, ...] = ()
+    listed: tuple[str, ...] = ()
+    """What overQuota of a pool or subpool lists anew, or with more."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes, as far as all of it could be compared."""
         parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
-        return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside))
+        return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
 
     @property
     def risk(self) -> tuple[Risk, tuple[str, ...]]:
@@ -270,6 +274,7 @@ class Impact:
         yield from _phrase(len(worse) - waits, "piece of work is refused", "pieces of work are refused")
         yield from _phrase(len(self.losers), "queue loses quota", "queues lose quota")
         yield from _phrase(closed, "subpool is closed", "subpools are closed")
+        yield from self.listed
         yield from _phrase(milder, "rule counts for less", "rules count for less")
         yield from _phrase(warned, "warning", "warnings")
         if self.unread:
@@ -326,6 +331,7 @@ def impact(
         unread=tuple(unread),
         settings=tuple(_settings(change.before.config, change.after.config)),
         beside=tuple(beside),
+        listed=tuple(_listed(change)),
     )
 
 
@@ -418,6 +424,23 @@ def _subpools(change: Change) -> Iterator[SubpoolStep]:
     for name, state in later.items():
         if name not in earlier and name not in reached:
             yield SubpoolStep(name, None, state)
+
+
+def _listed(change: Change) -> Iterator[str]:
+    for target in change.after.target_names():
+        earlier, later = (_over_quota(fleet, target) for fleet in (change.before, change.after))
+        more = [
+            name
+            for name, kept in later.items()
+            if kept.amounts.exceeding(earlier[name].amounts if name in earlier else NOTHING)
+        ]
+        if more:
+            yield f"overQuota of {target} lists {shortened(more)}"
+
+
+def _over_quota(fleet: Fleet, target: str) -> Mapping[str, KeptAmounts]:
+    pool, subpool = fleet.target(target) or (None, None)
+    return (subpool or pool).declared.spec.spec.overQuota if pool is not None else {}
 
 
 def _topologies(change: Change) -> Iterator[TopologyChange]:

@@ -296,14 +296,20 @@ def split_findings(
 
 
 def answers(
-    fleet: Fleet, items: Sequence[Submission], used: int | None, queues: Mapping[str, QueueUsage] | None
+    fleet: Fleet,
+    items: Sequence[Submission],
+    used: int | None,
+    queues: Mapping[str, QueueUsage] | None,
+    *,
+    is_new: bool = False,
 ) -> list[Answer]:
     """The answers to what is sent together. ``queues`` say what others use in the queue of each; where they are None
-    it is the other work of the repository. ``used`` are the GPUs of others, as told, instead of either.
+    it is the other work of the repository. ``used`` are the GPUs of others, as told, instead of either. What
+    overQuota lists counts for nothing that ``is_new``.
 
     Raises TasError where the cluster does not have a queue, or does not say what the queue holds.
     """
-    admission = Admission(fleet)
+    admission = Admission(fleet, Past(fleet.without(items)) if is_new else None)
     return [_answer(admission, item, items, used, queues) for item in items]
 
 
