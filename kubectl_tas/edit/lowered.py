@@ -25,7 +25,7 @@ def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]
     for declared, name, _ in needless(after):
         if (declared.origin.path, declared.origin.index) in edited:
             found.setdefault(_name(declared), {})[name] = None
-    for item in after.submissions:
+    for item in filter(admission.excess, after.submissions):
         verdict = admission.verdict(item)
         if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
             name = item.over_quota_key or work_name(item.kind, item.name)
