@@ -109,7 +109,7 @@ class TestUpdate:
         write(team, {"pools/team.yaml": whole, "subpools/a.yaml": subpool("a", "{gpu: 50, cpu: 8, memory: 64Gi}")})
         assert found(team) == []
         assert run(team, "subpool", "update", "team--a", "--cpu", "2500m", "--memory", "1Gi")[0] == 0
-        assert "    Workflow/train:\n      cpu: 8\n      memory: \"64Gi\"\n" in (team / "subpools/a.yaml").read_text()
+        assert '    Workflow/train:\n      cpu: 8\n      memory: "64Gi"\n' in (team / "subpools/a.yaml").read_text()
         assert kinds(team) == NOTE
 
     def test_what_was_too_large_before_is_not_listed(self, team: Path) -> None:
