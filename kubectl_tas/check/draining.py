@@ -21,8 +21,8 @@ DRAINING_UNUSED = Rule(
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every name that such a list has in vain."""
-    for declared, name, why in needless(fleet):
-        place = declared.origin.locate(("spec", "overQuota", name), key=True)
+    for leaf, name, why in needless(fleet):
+        place = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
         yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", place, hint="Remove it from overQuota.")
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining

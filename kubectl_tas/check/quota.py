@@ -150,11 +150,11 @@ def _running_on(item: Submission, verdict: Verdict, admission: Admission) -> Dia
     if not verdict.unlisted and key is not None:
         related = (Related("listed here", of.origin.locate(("spec", "overQuota", key), key=True)),)
         hint = "Nothing to do until it has ended."
-        return Diagnostic(verdict.rule, verdict.text, item.place, related, hint, level=Severity.INFO)
+        return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
     entry = {key or work_name(item.kind, item.name): kept(admission.request(item).asks, verdict.unlisted)}
     what = f"{of.spec.kind.lower()} {item.target}"
     hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entry)}"
-    return Diagnostic(verdict.rule, verdict.text, item.place, (Related(what, _cause(item, verdict)),), hint)
+    return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, (Related(what, _cause(item, verdict)),), hint)
 
 
 def _cause(item: Submission, verdict: Verdict) -> Location:

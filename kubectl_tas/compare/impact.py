@@ -19,7 +19,6 @@ from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.pool import KeptAmounts
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
@@ -427,8 +426,12 @@ def _subpools(change: Change) -> Iterator[SubpoolStep]:
 
 
 def _listed(change: Change) -> Iterator[str]:
-    for target in change.after.target_names():
-        earlier, later = (_over_quota(fleet, target) for fleet in (change.before, change.after))
+    before, after = (
+        {leaf.name: leaf.over_quota for pool in fleet.pools for leaf in pool.leaves}
+        for fleet in (change.before, change.after)
+    )
+    for target, later in after.items():
+        earlier = before.get(target, {})
         more = [
             name
             for name, kept in later.items()
@@ -436,11 +439,6 @@ def _listed(change: Change) -> Iterator[str]:
         ]
         if more:
             yield f"overQuota of {target} lists {shortened(more)}"
-
-
-def _over_quota(fleet: Fleet, target: str) -> Mapping[str, KeptAmounts]:
-    pool, subpool = fleet.target(target) or (None, None)
-    return (subpool or pool).declared.spec.spec.overQuota if pool is not None else {}
 
 
 def _topologies(change: Change) -> Iterator[TopologyChange]:

@@ -459,14 +459,10 @@ def _owners() -> str:
 
 def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceName]) -> tuple[Expression, ...]:
     entries = []
-    for pool in fleet.pools:
-        leaves = ((pool.shared_queue, pool), *((item.queue, item) for item in pool.active))
-        for queue, leaf in leaves if pool.backend == backend else ():
-            listed = leaf.declared.spec.spec.overQuota
-            work = ", ".join(
-                f"{text(_begins(name))}: {_quotas(listed[name].amounts, others)}" for name in sorted(listed)
-            )
-            entries += [f"{text(queue)}: {{{work}}}"] if work else []
+    for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
+        if leaf.over_quota and leaf.state == "ACTIVE":
+            work = (f"{text(_begins(name))}: {_quotas(may.amounts, others)}" for name, may in leaf.over_quota.items())
+            entries.append(f"{text(leaf.queue)}: {{{', '.join(sorted(work))}}}")
     return tables("overQuota", entries, "{}") if entries else ()
 
 

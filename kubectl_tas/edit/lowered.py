@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from kubectl_tas.edit.subpools import Edit, SetValues, Values, listed
 from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.model.pool import Pool, Subpool
-from kubectl_tas.model.repository import Declared
+from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import work_name
+from kubectl_tas.resolve.pools import Leaf, work_name
 
-Target = Declared[Pool] | Declared[Subpool]
+Entries = dict[str, Mapping[str, int | str] | None]
+"""Work, with what it asks for; None: it is listed no more."""
 
 
 def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]:
@@ -20,39 +20,32 @@ def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]
     names go that are listed in vain.
     """
     admission = Admission(after, Past(before))
-    found: dict[str, dict[str, Mapping[str, int | str] | None]] = {}
-    edited = {(item.origin.path, item.origin.index) for item in edits if isinstance(item, SetValues)}
-    for declared, name, _ in needless(after):
-        if (declared.origin.path, declared.origin.index) in edited:
-            found.setdefault(_name(declared), {})[name] = None
+    found: dict[str, Entries] = {}
+    edited = {_place(item.origin) for item in edits if isinstance(item, SetValues)}
+    for leaf, name, _ in needless(after):
+        if _place(leaf.declared.origin) in edited:
+            found.setdefault(leaf.name, {})[name] = None
     for item in filter(admission.excess, after.submissions):
         verdict = admission.verdict(item)
         if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
             name = item.over_quota_key or work_name(item.kind, item.name)
-            amounts = kept(admission.request(item).asks, verdict.unlisted)
-            found.setdefault(_name(item.over_quota), {})[name] = amounts
-    documents = {_name(item): item for item in _targets(before)}
-    return [_listing(documents[target], entries) for target, entries in found.items() if target in documents]
+            found.setdefault(item.target, {})[name] = kept(admission.request(item).asks, verdict.unlisted)
+    leaves = (leaf for pool in before.pools for leaf in pool.leaves)
+    return [_listing(leaf, found[leaf.name]) for leaf in leaves if leaf.name in found]
 
 
-def _listing(declared: Target, entries: Mapping[str, Mapping[str, int | str] | None]) -> SetValues:
-    written = declared.origin.value(("spec", "overQuota"))
-    before = dict(written) if isinstance(written, Mapping) else {}
-    after = {name: amounts for name, amounts in (before | dict(entries)).items() if amounts is not None}
-    behind = "quota" if isinstance(declared.spec, Subpool) else "resources"
-    values: Values = ((("spec", "overQuota"), after or None, behind),)
-    if before and after:
+def _listing(leaf: Leaf, entries: Entries) -> SetValues:
+    """The edit of a list, of each of its entries by itself where some stay."""
+    origin = leaf.declared.origin
+    stay = leaf.over_quota.keys() - {name for name, amounts in entries.items() if amounts is None}
+    new = {name: amounts for name, amounts in entries.items() if amounts is not None}
+    gone = [name for name in entries if name not in new]
+    values: Values = ((("spec", "overQuota"), new or None, "quota" if "quota" in origin.data["spec"] else "resources"),)
+    if stay:
         values = tuple((("spec", "overQuota", name), amounts, None) for name, amounts in entries.items())
-    new, gone = ([name for name in entries if (entries[name] is None) is is_gone] for is_gone in (False, True))
-    said = [f"lets {listed(new)} run on"] * bool(new) + [f"lists {listed(gone)} no more"] * bool(gone)
-    return SetValues(declared.origin, values, f"{_name(declared)}: {' and '.join(said)}")
+    does = [f"lets {listed(list(new))} run on"] * bool(new) + [f"lists {listed(gone)} no more"] * bool(gone)
+    return SetValues(origin, values, f"{leaf.name}: {' and '.join(does)}")
 
 
-def _targets(fleet: Fleet) -> list[Target]:
-    return [item.declared for pool in fleet.pools for item in (pool, *pool.subpools)]
-
-
-def _name(declared: Target) -> str:
-    """The pool or pool--subpool that a document declares."""
-    spec = declared.spec
-    return f"{spec.spec.parent}--{spec.metadata.name}" if isinstance(spec, Subpool) else spec.metadata.name
+def _place(origin: Origin) -> tuple[object, ...]:
+    return origin.path, origin.index, origin.within

@@ -16,8 +16,6 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.podgroup import least_of
 from kubectl_tas.gangs.summary import Request, Summary
-from kubectl_tas.model.pool import Pool, Subpool
-from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import (
     NO_LIMIT,
@@ -36,7 +34,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
 from kubectl_tas.resolve.podgroup import SubmittedPodGroup
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import Leaf, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -486,25 +484,22 @@ def _listed(item: Submission) -> Amounts:
     return NOTHING if key is None else item.over_quota.spec.spec.overQuota[key].amounts
 
 
-def needless(fleet: Fleet) -> Iterator[tuple[Declared[Pool] | Declared[Subpool], str, str]]:
-    """What overQuota lists in vain: the document, the name as it stands there, and why."""
-    targets = [target for pool in fleet.pools for target in ((pool, None), *((pool, part) for part in pool.subpools))]
-    listing = [(pool, part) for pool, part in targets if (part or pool).declared.spec.spec.overQuota]
+def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
+    """What overQuota lists in vain: whose it is, the name as it stands there, and why."""
+    listing = [leaf for pool in fleet.pools for leaf in pool.leaves if leaf.over_quota]
     if not listing:
         return
     admission = Admission(fleet)
     there = {(item.target, item.over_quota_key): item for item in fleet.submissions}
-    for pool, part in listing:
-        declared = (part or pool).declared
-        target = part.canonical if part else pool.name
-        for name in declared.spec.spec.overQuota:
-            item = there.get((target, name))
-            if part is not None and part.state != "ACTIVE":
-                yield declared, name, f"but subpool {target} is {part.state}"
+    for leaf in listing:
+        for name in leaf.over_quota:
+            item = there.get((leaf.name, name))
+            if leaf.state != "ACTIVE":
+                yield leaf, name, f"but subpool {leaf.name} is {leaf.state}"
             elif item is None:
-                yield declared, name, f"which is not sent to {target} any more"
+                yield leaf, name, f"which is not sent to {leaf.name} any more"
             elif not admission.excess(item):
-                yield declared, name, f"for which {target} has room again"
+                yield leaf, name, f"for which {leaf.name} has room again"
 
 
 def kept(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
