@@ -212,6 +212,9 @@ class TestBase:
             write(team, {"subpools/a.yaml": text if "Subpool" in text else subpool("a", 30)})
         assert kinds(team)[0][0] == "error"
         assert kinds(team, "--base", "HEAD") == WARNING
+        state = write(team.parent, {"state.json": '{"kind": "List", "items": []}'}) / "state.json"
+        as_one = found(team, "--base", "HEAD", "--cluster-state", state)  # all files are judged together then
+        assert as_one == found(team, "--base", "HEAD")
         write(team, {"workflows/train.yaml": workflow(to=to, image="i:2")})
         assert [item[0] for item in kinds(team, "--base", "HEAD")] == ["error"]
 

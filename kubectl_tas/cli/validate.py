@@ -83,7 +83,8 @@ def validate(
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, steps that a subpool may not take, pools in folders that did not
     count for them, and fields that cannot be changed in an object that is there. What could not be compared is a
-    warning, which --strict fails. With --live, --context,
+    warning, which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed
+    is a warning where its quota was lowered. With --live, --context,
     --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
