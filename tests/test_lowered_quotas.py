@@ -25,6 +25,22 @@ resources: {{default: {{gpu: {gpu}, cpu: 8, memory: 64Gi}}}}
 """
 
 
+def job(namespace: str = "default") -> str:
+    return f"""\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: big
+  namespace: {namespace}
+  labels: {{kubectl-tas/pool: team--a, kubectl-tas/priority: HIGH}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{{name: c, image: i, resources: {{requests: {{cpu: 1}}, limits: {{nvidia.com/gpu: 40}}}}}}]
+"""
+
+
 @pytest.fixture
 def team(repository: Path) -> Path:
     """A gang of 40 in a subpool of 50, all of it committed."""
@@ -164,6 +180,16 @@ class TestList:
         (listed / "workflows/train.yaml").rename(listed / "workflows/moved.yaml")
         assert kinds(listed, "--base", "HEAD") == NOTE
 
+    def test_one_of_its_name_in_another_namespace_is_an_error(self, listed: Path) -> None:
+        (listed / "workflows/train.yaml").unlink()
+        write(listed, {"pools/team.yaml": pool(spec="  namespaces: [one, two]\n"), "workflows/one.yaml": job("one")})
+        write(listed, {"subpools/a.yaml": subpool("a", 50)})
+        assert run(listed, "subpool", "update", "team--a", "--quota", "30")[0] == 0
+        assert "    Job/big:\n      gpu: 40\n" in (listed / "subpools/a.yaml").read_text()
+        assert kinds(listed) == NOTE
+        write(listed, {"workflows/two.yaml": job("two")})
+        assert kinds(listed) == ERROR
+
     def test_a_name_in_another_queue_is_not_meant(self, listed: Path) -> None:
         write(listed, {"subpools/b.yaml": subpool("b", 20), "workflows/train.yaml": workflow(to="team--b")})
         assert kinds(listed) == [("info", "draining-unused"), *ERROR]
@@ -301,17 +327,7 @@ class TestCluster:
         self, lowered: Path, gpus: int, expected: list[tuple[str, str]]
     ) -> None:
         (lowered / "workflows/train.yaml").unlink()
-        job = """\
-apiVersion: batch/v1
-kind: Job
-metadata: {name: big, labels: {kubectl-tas/pool: team--a, kubectl-tas/priority: HIGH}}
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 40}}}]
-"""
-        write(lowered, {"workflows/job.yaml": job})
+        write(lowered, {"workflows/job.yaml": job()})
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "big", "uid": "u"}
         state = self.state(lowered, self.group("pg-big-u", gpus, ownerReferences=[owner]))
         assert [item for item in kinds(lowered, "--cluster-state", state) if item[0] != "info"] == expected

@@ -151,7 +151,7 @@ def _running_on(item: Submission, verdict: Verdict, admission: Admission) -> Dia
         related = (Related("listed here", of.origin.locate(("spec", "overQuota", key), key=True)),)
         hint = "Nothing to do until it has ended."
         return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
-    entry = {key or work_name(item.kind, item.name): kept(admission.request(item).asks, verdict.unlisted)}
+    entry = {key or work_name(item.kind, item.name): kept(admission.to_be_listed(item), verdict.unlisted)}
     what = f"{of.spec.kind.lower()} {item.target}"
     hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entry)}"
     return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, (Related(what, _cause(item, verdict)),), hint)

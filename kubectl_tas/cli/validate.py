@@ -126,8 +126,7 @@ def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> P
     known = before is not None and before.fleet.repository.files and not before.unreadable
     if asked is None or not any(item.rule in TOO_MUCH for item in session.found):
         return Past(before.fleet if before and known else None)
-    own = {pool.backend.name for pool in session.fleet.pools} & asked.names
-    found = asked.ask(lambda cluster: cluster.state().running, own).found
+    found = asked.ask(lambda cluster: cluster.state().running).found
     return Past(before.fleet if before and known else None, found)
 
 

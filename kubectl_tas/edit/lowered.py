@@ -29,7 +29,7 @@ def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]
         verdict = admission.verdict(item)
         if verdict.rule is OVER_QUOTA_RUNNING and verdict.unlisted:
             name = item.over_quota_key or work_name(item.kind, item.name)
-            found.setdefault(item.target, {})[name] = kept(admission.request(item).asks, verdict.unlisted)
+            found.setdefault(item.target, {})[name] = kept(admission.to_be_listed(item), verdict.unlisted)
     leaves = (leaf for pool in before.pools for leaf in pool.leaves)
     return [_listing(leaf, found[leaf.name]) for leaf in leaves if leaf.name in found]
 

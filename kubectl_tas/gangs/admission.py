@@ -20,7 +20,6 @@ from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import (
     NO_LIMIT,
     NOTHING,
-    Amount,
     Amounts,
     ResourceName,
     each,
@@ -34,7 +33,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
 from kubectl_tas.resolve.podgroup import SubmittedPodGroup
-from kubectl_tas.resolve.pools import Leaf, Submission
+from kubectl_tas.resolve.pools import Leaf, Submission, work_name
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -167,6 +166,12 @@ class Admission:
         """The resources of which a submission asks for more than its queue may hold, whatever overQuota says."""
         return tuple(dict.fromkeys(over.resource for over in _over(item, self.request(item))))
 
+    def to_be_listed(self, item: Submission) -> Amounts:
+        """What overQuota must list for a submission: what all of that kind and name ask for, in whatever namespace."""
+        name, target = work_name(item.kind, item.name), item.target
+        same = (other for other in self._fleet.submissions if (other.name, other.target) == (item.name, target))
+        return total(self.request(other).asks for other in same if work_name(other.kind, other.name) == name)
+
     def _refusal(self, item: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
         """Why a submission can never run, whatever others do; None where it can, or may run on."""
         for over in excess:
@@ -183,7 +188,8 @@ class Admission:
 
         What is listed counts where nobody knows better: with an earlier fleet the work must have been there.
         """
-        is_listed, past = over.amount <= _listed(item).of(over.resource), self._past
+        most, past = _listed(item).of(over.resource), self._past
+        is_listed = most > 0 and self.to_be_listed(item).of(over.resource) <= most
         if past.before is not None:
             old, earlier = past.unchanged(self._fleet, item), self._earlier
             if old is None or earlier is None or earlier.request(old) != request:
@@ -443,8 +449,6 @@ class _Excess:
     resource: ResourceName
     text: str
     """The arithmetic."""
-    amount: Amount = 0
-    """What the submission asks for in all."""
     most: Amounts = NOTHING
     """What the queue may hold."""
 
@@ -465,17 +469,17 @@ def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
         most = workflow.maximum.of(name)
         whose = f"pool {pool.bounded_by(name).name}" if most == pool.maximum.of(name) else f"subpool {target}"
         text = f"{gang} of {show(name, largest.of(name))} > {said(name, most)}, the maximum of {whose}"
-        yield _Excess(OVER_QUOTA, name, text, asks.of(name), workflow.maximum)
+        yield _Excess(OVER_QUOTA, name, text, workflow.maximum)
     if workflow.is_preemptible:
         return
     for name in asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
         sizes = f"{show(name, asks.of(name))} > {said(name, quota.of(name))}"
         who = f"{shared} asks" if shared else "asks"
         text = f"{who} {sizes} that the {pool.parts_are} leave to pool {target}"
-        yield _Excess(OVER_SHARED_QUOTA, name, text, asks.of(name), quota)
+        yield _Excess(OVER_SHARED_QUOTA, name, text, quota)
     for name in largest.exceeding(quota):
         text = f"{gang} of {show(name, largest.of(name))} > {said(name, quota.of(name))}, the quota of {target}"
-        yield _Excess(OVER_QUOTA, name, text, asks.of(name), quota)
+        yield _Excess(OVER_QUOTA, name, text, quota)
 
 
 def _listed(item: Submission) -> Amounts:
