@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from pydantic import BaseModel
@@ -118,6 +118,7 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
     admission = Admission(fleet, past)
     waiting: dict[tuple[str, str], list[Submission]] = {}
     running_on: dict[tuple[str, str], list[Submission]] = {}
+    unlisted: dict[str, list[tuple[Submission, Verdict]]] = {}
     for item in fleet.submissions:
         verdict = admission.verdict(item)
         queue = item.pool.backend.name, item.queue
@@ -126,10 +127,15 @@ def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnost
         elif verdict.rule is OVER_QUOTA_RUNNING:
             if not item.is_preemptible:
                 running_on.setdefault(queue, []).append(item)
-            yield _running_on(item, verdict, admission)
+            if verdict.unlisted:
+                unlisted.setdefault(item.target, []).append((item, verdict))
+            else:
+                yield _listed(item, verdict)
         elif verdict.rule is not None:
             cause = _cause(item, verdict)
             yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
+    for found in unlisted.values():
+        yield from _unlisted(found, admission)
     for key, items in waiting.items():
         yield _crowded([*items, *running_on.get(key, ())], admission.declared(items[0])[key[1]])
 
@@ -144,17 +150,24 @@ def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterat
     yield from check_admission(fleet, past)
 
 
-def _running_on(item: Submission, verdict: Verdict, admission: Admission) -> Diagnostic:
-    """One finding for work that asks for too much and may run on: a note where that is listed."""
-    of, key = item.over_quota, item.over_quota_key
-    if not verdict.unlisted and key is not None:
-        related = (Related("listed here", of.origin.locate(("spec", "overQuota", key), key=True)),)
-        hint = "Nothing to do until it has ended."
-        return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
-    entry = {key or work_name(item.kind, item.name): kept(admission.to_be_listed(item), verdict.unlisted)}
-    what = f"{of.spec.kind.lower()} {item.target}"
-    hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entry)}"
-    return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, (Related(what, _cause(item, verdict)),), hint)
+def _listed(item: Submission, verdict: Verdict) -> Diagnostic:
+    """A note for work that asks for too much, which overQuota lists."""
+    place = item.over_quota.origin.locate(("spec", "overQuota", item.over_quota_key or ""), key=True)
+    related, hint = (Related("listed here", place),), "Nothing to do until it has ended."
+    return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
+
+
+def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
+    """What of one pool or subpool asks for too much and may run on, with the whole list that is to be written."""
+    first = found[0][0]
+    entries = {name: may.model_dump(exclude_unset=True) for name, may in first.over_quota.spec.spec.overQuota.items()}
+    for item, verdict in found:
+        name = item.over_quota_key or work_name(item.kind, item.name)
+        entries[name] = kept(admission.to_be_listed(item), verdict.unlisted)
+    what = f"{first.over_quota.spec.kind.lower()} {first.target}"
+    hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entries)}"
+    for item, verdict in found:
+        yield Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, hint=hint, cause=_cause(item, verdict))
 
 
 def _cause(item: Submission, verdict: Verdict) -> Location:
