@@ -272,6 +272,14 @@ class TestBase:
         write(team, {"subpools/a.yaml": subpool("a", 30)})
         assert kinds(team, "--base", "HEAD") == ERROR
 
+    def test_a_base_that_cannot_be_read_makes_nothing_new(self, team: Path) -> None:
+        run(team, "subpool", "update", "team--a", "--quota", "30")
+        write(team, {"workflows/broken.yaml": "workflow: {name: [\n"})
+        commit(team)
+        (team / "workflows/broken.yaml").unlink()
+        assert kinds(team, "--base", "HEAD") == [("warning", "base-unread"), *NOTE]
+        assert "not all could be compared" in run(team, "diff", "--base", "HEAD")[1]
+
     def test_diff_names_what_is_listed(self, team: Path) -> None:
         run(team, "subpool", "update", "team--a", "--quota", "30")
         said = run(team, "diff", "--base", "HEAD")[1]

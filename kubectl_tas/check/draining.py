@@ -14,8 +14,8 @@ DRAINING_UNUSED = Rule(
     Severity.INFO,
     "spec.draining or spec.overQuota lists work that is not sent there any more, or that needs no leave.",
     "spec.draining lets work finish in a DELETING subpool, spec.overQuota lets work run on whose queue came to have "
-    "less. A name of which the work is gone does nothing, and lets nobody see what of the list counts. When nothing is "
-    "left of draining and nothing runs, `kubectl tas subpool drain` archives the subpool and takes the list away.",
+    "less. A line for work that is gone does nothing. When no work of draining is left and nothing runs, "
+    "`kubectl tas subpool drain` archives the subpool and takes the list away.",
 )
 
 

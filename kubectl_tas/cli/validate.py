@@ -123,11 +123,11 @@ def validate(
 
 def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> Past:
     """What was there before: at a revision of which all could be read, and in the clusters that answer."""
-    known = before is not None and before.fleet.repository.files and not before.unreadable
+    known = before.whole if before is not None else None
     if asked is None or not any(item.rule in TOO_MUCH for item in session.found):
-        return Past(before.fleet if before and known else None)
+        return Past(known)
     found = asked.ask(lambda cluster: cluster.state().running).found
-    return Past(before.fleet if before and known else None, found)
+    return Past(known, found)
 
 
 def _opened(

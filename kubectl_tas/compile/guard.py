@@ -50,7 +50,7 @@ from kubectl_tas.model.guard import (
     Validation,
 )
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, UNITS, Amounts, ResourceName
+from kubectl_tas.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -461,8 +461,11 @@ def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceNa
     entries = []
     for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
         if leaf.over_quota and leaf.state == "ACTIVE":
-            work = (f"{text(_begins(name))}: {_quotas(may.amounts, others)}" for name, may in leaf.over_quota.items())
-            entries.append(f"{text(leaf.queue)}: {{{', '.join(sorted(work))}}}")
+            most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
+            for name, may in leaf.over_quota.items():
+                most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
+            work = ", ".join(f"{text(begins)}: {_quotas(most[begins], others)}" for begins in sorted(most))
+            entries.append(f"{text(leaf.queue)}: {{{work}}}")
     return tables("overQuota", entries, "{}") if entries else ()
 
 
