@@ -459,7 +459,7 @@ def _topology_kind(before: FleetTopology | None, after: FleetTopology | None) ->
 
 def _work(change: Change) -> Iterator[WorkChange]:
     earlier = _work_states(change.before, Admission(change.before))
-    later = _work_states(change.after, Admission(change.after, Past(change.before)))
+    later = _work_states(change.after, Admission(change.after, Past(None if change.unreadable else change.before)))
     for key in sorted({*earlier, *later}):
         before, after = earlier.get(key), later.get(key)
         if _told(before) != _told(after):
