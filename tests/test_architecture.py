@@ -22,7 +22,7 @@ FLOORS = {
     "check": 5,
     "compare": 5,
     "place": 5,
-    "edit": 4,
+    "edit": 5,
     "gangs": 4,
     "resolve": 3,
     "load": 3,

@@ -47,6 +47,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
     "change-refused": ("topology-scheduler",),
     "change-kept": ("topology-scheduler",),
     "over-quota": ("maximum-below-quota", "quota-exceeds-pool", "quota-unlimited-pool"),
+    "over-quota-running": ("maximum-below-quota", "quota-exceeds-pool", "quota-unlimited-pool"),
     "over-shared-quota": ("quota-exceeds-pool", "quota-unlimited-pool"),
 }
 """The same, wherever the others are found."""

@@ -1,4 +1,4 @@
-"""What a subpool lists as draining is work that is still there."""
+"""What pools and subpools list as draining, or as running over quota, is work that is still there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_tas.check.companions import REFERENCE_UNKNOWN
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
+from kubectl_tas.gangs.admission import needless
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetSubpool, work_name
 from kubectl_tas.words import misspelled, question
@@ -13,14 +14,18 @@ from kubectl_tas.words import misspelled, question
 DRAINING_UNUSED = Rule(
     "draining-unused",
     Severity.INFO,
-    "spec.draining of a subpool lists work that is not sent there any more, or the subpool is not DELETING.",
-    "The list lets work finish in a subpool that takes no new work. A name of which the work is gone does nothing; "
-    "when none is left and nothing runs, `kubectl tas subpool drain` archives the subpool and takes the list away.",
+    "spec.draining or spec.overQuota lists work that is not sent there any more, or that needs no leave.",
+    "spec.draining lets work finish in a DELETING subpool, spec.overQuota lets work run on whose queue came to have "
+    "less. A line for work that is gone does nothing. When no work of draining is left and nothing runs, "
+    "`kubectl tas subpool drain` archives the subpool and takes the list away.",
 )
 
 
 def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every name that such a list has in vain, or that is a slip."""
+    for leaf, name, why in needless(fleet):
+        place = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
+        yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", place, hint="Remove it from overQuota.")
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining
         if listed and subpool.state != "DELETING":

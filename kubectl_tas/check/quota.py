@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from pydantic import BaseModel
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.admission import QUOTA_SHARED, SUBPOOL_CLOSED, Admission, Verdict
+from kubectl_tas.gangs.admission import (
+    OVER_QUOTA,
+    OVER_QUOTA_RUNNING,
+    OVER_SHARED_QUOTA,
+    QUOTA_SHARED,
+    SUBPOOL_CLOSED,
+    Admission,
+    Verdict,
+    kept,
+)
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.pool import MaximumAmounts, amount
 from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, ResourceName, said, show
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Part, Submission, work_name
+from kubectl_tas.yaml import flow
 
 QUOTA_EXCEEDS_POOL = Rule(
     "quota-exceeds-pool",
@@ -54,6 +65,10 @@ QUOTA_RESOURCE_MISSING = Rule(
 )
 
 
+TOO_MUCH = frozenset({OVER_QUOTA, OVER_QUOTA_RUNNING, OVER_SHARED_QUOTA})
+"""Findings that what was there before may change."""
+_VERDICTS = TOO_MUCH | {QUOTA_SHARED, SUBPOOL_CLOSED}
+"""All findings of ``check_admission``."""
 MAX_NAMED = 5
 """Workloads of a queue that a finding names."""
 
@@ -96,19 +111,63 @@ def _exceeded(fleet: Fleet, changed: Container[str]) -> Iterator[Diagnostic]:
             yield _exceeds(pool, name, changed)
 
 
-def check_admission(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every workflow, workload and PodCliqueSet that can never run, and every queue with more than runs at once."""
-    admission = Admission(fleet)
+def check_admission(fleet: Fleet, past: Past | None = None) -> Iterator[Diagnostic]:
+    """Every workflow, workload and PodCliqueSet that can never run, or only runs on since it was there before, and
+    every queue with more than runs at once.
+    """
+    admission = Admission(fleet, past)
     waiting: dict[tuple[str, str], list[Submission]] = {}
+    running_on: dict[tuple[str, str], list[Submission]] = {}
+    unlisted: dict[str, list[tuple[Submission, Verdict]]] = {}
     for item in fleet.submissions:
         verdict = admission.verdict(item)
+        queue = item.pool.backend.name, item.queue
         if verdict.outcome == "pending":
-            waiting.setdefault((item.pool.backend.name, item.queue), []).append(item)
+            waiting.setdefault(queue, []).append(item)
+        elif verdict.rule is OVER_QUOTA_RUNNING:
+            if not item.is_preemptible:
+                running_on.setdefault(queue, []).append(item)
+            if verdict.unlisted:
+                unlisted.setdefault(item.target, []).append((item, verdict))
+            else:
+                yield _listed(item, verdict)
         elif verdict.rule is not None:
             cause = _cause(item, verdict)
             yield Diagnostic(verdict.rule, verdict.text, item.place, hint=verdict.hint, cause=cause)
-    for (_, queue), items in waiting.items():
-        yield _crowded(items, admission.declared(items[0])[queue])
+    for found in unlisted.values():
+        yield from _unlisted(found, admission)
+    for key, items in waiting.items():
+        yield _crowded([*items, *running_on.get(key, ())], admission.declared(items[0])[key[1]])
+
+
+def judged_with(found: Iterable[Diagnostic], fleet: Fleet, past: Past) -> Iterator[Diagnostic]:
+    """What was found in a fleet, with the verdicts on what asks for too much as the ``past`` has them."""
+    items = list(found)
+    if not any(item.rule in TOO_MUCH for item in items):
+        yield from items
+        return
+    yield from (item for item in items if item.rule not in _VERDICTS)
+    yield from check_admission(fleet, past)
+
+
+def _listed(item: Submission, verdict: Verdict) -> Diagnostic:
+    """A note for work that asks for too much, which overQuota lists."""
+    place = item.over_quota.origin.locate(("spec", "overQuota", item.over_quota_key or ""), key=True)
+    related, hint = (Related("listed here", place),), "Nothing to do until it has ended."
+    return Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, related, hint, level=Severity.INFO)
+
+
+def _unlisted(found: Sequence[tuple[Submission, Verdict]], admission: Admission) -> Iterator[Diagnostic]:
+    """What of one pool or subpool asks for too much and may run on, with the whole list that is to be written."""
+    first = found[0][0]
+    entries = {name: may.model_dump(exclude_unset=True) for name, may in first.over_quota.spec.spec.overQuota.items()}
+    for item, verdict in found:
+        name = item.over_quota_key or work_name(item.kind, item.name)
+        entries[name] = kept(admission.to_be_listed(item), verdict.unlisted)
+    what = f"{first.over_quota.spec.kind.lower()} {first.target}"
+    hint = f"Write into the spec of {what}, so that later runs know it: overQuota: {flow(entries)}"
+    for item, verdict in found:
+        yield Diagnostic(OVER_QUOTA_RUNNING, verdict.text, item.place, hint=hint, cause=_cause(item, verdict))
 
 
 def _cause(item: Submission, verdict: Verdict) -> Location:

@@ -78,7 +78,8 @@ def admit(
     found = []
     for name in sorted({item.pool.backend.name for item in sent}):
         own = [item for item in sent if item.pool.backend.name == name]
-        found += answers(session.fleet, own, used, asked.of(name).state().queues if asked else None)
+        queues = asked.of(name).state().queues if asked else None
+        found += answers(session.fleet, own, used, queues, is_new=is_new)
     if output == "json":
         hand_over(json.dump(pages.data(found)))
     else:

@@ -19,6 +19,7 @@ from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import has_errors
 from kubectl_tas.draw import impacthtml, impactjson, impactmarkdown, impacttext
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN, kept_changes
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.work.run import Run
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def diff(output: str, base: str, directory: str | None) -> int:
     printed to stderr, and it exits 3. Errors of the revision are said, and what they hide is not compared.
     """
     session, before, earlier = open_change(directory, base)
+    session = session.since(before.fleet, Past(before.whole))
     if refuse_errors(session):
         return 3
     there, wrong = found_beside(session, before)

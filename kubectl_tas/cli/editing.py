@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from kubectl_tas.check.quota import TOO_MUCH
 from kubectl_tas.cli.session import check_source, find_root, open_session, show_findings
 from kubectl_tas.cli.terminal import say, show
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.edit.apply import as_edited, lock, new_errors, spliced, write
+from kubectl_tas.edit.lowered import lists
 from kubectl_tas.edit.subpools import Edit
-from kubectl_tas.gangs.admission import OVER_QUOTA
 from kubectl_tas.report.diff import unified
 from kubectl_tas.resolve.fleet import Fleet
 
@@ -37,13 +38,18 @@ def edit(
         if isinstance(planned, Diagnostic):
             show_findings([planned])
             return 1
-        edits = [planned] if isinstance(planned, Edit) else list(planned)
+        edits: list[Edit] = [planned] if isinstance(planned, Edit) else list(planned)
         files = spliced(root, edits)
         after = check_source(root, as_edited(root, files)).since(session.fleet) if files else session
+        listing = lists(session.fleet, after.fleet, edits) if files else []
+        if listing:
+            edits += listing
+            files = spliced(root, edits)
+            after = check_source(root, as_edited(root, files)).since(session.fleet)
         new = new_errors(session.diagnostics, after.diagnostics, rename or str)
         if new:
             show_findings(new)
-        if any(item.rule is not OVER_QUOTA for item in new):  # decreases are soft: what runs may go on
+        if any(item.rule not in TOO_MUCH for item in new):  # what had too much before may have more now, or less
             say("Nothing was written: the repository would have these errors.", err=True)
             return 1
         if dry_run:

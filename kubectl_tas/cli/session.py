@@ -18,6 +18,7 @@ import click
 from kubectl_tas.check.blame import blamed
 from kubectl_tas.check.consequences import gathered
 from kubectl_tas.check.judge import judge, settled
+from kubectl_tas.check.quota import judged_with
 from kubectl_tas.check.versions import check_guard
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.options import group_directory, noted, settings
@@ -26,6 +27,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, has_errors, in_o
 from kubectl_tas.emit.foreign import Foreign, check_output, checkout_of, foreign, left_behind
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.repository import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
 from kubectl_tas.load.unread import nothing_declared, unread
@@ -89,9 +91,12 @@ class Session:
         """The same with further findings; ``base`` is what the repository is compared with."""
         return _settled(self, (*self.found, *more), base)
 
-    def since(self, before: Fleet) -> Session:
-        """The same with findings at what has changed since ``before``, where several documents bring one about."""
-        return _settled(self, tuple(blamed(self.found, before, self.fleet)), None)
+    def since(self, before: Fleet | None, past: Past | None = None) -> Session:
+        """The same with findings at what has changed since ``before``, where several documents bring one about. What
+        was there before, as ``past`` has it, may run on.
+        """
+        found = judged_with(self.found, self.fleet, Past(before) if past is None else past)
+        return _settled(self, tuple(blamed(found, before, self.fleet) if before else found), None)
 
     def with_emptiness(self) -> Session:
         """The same with a finding where nothing is declared, unless something else fails the run."""

@@ -121,7 +121,8 @@ def update(
     """Give the ACTIVE subpool NAME of PARENT another quota; a resource that is not named stays as it is,
     but a share such as --quota 33% is one of all that the parent is guaranteed.
 
-    A lower quota ends nothing that runs: what is available is negative until enough has ended.
+    A lower quota ends nothing that runs: what is available is negative until enough has ended. Work that has too much
+    then is listed in overQuota and may run on.
     """
     parent, name = _addressed(parent, name)
     wanted = _asked(**quota)

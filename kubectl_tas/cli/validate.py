@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kubectl_tas.check.quota import TOO_MUCH
 from kubectl_tas.check.waivers import Base
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import (
@@ -36,6 +37,7 @@ from kubectl_tas.cli.session import (
 from kubectl_tas.cli.wordtypes import MANIFEST
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.load.source import SUFFIXES, FolderSource, OverlaySource, is_read
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.report.findings import STDIN
@@ -43,6 +45,7 @@ from kubectl_tas.resolve.fleet import replaced
 
 if TYPE_CHECKING:
     from kubectl_tas.compare.change import Earlier
+    from kubectl_tas.live.cluster import Clusters
 
 
 @click.command(epilog="Example: kubectl tas validate workflows --base main --strict")
@@ -81,7 +84,8 @@ def validate(
     With --base, changes that must not be made are found too: topologies that are removed or change while they are
     used, constraints of PodCliqueSets that change, steps that a subpool may not take, pools in folders that did not
     count for them, and fields that cannot be changed in an object that is there. What could not be compared is a
-    warning, which --strict fails. With --live, --context,
+    warning, which --strict fails. Work that had room at the base, or that runs in a cluster, and that has not changed
+    is a warning where its quota was lowered. With --live, --context,
     --kubeconfig or --cluster-state the topologies and PodCliqueSets of the clusters are compared too, the GPUs that
     pools are guaranteed with those that nodes have, and what runs there decides what may change. The cluster of a
     backend is the one of its context in tas.yaml; one of several that cannot be read is an error.
@@ -101,7 +105,7 @@ def validate(
         from kubectl_tas.compare.transitions import compare  # neither git nor a cluster is needed without
 
         found += compare(session.fleet, before, asked, complete=session.complete)
-        session = session.since(before.fleet) if before else session
+        session = session.since(before.fleet if before else None, _past(session, before, asked))
     if found or before is not None:
         session = session.with_findings(found, Base(before.revision, before.fleet.config.rules) if before else None)
     if wanted:
@@ -116,6 +120,15 @@ def validate(
         files = tuple(path for path in findings.files if _is_wanted(path, wanted)) if wanted else findings.files
         print_findings(replace(findings, files=files), output, session.root)
     return 1 if session.failed(strict=strict) else 0
+
+
+def _past(session: Session, before: Earlier | None, asked: Clusters | None) -> Past:
+    """What was there before: at a revision of which all could be read, and in the clusters that answer."""
+    known = before.whole if before is not None else None
+    if asked is None or not any(item.rule in TOO_MUCH for item in session.found):
+        return Past(known)
+    found = asked.ask(lambda cluster: cluster.state().running).found
+    return Past(known, found)
 
 
 def _opened(

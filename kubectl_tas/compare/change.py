@@ -26,6 +26,11 @@ class Earlier:
     kept: Mapping[str, bytes] = field(default_factory=dict)
     """The contents of the files that ``outputKeeps`` of its Config names."""
 
+    @property
+    def whole(self) -> Fleet | None:
+        """The fleet; None where not all of it could be read, or nothing was there: what is missing may not be new."""
+        return self.fleet if self.fleet.repository.files and not self.unreadable else None
+
 
 @dataclass(frozen=True)
 class Change:

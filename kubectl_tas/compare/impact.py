@@ -15,15 +15,17 @@ from kubectl_tas.compare.pools import renamed
 from kubectl_tas.compare.topologies import is_recreated
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.quantities import RESOURCES, Amounts
+from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
@@ -216,12 +218,14 @@ class Impact:
     """What could not be compared, and why."""
     settings: tuple[SettingChange, ...] = ()
     beside: tuple[FileBeside, ...] = ()
+    listed: tuple[str, ...] = ()
+    """What overQuota of a pool or subpool lists anew, or with more."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes, as far as all of it could be compared."""
         parts = (self.queues, self.subpools, self.topologies, self.work, self.restarts, self.rules, self.policies)
-        return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside))
+        return not any((*parts, self.guard, self.objects, self.unread, self.settings, self.beside, self.listed))
 
     @property
     def risk(self) -> tuple[Risk, tuple[str, ...]]:
@@ -269,6 +273,7 @@ class Impact:
         yield from _phrase(len(worse) - waits, "piece of work is refused", "pieces of work are refused")
         yield from _phrase(len(self.losers), "queue loses quota", "queues lose quota")
         yield from _phrase(closed, "subpool is closed", "subpools are closed")
+        yield from self.listed
         yield from _phrase(milder, "rule counts for less", "rules count for less")
         yield from _phrase(warned, "warning", "warnings")
         if self.unread:
@@ -325,6 +330,7 @@ def impact(
         unread=tuple(unread),
         settings=tuple(_settings(change.before.config, change.after.config)),
         beside=tuple(beside),
+        listed=tuple(_listed(change)),
     )
 
 
@@ -419,6 +425,22 @@ def _subpools(change: Change) -> Iterator[SubpoolStep]:
             yield SubpoolStep(name, None, state)
 
 
+def _listed(change: Change) -> Iterator[str]:
+    before, after = (
+        {leaf.name: leaf.over_quota for pool in fleet.pools for leaf in pool.leaves}
+        for fleet in (change.before, change.after)
+    )
+    for target, later in after.items():
+        earlier = before.get(target, {})
+        more = [
+            name
+            for name, kept in later.items()
+            if kept.amounts.exceeding(earlier[name].amounts if name in earlier else NOTHING)
+        ]
+        if more:
+            yield f"overQuota of {target} lists {shortened(more)}"
+
+
 def _topologies(change: Change) -> Iterator[TopologyChange]:
     earlier = {item.name: item for item in change.before.topologies}
     later = {item.name: item for item in change.after.topologies}
@@ -436,15 +458,15 @@ def _topology_kind(before: FleetTopology | None, after: FleetTopology | None) ->
 
 
 def _work(change: Change) -> Iterator[WorkChange]:
-    earlier, later = _work_states(change.before), _work_states(change.after)
+    earlier = _work_states(change.before, Admission(change.before))
+    later = _work_states(change.after, Admission(change.after, Past(None if change.unreadable else change.before)))
     for key in sorted({*earlier, *later}):
         before, after = earlier.get(key), later.get(key)
         if _told(before) != _told(after):
             yield WorkChange(key[0], key[1], key[3], before, after)
 
 
-def _work_states(fleet: Fleet) -> dict[tuple[str, str, str, str], WorkState]:
-    admission = Admission(fleet)
+def _work_states(fleet: Fleet, admission: Admission) -> dict[tuple[str, str, str, str], WorkState]:
     return {_identity(item): _work_state(item, admission) for item in fleet.submissions}
 
 

@@ -50,7 +50,7 @@ from kubectl_tas.model.guard import (
     Validation,
 )
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.quantities import NO_LIMIT, OTHERS, UNITS, Amounts, ResourceName
+from kubectl_tas.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -83,6 +83,10 @@ class _Guarded:
     """Of cpu, in millicores, and memory, in bytes, those of which any leaf has a quota."""
     draining: tuple[Expression, ...]
     """Lists of the leaves that are being emptied."""
+    over_quota: tuple[Expression, ...]
+    """Tables of the leaves of which overQuota lists work: what begins the names of that, as ``_owners`` has them, with
+    amounts as ``leaves`` has quotas. None where nothing is listed.
+    """
 
     @property
     def failure_policy(self) -> Literal["Fail", "Ignore"]:
@@ -124,6 +128,7 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
         leaves=tables("leaves", [f"{text(queue)}: {_quotas(leaves[queue], others)}" for queue in sorted(leaves)], "{}"),
         others=others,
         draining=_draining(fleet, backend),
+        over_quota=_over_quota(fleet, backend, others),
     )
 
 
@@ -348,17 +353,20 @@ def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Val
     """What cannot be preempted asks for no more of a resource than its queue is guaranteed; ``because`` stands between
     the amount and the queue, with a place for the unit.
     """
+    listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
+    parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
     yield Validation(
         expression=f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
-        "variables.hundredths <= variables.quota * 100",
+        f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{parts[0]} * 100')}",
         messageExpression=f"'the pod asks for ' + {shown('gpu', 'variables.hundredths')} + "
         f"{because.format(UNITS['gpu'])} + variables.queue + ' is guaranteed ' + string(variables.quota)",
         reason="Forbidden",
     )
-    for name in guarded.others:
+    for name, part in zip(guarded.others, parts[1:], strict=False):
         asked, quota = f"variables.{name}", f"variables.{name}Quota"
         yield Validation(
-            expression=f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}",
+            expression=f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}"
+            f"{listed.format(asked, part)}",
             messageExpression=f"'the pod asks for ' + {shown(name, asked)} + {because.format(UNITS[name])} + "
             f"variables.queue + ' is guaranteed ' + {shown(name, quota)}",
             reason="Forbidden",
@@ -413,6 +421,13 @@ def _queues(guarded: _Guarded) -> Iterator[Expression]:
     yield Expression(name="isDraining", expression=" || ".join(map(holds, guarded.draining)))
     yield Expression(name="isOurs", expression="variables.isLeaf || variables.isDraining")
     yield Expression(name="quota", expression=looked_up(guarded.leaves, "-1", "[0]" if guarded.others else ""))
+    if guarded.over_quota:
+        yield from guarded.over_quota
+        yield Expression(name="overQuotaHere", expression=looked_up(guarded.over_quota, "{}"))
+        yield Expression(name="owners", expression=_owners())
+        yield Expression(
+            name="kept", expression="variables.overQuotaHere.filter(k, variables.owners.exists(o, o.startsWith(k)))"
+        )
     yield from guarded.places
     if guarded.places:
         yield Expression(name="namespaces", expression=looked_up(guarded.places, "[]"))
@@ -431,6 +446,33 @@ def _quotas(quota: Amounts, others: Sequence[ResourceName]) -> str:
     """What a leaf is guaranteed, as its table has it."""
     gpu, *rest = (-1 if quota.of(name) == NO_LIMIT else int(quota.of(name)) for name in ("gpu", *others))
     return str([gpu, *rest] if rest else gpu)
+
+
+def _owners() -> str:
+    """What a pod may belong to: its workflow, and the names of the pod and of what made it, which begin with that of
+    the work. A name that only begins alike is no way in: KAI leaves what is over its quota Pending.
+    """
+    made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
+    own = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
+    return f"['Workflow/' + ({label('object', labels.WORKFLOW)}) + '/'] + ({own}) + ({made})"
+
+
+def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceName]) -> tuple[Expression, ...]:
+    entries = []
+    for leaf in (leaf for pool in fleet.pools if pool.backend == backend for leaf in pool.leaves):
+        if leaf.over_quota and leaf.state == "ACTIVE":
+            most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
+            for name, may in leaf.over_quota.items():
+                most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
+            work = ", ".join(f"{text(begins)}: {_quotas(most[begins], others)}" for begins in sorted(most))
+            entries.append(f"{text(leaf.queue)}: {{{work}}}")
+    return tables("overQuota", entries, "{}") if entries else ()
+
+
+def _begins(listed: str) -> str:
+    """How ``_owners`` begins for work that is listed as Kind/name."""
+    kind, name = listed.split("/")
+    return f"Workflow/{names.shorten(names.fold(name))}/" if kind == "Workflow" else f"{name}-"
 
 
 def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:

@@ -42,6 +42,8 @@ SUBPOOL_UNKNOWN = Rule(
     "A command names a pool or subpool that does not exist, or creates one that does.",
     "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
 )
+LISTS = ("draining", "overQuota")
+"""What a subpool lists of the work that was there before its state, or its quota, changed."""
 MAX_NAMED = 5
 """Work that a message names."""
 Quota = Mapping[str, int | str]
@@ -330,8 +332,7 @@ def _transition(
 ) -> SetValues:
     assert state in TRANSITIONS[subpool.state]
     values: list[tuple[KeyPath, Value, str | None]] = []
-    if "draining" in subpool.declared.origin.data["spec"]:
-        values.append((("spec", "draining"), None, None))
+    values += ((("spec", name), None, None) for name in LISTS if name in subpool.declared.origin.data["spec"])
     values.append((("spec", "state"), state, "quota"))
     if draining:
         values.append((("spec", "draining"), list(draining), "state"))

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Literal, Protocol
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
+from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.podgroup import least_of
 from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.model.workflow import Priority
-from kubectl_tas.quantities import NO_LIMIT, NOTHING, Amounts, ResourceName, each, larger, said, show, smaller, total
+from kubectl_tas.quantities import (
+    NO_LIMIT,
+    NOTHING,
+    Amounts,
+    ResourceName,
+    each,
+    larger,
+    said,
+    show,
+    smaller,
+    total,
+)
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
 from kubectl_tas.resolve.podgroup import SubmittedPodGroup
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import Leaf, Submission, work_name
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -46,6 +60,17 @@ OVER_QUOTA = Rule(
     "the maximum of the pool and of those above it (OverLimit), so a larger gang is never scheduled. Workloads that "
     "share a kubectl-tas/gang are one gang, and a segment that is needed is needed whole. Ask for less, use LOW "
     "priority, or raise the quota.",
+    protects=Waiving.CONFIG,
+)
+OVER_QUOTA_RUNNING = Rule(
+    "over-quota-running",
+    Severity.WARNING,
+    "A workflow or workload asks for more than its queue may hold since the quota or maximum was lowered.",
+    "A decrease ends nothing that runs: KAI evicts nothing that cannot be preempted, and starts nothing of the queue "
+    "until enough has ended. Work that had room at the revision of --base, or that the cluster of --live or "
+    "--cluster-state shows as running, and that has not changed, is a warning. Where spec.overQuota of the pool or "
+    "subpool lists it with what it asks for, it is a note, also without --base. New or changed work is an error: KAI "
+    "would leave its pods Pending. `kubectl tas subpool` writes the list where it lowers a quota.",
     protects=Waiving.CONFIG,
 )
 QUOTA_SHARED = Rule(
@@ -80,6 +105,8 @@ class Verdict:
     hint: str = ""
     short: ResourceName = "gpu"
     """What there is too little of, where it can never run."""
+    unlisted: tuple[ResourceName, ...] = ()
+    """What it has too much of, where it may run on although no overQuota lists it."""
 
 
 class QueueUsage(Protocol):
@@ -110,8 +137,9 @@ class Answer:
 class Admission:
     """The verdicts on all that a fleet sends to its queues."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, past: Past | None = None) -> None:
         self._fleet = fleet
+        self._past = past or Past()
         self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
 
     @cached_property
@@ -129,7 +157,62 @@ class Admission:
 
     def _takes(self, item: Submission) -> bool:
         """Whether a submission takes quota from others: KAI plans nothing for what can be preempted or never runs."""
-        return not item.is_preemptible and _never(item, self.request(item)) is None
+        if item.is_preemptible:
+            return False
+        request = self.request(item)
+        return self._refusal(item, request, _over(item, request)) is None
+
+    def excess(self, item: Submission) -> tuple[ResourceName, ...]:
+        """The resources of which a submission asks for more than its queue may hold, whatever overQuota says."""
+        return tuple(dict.fromkeys(over.resource for over in _over(item, self.request(item))))
+
+    def to_be_listed(self, item: Submission) -> Amounts:
+        """What overQuota must list for a submission: what all of that kind and name ask for, in whatever namespace."""
+        name, target = work_name(item.kind, item.name), item.target
+        same = (other for other in self._fleet.submissions if (other.name, other.target) == (item.name, target))
+        return total(self.request(other).asks for other in same if work_name(other.kind, other.name) == name)
+
+    def _refusal(self, item: Submission, request: Request, excess: Iterable[_Excess]) -> _Excess | None:
+        """Why a submission can never run, whatever others do; None where it can, or may run on."""
+        for over in excess:
+            if over.rule is SUBPOOL_CLOSED:
+                return over
+            is_listed, why = self._may_run_on(item, request, over)
+            if not why:
+                ever = ", can never be scheduled" if over.rule is OVER_QUOTA else ""
+                return replace(over, text=f"{over.text}{ever}{_not_covered(item, over, is_listed=is_listed)}")
+        return None
+
+    def _may_run_on(self, item: Submission, request: Request, over: _Excess) -> tuple[bool, str]:
+        """Whether its excess of a resource is listed in overQuota, and why it may run on with it; '' where it may not.
+
+        What is listed counts where nobody knows better: with an earlier fleet the work must have been there.
+        """
+        most, past = _listed(item).of(over.resource), self._past
+        is_listed = most > 0 and self.to_be_listed(item).of(over.resource) <= most
+        if past.before is not None:
+            old, earlier = past.unchanged(self._fleet, item), self._earlier
+            if old is None or earlier is None or earlier.request(old) != request:
+                return is_listed, ""
+            if not is_listed and over.resource not in earlier.excess(old):
+                return False, "it had room before and has not changed, so it may run on"
+        if is_listed:
+            return True, "overQuota lists it, so it may run on"
+        least, more_than = (request.asks, NOTHING) if over.rule is OVER_SHARED_QUOTA else (request.largest, over.most)
+        is_running = past.runs(self._fleet, item, over.resource, least, more_than)
+        return False, "it runs in the cluster, so it may run on" if is_running else ""
+
+    @cached_property
+    def _earlier(self) -> Admission | None:
+        return Admission(self._past.before) if self._past.before is not None else None
+
+    def _running_on(self, item: Submission, request: Request, excess: Sequence[_Excess]) -> Verdict:
+        """The verdict on a submission that may run on with what it asks for too much."""
+        found = [(over, *self._may_run_on(item, request, over)) for over in excess]
+        over, is_listed, why = min(found, key=lambda each: each[1])
+        unlisted = () if is_listed else tuple(dict.fromkeys(over.resource for over in excess))
+        text = f"{over.text}; {why}"
+        return Verdict("draining", OVER_QUOTA_RUNNING, text, NOTHING, NOTHING, "", over.resource, unlisted)
 
     def request(self, item: Submission) -> Request:
         """What a submission asks for, together with all that share its gang, queue and priority."""
@@ -161,7 +244,21 @@ class Admission:
     def verdict(self, item: Submission) -> Verdict:
         """The verdict beside all else that the repository declares."""
         request = self.request(item)
-        return admit(item, request, self.others(item), self.declared(item), request.asks)
+        return self.admit(item, request, self.others(item), self.declared(item), request.asks)
+
+    def admit(
+        self, item: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
+    ) -> Verdict:
+        """The verdict on a submission, of which ``admit`` says the rest."""
+        over = tuple(_over(item, request))
+        if not over:
+            return admit(item, request, used, elsewhere, new)
+        never = self._refusal(item, request, over)
+        if never is None:
+            return self._running_on(item, request, over)
+        outcome: Outcome = "unschedulable" if never.rule is OVER_QUOTA else "rejected"
+        remedy = _remedy(item, request, elsewhere, never.rule, never.resource)
+        return Verdict(outcome, never.rule, never.text, NOTHING, NOTHING, remedy, never.resource)
 
 
 def asked(fleet: Fleet) -> dict[str, Amounts]:
@@ -203,14 +300,20 @@ def split_findings(
 
 
 def answers(
-    fleet: Fleet, items: Sequence[Submission], used: int | None, queues: Mapping[str, QueueUsage] | None
+    fleet: Fleet,
+    items: Sequence[Submission],
+    used: int | None,
+    queues: Mapping[str, QueueUsage] | None,
+    *,
+    is_new: bool = False,
 ) -> list[Answer]:
     """The answers to what is sent together. ``queues`` say what others use in the queue of each; where they are None
-    it is the other work of the repository. ``used`` are the GPUs of others, as told, instead of either.
+    it is the other work of the repository. ``used`` are the GPUs of others, as told, instead of either. What
+    overQuota lists counts for nothing that ``is_new``.
 
     Raises TasError where the cluster does not have a queue, or does not say what the queue holds.
     """
-    admission = Admission(fleet)
+    admission = Admission(fleet, Past(fleet.without(items)) if is_new else None)
     return [_answer(admission, item, items, used, queues) for item in items]
 
 
@@ -246,7 +349,7 @@ def _answer(
     if item.gang and (used is not None or queues is not None):
         sent_now = total(other.asks for other in items if (other.queue, other.priority, other.gang) == gang)
         new = sent_now if queues is not None else replace(new, gpu=sent_now.gpu)
-    return Answer(item, admit(item, request, rest, held, new), rest)
+    return Answer(item, admission.admit(item, request, rest, held, new), rest)
 
 
 def _of_shared_gang(workloads: Sequence[FleetWorkload]) -> dict[tuple[str, Priority], Request]:
@@ -287,7 +390,7 @@ def _least(clique: FleetClique) -> Amounts:
 def admit(
     workflow: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
 ) -> Verdict:
-    """The verdict on a submission.
+    """The verdict on a submission that asks for no more than its queue may hold.
 
     ``used`` is what its queue already holds in quota, ``elsewhere`` what the other queues do, which are suggested where
     they have room; None where it is not known. A gang of several workloads is one PodGroup, so each of them is answered
@@ -301,12 +404,6 @@ def admit(
     coming = together if workflow.is_preemptible else new
     if coming != together:
         by = f' here for the gang "{workflow.gang}", the rest of which counts as used,'
-    never = _never(workflow, request)
-    if never is not None:
-        rule, resource, text = never
-        outcome: Outcome = "unschedulable" if rule is OVER_QUOTA else "rejected"
-        remedy = _remedy(workflow, request, elsewhere, rule, resource)
-        return Verdict(outcome, rule, text, NOTHING, NOTHING, remedy, resource)
     counted = [name for name in together.asked if name == "gpu" or quota.of(name) != NO_LIMIT]
     if not counted:
         return Verdict("admitted", None, f"no GPUs asked{by}, so no quota is needed", NOTHING, NOTHING)
@@ -344,31 +441,87 @@ def admit(
     return Verdict("admitted", None, f"{', '.join(parts)} of {target}", together, NOTHING)
 
 
-def _never(workflow: Submission, request: Request) -> tuple[Rule, ResourceName, str] | None:
-    """Why a submission can never run, whatever others do: the rule, the resource, the arithmetic."""
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """A resource of which a submission asks for more than its queue may hold."""
+
+    rule: Rule
+    resource: ResourceName
+    text: str
+    """The arithmetic."""
+    most: Amounts = NOTHING
+    """What the queue may hold."""
+
+
+def _over(workflow: Submission, request: Request) -> Iterator[_Excess]:
+    """Of what a submission asks for too much, or that its subpool is closed."""
     quota, target, pool = workflow.quota, workflow.target, workflow.pool
-    largest, shared = request.largest, workflow.gang and f'the gang "{workflow.gang}"'
+    largest, asks, shared = request.largest, request.asks, workflow.gang and f'the gang "{workflow.gang}"'
     gang = shared or "a gang"
     if workflow.is_draining:
-        return None
+        return
     if workflow.subpool is not None and workflow.subpool.state != "ACTIVE":
         work = "workflows" if workflow.kind == "Workflow" else "workloads"
-        return SUBPOOL_CLOSED, "gpu", f"subpool {target} is {workflow.subpool.state} and takes no {work}"
+        text = f"subpool {target} is {workflow.subpool.state} and takes no {work}"
+        yield _Excess(SUBPOOL_CLOSED, "gpu", text)
+        return
     for name in largest.exceeding(workflow.maximum):
         most = workflow.maximum.of(name)
         whose = f"pool {pool.bounded_by(name).name}" if most == pool.maximum.of(name) else f"subpool {target}"
-        sizes = f"{show(name, largest.of(name))} > {said(name, most)}"
-        return OVER_QUOTA, name, f"{gang} of {sizes}, the maximum of {whose}, can never be scheduled"
+        text = f"{gang} of {show(name, largest.of(name))} > {said(name, most)}, the maximum of {whose}"
+        yield _Excess(OVER_QUOTA, name, text, workflow.maximum)
     if workflow.is_preemptible:
-        return None
-    for name in request.asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
-        asks = f"{shared} asks" if shared else "asks"
-        sizes = f"{show(name, request.asks.of(name))} > {said(name, quota.of(name))}"
-        return OVER_SHARED_QUOTA, name, f"{asks} {sizes} that the {pool.parts_are} leave to pool {target}"
+        return
+    for name in asks.exceeding(quota) if workflow.subpool is None and pool.is_split else ():
+        sizes = f"{show(name, asks.of(name))} > {said(name, quota.of(name))}"
+        who = f"{shared} asks" if shared else "asks"
+        text = f"{who} {sizes} that the {pool.parts_are} leave to pool {target}"
+        yield _Excess(OVER_SHARED_QUOTA, name, text, quota)
     for name in largest.exceeding(quota):
-        sizes = f"{show(name, largest.of(name))} > {said(name, quota.of(name))}"
-        return OVER_QUOTA, name, f"{gang} of {sizes}, the quota of {target}, can never be scheduled"
-    return None
+        text = f"{gang} of {show(name, largest.of(name))} > {said(name, quota.of(name))}, the quota of {target}"
+        yield _Excess(OVER_QUOTA, name, text, quota)
+
+
+def _listed(item: Submission) -> Amounts:
+    """What overQuota lets a submission ask for."""
+    key = item.over_quota_key
+    return NOTHING if key is None else item.over_quota.spec.spec.overQuota[key].amounts
+
+
+def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
+    """What overQuota lists in vain: whose it is, the name as it stands there, and why."""
+    listing = [leaf for pool in fleet.pools for leaf in pool.leaves if leaf.over_quota]
+    if not listing:
+        return
+    admission = Admission(fleet)
+    there = {(item.target, item.over_quota_key): item for item in fleet.submissions}
+    for leaf in listing:
+        for name in leaf.over_quota:
+            item = there.get((leaf.name, name))
+            if leaf.state != "ACTIVE":
+                yield leaf, name, f"but subpool {leaf.name} is {leaf.state}"
+            elif item is None:
+                yield leaf, name, f"which is not sent to {leaf.name} any more"
+            elif not admission.excess(item):
+                yield leaf, name, f"for which {leaf.name} has room again"
+
+
+def kept(asks: Amounts, names: Iterable[ResourceName]) -> dict[str, int | str]:
+    """What a submission asks for of some resources, as overQuota has it: whole GPUs, cores, mebibytes."""
+    found: dict[str, int | str] = {}
+    for name in names:
+        unit = MEBIBYTE if name == "memory" else 1
+        text = show(name, math.ceil(asks.of(name) / unit) * unit)
+        found[name] = int(text) if text.isdigit() else text
+    return found
+
+
+def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
+    """Why what overQuota says of a submission does not help it."""
+    if is_listed:
+        return "; overQuota lists it, but it is new or has changed"
+    amount = _listed(item).of(over.resource)
+    return f"; overQuota lets it have {said(over.resource, amount)}" if amount else ""
 
 
 def _remedy(

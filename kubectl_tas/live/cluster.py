@@ -107,12 +107,26 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningGroup:
+    """A PodGroup of which pods run."""
+
+    namespace: str
+    name: str
+    queue: str
+    owners: tuple[tuple[str, str], ...]
+    """Kind and name of what it was made for."""
+    held: Amounts
+    """What its pods hold, as far as it says that."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterState:
     """The queues of a cluster by name."""
 
     queues: dict[str, QueueUsage]
     objects: tuple[Mapping[str, Any], ...] = ()
     """The same as kubectl prints them."""
+    running: tuple[RunningGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,11 +303,24 @@ def state_of(objects: Iterable[Mapping[str, Any]]) -> ClusterState:
             by_kind[kind].append(item)
     try:
         queues = _usage(by_kind["Queue"], by_kind["PodGroup"])
+        running = tuple(_running_group(item) for item in by_kind["PodGroup"] if _running(item) > 0)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is not built as KAI builds it"
         hint = "It must be what `kubectl get ... -o json` prints."
         raise TasError(f"a Queue or PodGroup of the cluster cannot be read: {reason}", hint=hint) from error
-    return ClusterState(queues, tuple(by_kind["Queue"]))
+    return ClusterState(queues, tuple(by_kind["Queue"]), running)
+
+
+def _running_group(item: Mapping[str, Any]) -> RunningGroup:
+    metadata, status = item.get("metadata") or {}, item.get("status") or {}
+    owners = tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ())
+    return RunningGroup(
+        str(metadata.get("namespace", "default")),
+        str(metadata.get("name")),
+        str((item.get("spec") or {}).get("queue")),
+        owners,
+        _amounts(status.get("resourcesStatus") or {}, "allocated"),
+    )
 
 
 def _usage(queues: Iterable[Mapping[str, Any]], pod_groups: Iterable[Mapping[str, Any]]) -> dict[str, QueueUsage]:

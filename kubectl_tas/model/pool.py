@@ -64,6 +64,29 @@ Weight = Count
 """Share of what nobody claims, relative to the others beside it."""
 
 
+class KeptAmounts(Model):
+    """What work asks for in all, as it was when its queue came to have less."""
+
+    gpu: Count = 0
+    """GPUs, rounded up to whole ones."""
+    cpu: Count | Annotated[str, StringConstraints(pattern=CPU), said(_CPU)] = 0
+    """Cores: 600, or a quantity such as "500m"."""
+    memory: (
+        Annotated[int, Field(ge=0, le=0), _NO_UNIT]
+        | Annotated[str, StringConstraints(pattern=MEMORY), said(_MEMORY, "64Gi")]
+    ) = 0
+    """Memory: a quantity such as 2Ti."""
+
+    @property
+    def amounts(self) -> Amounts:
+        """The same as amounts."""
+        return _amounts(self.gpu, self.cpu, self.memory)
+
+
+OverQuota = dict[WorkName, KeptAmounts]
+"""Work, each as Kind/name, with what it asks for."""
+
+
 Namespaces = Annotated[Many[Text], Field(min_length=1)]
 """Namespaces of a cluster, at least one."""
 
@@ -182,6 +205,10 @@ class PoolSpec(Model):
     """Where its work may run, the first by default. Without any: the namespace of the backend."""
     resources: PoolResources = PoolResources.model_construct()
     """What it is guaranteed."""
+    overQuota: OverQuota = nothing()
+    """Work of the pool itself that may run on although its quota or maximum was lowered below what the work asks for:
+    each as Kind/name, with what it may ask for at most. `kubectl tas subpool` writes it.
+    """
     priority: Priority | None = None
     """Of its queues among those beside them: what nobody claims goes to the highest first, which are reclaimed from
     last. KAI takes 100 where it is left out.
@@ -337,6 +364,10 @@ class SubpoolSpec(Model):
     """ACTIVE; DELETING: its queue is kept at quota 0 until it is empty; ARCHIVED: only the record is left."""
     draining: Many[WorkName] = ()
     """While it is DELETING: the work, each as Kind/name, that may finish there, as `subpool delete` has listed it."""
+    overQuota: OverQuota = nothing()
+    """While it is ACTIVE: the work that may run on although the quota was lowered below what the work asks for: each as
+    Kind/name, with what it may ask for at most, as `subpool update` has listed it.
+    """
 
     @property
     def quota_text(self) -> str:

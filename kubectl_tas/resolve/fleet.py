@@ -195,6 +195,15 @@ class Fleet:
             summaries=tuple(item for item in self.summaries if item.pool.backend.name == name),
         )
 
+    def without(self, items: Sequence[Submission]) -> Fleet:
+        """The same without the workflows and workloads that are called like these."""
+        gone = {work_name(item.kind, item.name) for item in items}
+        return replace(
+            self,
+            workflows=tuple(item for item in self.workflows if work_name(item.kind, item.name) not in gone),
+            workloads=tuple(item for item in self.workloads if work_name(item.kind, item.name) not in gone),
+        )
+
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
         """The work that ``topology`` places, which the fleet itself may no longer declare."""
         for workflow in self.workflows:

@@ -15,6 +15,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.platform import Nodes, PodTemplate, ResourceValidation
 from kubectl_tas.model.pool import (
+    KeptAmounts,
     MaximumAmounts,
     Pool,
     QuotaAmounts,
@@ -150,6 +151,22 @@ Part = FleetSubpool | ChildPool
 """What takes from the guarantee of a pool."""
 
 
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A queue that takes work: a pool's own, or that of a subpool."""
+
+    name: str
+    """The pool or pool--subpool, as users name it."""
+    queue: str
+    declared: Declared[Pool] | Declared[Subpool]
+    state: SubpoolState = "ACTIVE"
+
+    @property
+    def over_quota(self) -> Mapping[str, KeptAmounts]:
+        """The work that may run on although it has less."""
+        return self.declared.spec.spec.overQuota
+
+
 def work_name(kind: str, name: str) -> str:
     """``Kind/name``, as ``spec.draining`` lists work; names of workflows are folded."""
     return f"{kind}/{names.fold(name) if kind == 'Workflow' else name}"
@@ -278,6 +295,12 @@ class FleetPool:
         return self.queue, self.shared_queue, *live
 
     @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The queue of its own work, and those of its subpools."""
+        parts = (Leaf(item.canonical, item.queue, item.declared, item.state) for item in self.subpools)
+        return Leaf(self.name, self.shared_queue, self.declared), *parts
+
+    @property
     def levels(self) -> tuple[Level, ...]:
         """The levels that its workflows may ask for."""
         return self.topology.levels if self.topology else ()
@@ -387,6 +410,18 @@ class Submission(ABC):
     def is_draining(self) -> bool:
         """Whether its subpool is DELETING and lets it finish."""
         return self.subpool is not None and self.subpool.lets_finish(self.kind, self.name)
+
+    @property
+    def over_quota(self) -> Declared[Pool] | Declared[Subpool]:
+        """The document whose ``spec.overQuota`` may list it: that of the pool or the subpool that it is sent to."""
+        return (self.subpool or self.pool).declared
+
+    @property
+    def over_quota_key(self) -> str | None:
+        """As what it is listed there; None where it is not."""
+        listed = self.over_quota.spec.spec.overQuota
+        own = work_name(self.kind, self.name) if listed else ""
+        return next((name for name in listed if work_name(*name.split("/")) == own), None)
 
     @property
     def target(self) -> str:

@@ -47,7 +47,7 @@ def said(root: Path, files: dict[str, str]) -> list[str]:
 def test_files_that_name_objects_of_others_are_judged_by_themselves(tmp_path: Path) -> None:
     files = {f"workflows/{name}.yaml": job(name, "data") for name in "ab"}
     write(tmp_path, {**POOL, **files, "workflows/claim.yaml": CLAIM.replace("NAME", "data")})
-    found = run(FolderSource(tmp_path))
+    found = run(FolderSource(tmp_path), Effort())
     assert set(found.outcomes) == {"workflows/a.yaml", "workflows/b.yaml", "workflows/claim.yaml"}
     assert found.found == ()
 

@@ -559,6 +559,54 @@ def test_a_sidecar_counts_beside_the_containers(guard: list[Object]) -> None:
     assert message.startswith("the pod asks for 32 GPUs and cannot be preempted")
 
 
+class TestOverQuota:
+    """Pods of work that overQuota lists: 16 GPUs and 8 cores of train beside a quota of 8 and 4, 16 GPUs of index."""
+
+    @pytest.fixture
+    def listing(self) -> list[Object]:
+        return policies(case_input(GOLDEN / "manifests/guard-over-quota"))
+
+    @pytest.mark.parametrize(
+        ("queue", "metadata", "gpus", "is_taken"),
+        [
+            ("a", {"labels": {"kubectl-tas/workflow": "train"}}, 16, True),
+            ("a", {"labels": {"kubectl-tas/workflow": "train"}}, 17, False),
+            ("a", {"labels": {"kubectl-tas/workflow": "train-2"}}, 16, False),
+            ("a", {"labels": {"kubectl-tas/workflow": "other"}}, 16, False),
+            ("a", {}, 16, False),
+            ("a", {"name": None, "generateName": "x-"}, 16, False),
+            ("shared", {"labels": {"kubectl-tas/workflow": "train"}}, 16, False),
+            ("shared", {"ownerReferences": [{"kind": "Job", "name": "index"}]}, 16, True),
+            ("shared", {"ownerReferences": [{"kind": "ReplicaSet", "name": "index-7d9f"}]}, 16, True),
+            ("shared", {"ownerReferences": [{"kind": "Job", "name": "indexer"}]}, 16, False),
+            ("shared", {"ownerReferences": [{"kind": "Job", "name": "index"}]}, 17, False),
+        ],
+    )
+    def test_who_is_let_in(
+        self, listing: list[Object], queue: str, metadata: Object, gpus: int, *, is_taken: bool
+    ) -> None:
+        asked = pod(f"{TEAM}--{queue}", gpus, priority=NORMAL)
+        about = asked.new["metadata"]
+        own = {**about, **metadata, "labels": {**about["labels"], **metadata.get("labels", {})}}
+        own = {key: value for key, value in own.items() if value is not None}
+        request = replace(asked, new={**asked.new, "metadata": own})
+        group = {**pod_group(f"{TEAM}--{queue}"), "metadata": {"name": "g", "namespace": "ml"}}
+        group["spec"]["preemptibility"] = "non-preemptible"
+        assert (refusals(listing, request) == []) == is_taken
+        own["annotations"] = {"pod-group-name": "g"}
+        assert (refusals(listing, request, [group]) == []) == is_taken
+
+    def test_cpu_is_compared_too(self, listing: list[Object]) -> None:
+        asked = pod(f"{TEAM}--a", None, priority=NORMAL)
+        for cpu, count in (("8", 0), ("8001m", 1)):
+            asked.new["metadata"]["labels"]["kubectl-tas/workflow"] = "train"
+            asked.new["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+            assert len(refusals(listing, asked)) == count
+
+    def test_a_server_takes_it(self, listing: list[Object]) -> None:
+        assert [violations(item) for item in listing] == [[]] * len(listing)
+
+
 class TestMembers:
     """An API server evaluates a policy with parameters once for each PodGroup of the namespace."""
 

@@ -227,11 +227,12 @@ class TestCheckedFirst:
         """Though it be the same as that of GPUs, which means all that the pool does divide."""
         assert "no finite guarantee of memory" in refused(team, "create team c --quota 5% --memory 5%")
 
-    def test_a_workflow_that_would_be_refused(self, team: Path) -> None:
+    def test_a_workflow_to_which_less_is_left_is_listed(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("team", "HIGH", 70)})
-        assert "[over-shared-quota]" in refused(team, "update team a --quota 31")
-        assert "[over-shared-quota]" in refused(team, "create team b --quota 1")
-        assert run(team, "update team a --quota 29").code == 0
+        for command in ("update team a --quota 31", "create team b --quota 1"):
+            write(team, {"pools/team.yaml": pool(), "subpools/a.yaml": subpool("a", 30)})
+            assert "team: lets Workflow/w run on (pools/team.yaml)\n" in run(team, command).out
+            assert kubectl_tas("validate", "-C", team).code == 0
 
     def test_a_workflow_that_may_finish(self, team: Path) -> None:
         write(team, {"workflows/w.yaml": WORKFLOW.format("team--a", "LOW", 1)})

@@ -115,6 +115,13 @@ SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "  quota: 100", "  quota: 0.33", "0.33 whole share"),
     ("subpools/speech", "  name: speech", "  name: team--speech", "spec.parent write speech."),
     ("subpools/speech", "  state: ACTIVE", "  stat: ACTIVE", "stat state"),
+    ("subpools/speech", "  state: ACTIVE", "  overquota: {Job/train: {gpu: 4}}", "overquota overQuota"),
+    ("subpools/speech", "  state: ACTIVE", "  overQuota: [Job/train]", "overQuota mapping"),
+    ("subpools/speech", "  state: ACTIVE", "  overQuota: {train: {gpu: 4}}", "kind name Job/train"),
+    ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: 4}", "Job/train mapping gpu"),
+    ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: {gpus: 4}}", "gpus gpu"),
+    ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: {memory: 64}}", "quantity with a unit 64Gi"),
+    ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: {gpu: -1}}", "-1"),
     ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
 )
 TOPOLOGIES: tuple[Row, ...] = (

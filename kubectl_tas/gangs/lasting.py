@@ -1,0 +1,82 @@
+"""Work that was there before: what an earlier fleet, or what runs in the clusters, says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubectl_tas.gangs.podgrouper import pod_group_name
+from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.quantities import Amounts, ResourceName, total
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workload import FleetWorkload
+
+if TYPE_CHECKING:  # most commands ask no cluster
+    from kubectl_tas.live.cluster import RunningGroup
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is known of the time before a change."""
+
+    before: Fleet | None = None
+    """The fleet as it was; None: not known."""
+    running: Mapping[str, Sequence[RunningGroup]] = field(default_factory=dict)
+    """The PodGroups that run, by backend."""
+
+    @cached_property
+    def _earlier(self) -> dict[tuple[str, str, str, str], Submission]:
+        return {_identity(item): item for item in self.before.submissions} if self.before else {}
+
+    def unchanged(self, fleet: Fleet, item: Submission) -> Submission | None:
+        """What a submission of ``fleet`` was before; None where it is new, or would have other pods or another queue.
+
+        Of what is the same before and after there may be summaries alone.
+        """
+        old = self._earlier.get(_identity(item))
+        if old is None or (old.queue, old.priority) != (item.queue, item.priority):
+            return None
+        if isinstance(item, FleetWorkflow) and isinstance(old, FleetWorkflow) and self.before is not None:
+            was, now = (
+                [gang.name for gang in gangs_of_workflow(of, sent)] for of, sent in ((self.before, old), (fleet, item))
+            )
+            return old if was == now else None
+        return old if old.declared.origin.data == item.declared.origin.data else None
+
+    def runs(self, fleet: Fleet, item: Submission, resource: ResourceName, least: Amounts, more_than: Amounts) -> bool:
+        """Whether a submission runs with ``least`` of a resource. Of a workflow it is enough that the gangs run that
+        ask for ``more_than`` that: their names say that they have not changed.
+        """
+        own = [
+            group
+            for group in self.running.get(item.pool.backend.name, ())
+            if (group.namespace, group.queue) == (item.namespace, item.queue)
+        ]
+        if own and isinstance(item, FleetWorkflow):
+            large = [group for group in item.groups if group.asks.of(resource) > more_than.of(resource)]
+            wanted = {gang.name for gang in gangs_of_workflow(fleet, item, large)}
+            return bool(wanted) and wanted <= {group.name for group in own}
+        held = total(group.held for group in own if _is_of(item, group))
+        return 0 < least.of(resource) <= held.of(resource)
+
+
+def _is_of(item: Submission, group: RunningGroup) -> bool:
+    """Whether a PodGroup is one of a submission that is no workflow."""
+    if isinstance(item, FleetWorkload) and item.is_owned:
+        return group.name == pod_group_name(item)
+    if item.kind == "PodGroup":
+        return group.name == item.name
+    if item.kind == "PodCliqueSet":  # its PodGangs are NAME-0, NAME-0-workers-1
+        gang = re.compile(re.escape(item.name) + r"-[0-9]+(-.+)?")
+        return any(kind == "PodGang" and gang.fullmatch(name) for kind, name in group.owners)
+    return (item.kind, item.name) in group.owners
+
+
+def _identity(item: Submission) -> tuple[str, str, str, str]:
+    return item.pool.backend.name, item.kind, item.namespace, item.name
