@@ -22,6 +22,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
     "domain-order": ("hostname-not-last", "level-duplicate"),
     "hostname-not-last": ("level-duplicate",),
+    "level-label-unknown": ("host-label",),
     "podgroup-queue": ("podgroup-namespace",),
     "podgroup-topology": ("podgroup-namespace",),
     "topology-levels-changed": ("topology-key-unknown",),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.model.base import QUALIFIED_NAME
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, question
 
@@ -14,9 +15,9 @@ LEVEL_LABEL_UNKNOWN = Rule(
     Severity.WARNING,
     "A level's node label is nearly one that Kubernetes, a cloud or a GPU component sets, or one of an older release.",
     "KAI leaves out of a Topology every node that lacks one of its labels: a label that nothing sets leaves no node, "
-    "and what asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. Topograph "
-    "has other labels from its release 1.0 on. Where you label the nodes yourself, or an older Topograph runs, waive "
-    "the rule at that line.",
+    "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. From "
+    "1.0 on Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "
+    "rule at that line.",
 )
 _KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", "kubernetes.io/hostname")
 _KNOWN = (
@@ -38,7 +39,7 @@ _KNOWN = (
     "node.coreweave.cloud/rack",
 )
 """What nodes have, by who sets it: Kubernetes (reference "Well-Known Labels"), GPU Feature Discovery
-(docs/gpu-feature-discovery of NVIDIA/k8s-device-plugin 0.20), Topograph ("Node Labels and Annotations", 1.0), GKE ("View
+(docs/gpu-feature-discovery of NVIDIA/k8s-device-plugin), Topograph ("Node Labels and Annotations", 1.0), GKE ("View
 the physical topology of nodes"), EKS and SageMaker HyperPod ("topology-aware scheduling"), CoreWeave ("InfiniBand and
 RoCE Labels", "GB200 NVL72-Powered Instances").
 """
@@ -56,6 +57,7 @@ _SINCE = {
     **{f"tier-{tier}": f"fabric.topograph.run/tier-{tier}" for tier in range(10)},
 }
 """What Topograph sets since 1.0 in place of its older labels; tier 0 is nearest to the node."""
+_OF_KUBERNETES = re.compile(r"((topology|node)\.)?(kubernetes|k8s)\.io")
 _SLIPS = 2
 
 
@@ -68,7 +70,9 @@ def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
             old, is_old, name = level.label.partition(_TOPOGRAPH)
             now = _SINCE.get(name) if is_old and not old else None
             if now is not None:
-                message = f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
+                message = (
+                    f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
+                )
                 hint = f"Write {now}, or waive this where an older Topograph runs."
                 yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=hint)
             elif (meant := _meant(level.label)) is not None:
@@ -78,16 +82,16 @@ def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
 
 def _meant(label: str) -> str | None:
     """The known label that another one is most likely a slip of."""
-    if label in _KNOWN or _MANY.fullmatch(label):
+    if label in _KNOWN or _MANY.fullmatch(label) or not re.fullmatch(QUALIFIED_NAME, label):
         return None
     same = next((known for known in _KNOWN if _letters(known) == _letters(label)), None)
     if same is not None:
         return same
     domain, _, name = label.rpartition("/")
-    if domain.endswith(("kubernetes.io", "k8s.io")):
+    if _OF_KUBERNETES.fullmatch(domain):
         name = "hostname" if name in ("host", "node") and domain == "kubernetes.io" else name
         found = next((known for known in _KUBERNETES if known.endswith(f"/{name}")), None)
-        if found is not None and not domain.startswith("failure-domain."):
+        if found is not None:
             return found
     return closest(label, _KNOWN, most=_SLIPS)
 

@@ -27,7 +27,7 @@ _FIELDS: tuple[KeyPath, ...] = (
 )
 """Where kinds say so. Sources: Kubernetes 1.35, ``Suspend`` of pkg/apis/batch/types.go and ``syncDeployment`` of
 pkg/controller/deployment (a paused Deployment makes no new ReplicaSet); JobSet 0.12 and Trainer 2.3, ``suspend``; the
-training operator 1.9 and the MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend`` of RayClusterSpec and RayJobSpec.
+training operator 1.9 and the MPI operator 0.8, ``RunPolicy``; KubeRay 1.7, ``Suspend`` of its kinds.
 """
 
 
@@ -38,7 +38,7 @@ def check_suspended(fleet: Fleet) -> Iterator[Diagnostic]:
         path = next((path for path in _FIELDS if origin.value(path) is True), None)
         if path is not None and KUEUE not in spec.metadata.labels:
             what = "paused" if path[-1] == "paused" else "suspended"
-            message = f"{spec.kind} {spec.metadata.name} is {what}: no pod of it starts until you change this file"
+            message = f"{spec.kind} {spec.metadata.name} is {what}: no new pod of it starts until you change this file"
             if "jobTemplate" in path:
                 message = f"each Job of {spec.kind} {spec.metadata.name} is suspended: no pod of it starts"
             hint = f"Remove {path[-1]}, or remove the file."
