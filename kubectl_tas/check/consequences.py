@@ -49,6 +49,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 """The same, wherever the others are found."""
 SAID_ONCE = frozenset(
     {
+        "finished-recreated",
         "grove-unsupported",
         "pack-domain-unknown",
         "placement-order",

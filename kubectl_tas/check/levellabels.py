@@ -15,8 +15,8 @@ LEVEL_LABEL_UNKNOWN = Rule(
     Severity.WARNING,
     "A level's node label is nearly one that Kubernetes, a cloud or a GPU component sets, or one of an older release.",
     "KAI leaves out of a Topology every node that lacks one of its labels: a label that nothing sets leaves no node, "
-    "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. From "
-    "1.0 on Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "
+    "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. "
+    "Since 1.0 Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "
     "rule at that line.",
 )
 _KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", "kubernetes.io/hostname")
