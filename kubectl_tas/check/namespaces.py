@@ -59,8 +59,9 @@ def check_namespaces(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from label_problems("namespace", name, place, limit=names.MAX_LABEL)
                 yield from _of_system(name, place)
     config = fleet.repository.config
-    for backend in fleet.backends if config else ():
-        if any(not pool.declared.spec.spec.namespaces for pool in fleet.pools if pool.backend == backend):
+    for backend in fleet.backends:
+        own = (pool for pool in fleet.pools if pool.backend == backend and not pool.declared.spec.spec.namespaces)
+        if config is not None and any(own):
             yield from _of_system(backend.namespace, config.at("spec", "backends", backend.index, "namespace"))
     for pool in fleet.pools:
         for subpool in pool.subpools:
