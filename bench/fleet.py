@@ -35,7 +35,7 @@ spec:
   - {{key: zone, label: topology.kubernetes.io/zone}}
   - {{key: spine, label: topology.kubernetes.io/spine}}
   - {{key: rack, label: topology.kubernetes.io/rack}}
-  - {{key: gpu-clique, label: nvidia.com/gpu-clique}}
+  - {{key: gpu-clique, label: nvidia.com/gpu.clique}}
 """
 SUBPOOL = """\
 apiVersion: tas/v1alpha1

@@ -116,7 +116,7 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     hint: str = ""
     level: Severity | None = None
-    """How bad the Config calls it; None: as its rule does."""
+    """How bad the Config calls it, or the rule in this case; None: as its rule does."""
     waiver: Location | None = None
     """The comment that waives it."""
     cause: Location | None = None

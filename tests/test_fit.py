@@ -135,7 +135,7 @@ def test_the_use_cases_are_placed_as_they_are_drawn(
 def test_a_use_case_does_not_fit_where_a_zone_has_one_rack(tmp_path: Path) -> None:
     """Of zone a the second rack is taken away: no zone has room for both models."""
     items = json.loads((USE_CASES / "nodes/zones.json").read_text())["items"]
-    left = [item for item in items if item["metadata"]["labels"]["nvidia.com/gpu-clique"] != "b"]
+    left = [item for item in items if item["metadata"]["labels"]["nvidia.com/gpu.clique"] != "b"]
     write(tmp_path, {"nodes.json": json.dumps({"items": left})})
     arguments = ("multiple-nvl72-same-zone", "--nodes", tmp_path / "nodes.json")
     (found,) = answers(*arguments, code=1, root=USE_CASES)

@@ -32,7 +32,7 @@ SUBJECTS = {
         "edit.apply",
     ),
     "Platforms": ("check.platforms",),
-    "Topologies": ("check.topology",),
+    "Topologies": ("check.topology", "check.levellabels"),
     "Workflows": (
         "check.workflow",
         "check.mounts",
@@ -50,6 +50,7 @@ SUBJECTS = {
         "check.combinations",
         "check.exported",
         "check.finished",
+        "check.suspended",
         "check.keys",
         "check.replicas",
         "check.owned",

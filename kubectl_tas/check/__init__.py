@@ -22,6 +22,7 @@ from kubectl_tas.check.grove import check_grove_versions
 from kubectl_tas.check.grovefields import check_grove_fields
 from kubectl_tas.check.growth import check_growth, check_scale_targets
 from kubectl_tas.check.layout import check_layout
+from kubectl_tas.check.levellabels import check_level_labels
 from kubectl_tas.check.lifetime import check_default_lifetimes, check_lifetimes
 from kubectl_tas.check.mounts import check_mounts
 from kubectl_tas.check.names import check_names, check_work_names
@@ -40,6 +41,7 @@ from kubectl_tas.check.secrets import check_secrets
 from kubectl_tas.check.segments import check_segments
 from kubectl_tas.check.segmentsize import check_segment_sizes
 from kubectl_tas.check.selectors import check_selected, check_selectors
+from kubectl_tas.check.suspended import check_suspended
 from kubectl_tas.check.tokens import check_tokens
 from kubectl_tas.check.topology import check_bindings, check_topologies
 from kubectl_tas.check.unique import check_unique, check_unique_work
@@ -69,6 +71,7 @@ FLEET_CHECKS: tuple[Check, ...] = (
     check_draining,
     check_scale_targets,
     check_topologies,
+    check_level_labels,
     check_bindings,
     check_default_lifetimes,
     check_unused_platforms,
@@ -94,6 +97,7 @@ WORK_CHECKS: tuple[Check, ...] = (
     check_pods,
     check_workloads,
     check_finished,
+    check_suspended,
     check_documents,
     check_visible_devices,
     check_companions,

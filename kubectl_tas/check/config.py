@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from kubectl_tas import kai
 from kubectl_tas.check.topology import HOSTNAME
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
+from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.config import Config
 from kubectl_tas.model.repository import Declared
@@ -51,6 +51,14 @@ PRIORITY_CLASS_INVALID = Rule(
     "Each priority has a value of its own, so it needs a class of its own; names that begin with system- "
     "are refused by the API server.",
 )
+CONTEXT_SHARED = Rule(
+    "context-shared",
+    Severity.WARNING,
+    "Two backends have one context.",
+    "A backend is one cluster, and its context tells kubectl which. With one context for two, --live reads one cluster "
+    "for both, and their manifests meet in it. Correct one of them. Where one cluster has several namespaces for work, "
+    "declare one backend, and name them in spec.namespaces of its pools.",
+)
 OWN = {"kai": "kai-scheduler", "default": "default-scheduler"}
 """What the schedulers of each type are called."""
 OTHERS = {"kai": OWN["default"], "default": OWN["kai"]}
@@ -74,6 +82,7 @@ def check_config(fleet: Fleet) -> Iterator[Diagnostic]:
         elif release is not None and release.is_newer:
             yield newer("KAI", version, release.version, place)
         yield from _scheduler_name(config, backend)
+        yield from _context(config, fleet.backends[: backend.index], backend)
     output = PurePosixPath(fleet.config.output)
     for folder in fleet.config.sources:
         if PurePosixPath(folder).is_relative_to(output):
@@ -93,6 +102,16 @@ def _scheduler_name(config: Declared[Config], backend: FleetBackend) -> Iterator
     elif not name.startswith(OWN[kind]) and closest(name, [OWN[kind]]):
         message = f'no scheduler answers to the name "{name}", so no pod would run'
         yield Diagnostic(SCHEDULER_NAME, message, place, hint=f"Did you mean {OWN[kind]}?")
+
+
+def _context(config: Declared[Config], before: Iterable[FleetBackend], backend: FleetBackend) -> Iterator[Diagnostic]:
+    first = next((item for item in before if item.spec.context == backend.spec.context is not None), None)
+    if first is not None:
+        message = f'backends {first.name} and {backend.name} have one context, "{backend.spec.context}"'
+        related = (Related(f"backend {first.name}", config.at("spec", "backends", first.index, "context")),)
+        place = config.at("spec", "backends", backend.index, "context")
+        hint = "Name the context of its own cluster; for two namespaces of one cluster declare one backend."
+        yield Diagnostic(CONTEXT_SHARED, message, place, related, hint=hint)
 
 
 def newer(what: str, version: str, newest: str, place: Location) -> Diagnostic:

@@ -23,6 +23,7 @@ FOLLOWS_IN_FILE: dict[str, tuple[str, ...]] = {
     "placement-without-level": ("key-unknown", "topology-key-unknown"),
     "domain-order": ("hostname-not-last", "level-duplicate"),
     "hostname-not-last": ("level-duplicate",),
+    "level-label-unknown": ("host-label",),
     "podgroup-queue": ("podgroup-namespace",),
     "podgroup-topology": ("podgroup-namespace",),
     "topology-levels-changed": ("topology-key-unknown",),
@@ -53,6 +54,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 """The same, wherever the others are found."""
 SAID_ONCE = frozenset(
     {
+        "finished-recreated",
         "grove-unsupported",
         "pack-domain-unknown",
         "placement-order",

@@ -21,7 +21,7 @@ FINISHED_RECREATED = Rule(
     "What is in the repository must be in the cluster: Flux makes a deleted object anew when it reconciles next, Argo "
     "CD at once with self-heal, else with the next sync. So the work runs again, and again once it has finished. "
     "Leave the time to live out, and remove the file when the result is no longer needed; a CronJob is made for what "
-    "shall run again.",
+    "shall run again. One finding names all such work.",
 )
 _TTL = "ttlSecondsAfterFinished"
 _TOOLS = {"argocd": "Argo CD", "flux": "Flux"}
@@ -33,10 +33,9 @@ def check_finished(fleet: Fleet) -> Iterator[Diagnostic]:
     for workload in fleet.workloads if tool else ():
         for path in _deleting(workload.declared.spec, workload):
             again = "in the next sync, with self-heal at once" if tool == "Argo CD" else "when it reconciles next"
-            message = (
-                f"{workload.kind} {workload.name} is deleted once it has finished, but it is still in the repository: "
-                f"{tool} makes it anew {again}, and it runs again"
-            )
+            field = path[-1] if path[-1] == _TTL else "the policy DeleteSelf"
+            lasts = f"{field} deletes finished work that the repository still has"
+            message = f"{lasts}: {tool} makes it anew {again}, and it runs again"
             hint = f"Leave {path[-1]} out." if path[-1] == _TTL else "Use another deletion policy than DeleteSelf."
             place = workload.declared.origin.locate(path, key=True)
             yield Diagnostic(FINISHED_RECREATED, message, place, hint=hint)

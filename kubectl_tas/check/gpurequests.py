@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas import gpus
@@ -16,6 +16,7 @@ from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 
 if TYPE_CHECKING:
@@ -35,10 +36,11 @@ GPUS_UNKNOWN = Rule(
 GPU_ANNOTATION = Rule(
     "gpu-annotation",
     Severity.ERROR,
-    "An annotation asks for a part of a GPU in a way that KAI refuses.",
+    "An annotation asks for a part of a GPU in a way that KAI refuses, or where KAI does not read it.",
     "KAI's webhook refuses the pods: gpu-fraction is a number between 0 and 1, gpu-memory and "
     "gpu-fraction-num-devices are whole numbers from 1, and of gpu-fraction, gpu-memory and whole GPUs a pod asks "
-    "for one alone.",
+    "for one alone. KAI reads these annotations of pods alone: on a Deployment itself they ask for nothing, and its "
+    "pods run without a GPU. Write them in the pod template.",
 )
 
 
@@ -65,9 +67,11 @@ def check_gpu_requests(fleet: Fleet) -> Iterator[Diagnostic]:
         yield from _unknown(pod)
         yield from _refused(pod)
     for item in fleet.submissions:
-        for pod in pods_of(item):
+        pods = tuple(pods_of(item))
+        for pod in pods:
             yield from _unknown(pod)
             yield from _refused(pod)
+        yield from _unread(item, pods)
         if isinstance(item, FleetWorkload):
             for part in item.templates:
                 if part.template is None:  # a TrainJob says per node what its runtime's template does not
@@ -98,6 +102,25 @@ def pods_of(item: object) -> Iterator[_Pod]:
             if spec is not None:
                 path = (*clique.path, "spec", "podSpec")
                 yield _Pod(item.declared.origin, spec, path, clique.spec.annotations, notes)
+
+
+def _unread(item: Submission, pods: Sequence[_Pod]) -> Iterator[Diagnostic]:
+    """Annotations that stand above the pod templates, which no controller copies to pods."""
+    if not isinstance(item, FleetWorkload | SubmittedSet):
+        return
+    origin = item.declared.origin
+    jobs = item.templates if isinstance(item, FleetWorkload) else ()
+    above = [ROOT, *(part.job_annotations[0] for part in jobs if part.job_annotations)]
+    for path in dict.fromkeys(above):
+        written = origin.value(path)
+        if not isinstance(written, dict) or any(pod.notes == path for pod in pods):
+            continue
+        for name in gpus.ANNOTATIONS:
+            if name in written and not (pods and all(name in pod.annotations for pod in pods)):
+                templates = " or ".join(".".join(str(step) for step in pod.notes) for pod in pods)
+                hint = f"Move it to {templates}." if pods else "Write it in the pod template of its runtime."
+                message = f"KAI reads {name} of pods alone: here it asks for no GPU"
+                yield Diagnostic(GPU_ANNOTATION, message, origin.locate((*path, name), key=True), hint=hint)
 
 
 def _unknown(pod: _Pod) -> Iterator[Diagnostic]:

@@ -35,7 +35,8 @@ OTHER_QUEUE = Rule(
     "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and KAI then counts it "
     "against the pool's: it waits twice, and without a LocalQueue of that name for ever. Remove the label.",
 )
-_KUEUE = "kueue.x-k8s.io/queue-name"
+KUEUE = "kueue.x-k8s.io/queue-name"
+"""The label of work that Kueue suspends, and starts itself."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """What people put behind a domain that has no such ending."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -57,7 +58,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key in KNOWN[where] or key in KNOWN["both"]:
         return
     place = origin.locate(path, key=True)
-    if key == _KUEUE and where == "labels":
+    if key == KUEUE and where == "labels":
         message = "Kueue holds this workload until a queue of its own has room, beside the quota of its pool"
         yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
         return

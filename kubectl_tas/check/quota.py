@@ -57,10 +57,19 @@ MAXIMUM_ABOVE_PARENT = Rule(
 QUOTA_RESOURCE_MISSING = Rule(
     "quota-resource-missing",
     Severity.WARNING,
-    "A subpool says nothing of cpu or memory, of which its pool is guaranteed a number.",
+    "The quota of a subpool does not name GPUs, cpu or memory, of which its pool is guaranteed a number.",
     "A bare number is GPUs only, and of what a quota does not name the subpool is guaranteed nothing: HIGH and NORMAL "
-    "pods that ask for any of it never run there, and most pods ask for both. Name each resource, with 0 where none is "
-    "meant, or give the subpool a share of all that the pool is guaranteed.",
+    "pods that ask for any of it never run there. Name each resource, with 0 where you mean none, or give the subpool "
+    "a share of all that the pool is guaranteed.",
+    protects=Waiving.CONFIG,
+)
+POOL_UNLIMITED = Rule(
+    "pool-unlimited",
+    Severity.WARNING,
+    "A pool at the top does not say how many GPUs it is guaranteed, so it has no limit.",
+    "All its HIGH and NORMAL work counts as guaranteed, and KAI never takes a GPU back from it: other pools of the "
+    "cluster may miss what they are guaranteed. Where no other pool has a guarantee this is a note. Set "
+    "spec.resources.gpu.guarantee, to -1 where you mean no limit.",
     protects=Waiving.CONFIG,
 )
 
@@ -85,6 +94,7 @@ def check_quotas(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield from _unlimited(pool, name)
             if pool.parent is not None:
                 yield from _unlimited_child(pool, pool.parent, name)
+        yield from _unsaid(fleet, pool)
         for subpool in pool.active:
             yield from _own_maximum(pool, subpool)
             yield from _missing(pool, subpool)
@@ -269,6 +279,22 @@ def _unlimited(pool: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
         yield Diagnostic(QUOTA_UNLIMITED_POOL, message, place, related, hint=hint)
 
 
+def _unsaid(fleet: Fleet, pool: FleetPool) -> Iterator[Diagnostic]:
+    """A pool of nobody's, without parts, that has no limit since it says nothing."""
+    is_said = "guarantee" in pool.declared.spec.spec.resources.gpu.model_fields_set
+    if is_said or pool.parent is not None or pool.is_split or not pool.backend.is_kai:
+        return
+    beside = (item for item in fleet.pools if item.backend == pool.backend and item.guarantee.gpu != NO_LIMIT)
+    other = next(beside, None)
+    also = f", those that pool {other.name} is guaranteed too" if other else ""
+    message = f"pool {pool.name} names no guarantee of GPUs, so it has no limit: its work may take all GPUs{also}"
+    related = (Related(f"pool {other.name}", other.declared.at(*_guarantee("gpu"))),) if other else ()
+    hint = "Set spec.resources.gpu.guarantee to a number of GPUs, or to -1 where you mean no limit."
+    place = pool.declared.at(*_guarantee("gpu"))
+    level = None if other else Severity.INFO
+    yield Diagnostic(POOL_UNLIMITED, message, place, related, hint=hint, level=level)
+
+
 def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName) -> Iterator[Diagnostic]:
     whole = parent.guarantee.of(resource)
     if pool.guarantee.of(resource) == NO_LIMIT != whole:
@@ -282,15 +308,15 @@ def _unlimited_child(pool: FleetPool, parent: FleetPool, resource: ResourceName)
 
 
 def _missing(pool: FleetPool, subpool: FleetSubpool) -> Iterator[Diagnostic]:
-    """Cpu and memory that a subpool's quota does not name: nearly every pod asks for them, and not for GPUs."""
+    """What a subpool's quota does not name."""
     quota = subpool.declared.spec.spec.quota
     named = RESOURCES if isinstance(quota, str) else subpool.written.model_fields_set if subpool.written else ("gpu",)
-    missing = [name for name in pool.finite if name != "gpu" and name not in named and pool.guarantee.of(name) > 0]
+    missing = [name for name in pool.finite if name not in named and pool.guarantee.of(name) > 0]
     if missing:
-        of = " and no ".join(missing)
+        of = " and no ".join(UNITS[name] for name in missing)
         message = f"subpool {subpool.canonical} is guaranteed no {of}: HIGH and NORMAL pods that ask for any never run"
         there = " and ".join(said(name, pool.guarantee.of(name)) for name in missing)
-        asked = ", ".join(("gpu: ...", *(f"{name}: ..." for name in missing)))
+        asked = ", ".join(f"{name}: ..." for name in RESOURCES if name in named or name in missing)
         hint = f"Pool {pool.name} is guaranteed {there}: write quota: {{{asked}}}, with 0 where none is meant."
         yield Diagnostic(QUOTA_RESOURCE_MISSING, message, subpool.declared.at("spec", "quota"), hint=hint)
 

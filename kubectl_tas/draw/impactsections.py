@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from kubectl_tas.compare.impact import Impact, QueueChange, QueueState, WorkState
@@ -9,10 +10,15 @@ from kubectl_tas.quantities import NO_LIMIT, RESOURCES, UNITS, Amount, Amounts, 
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import Level
+from kubectl_tas.words import shortened
 
 Row = tuple[str, ...]
 NOTHING = "-"
 """What stands for what is not there."""
+MAX_NAMED = 5
+"""Queues that a row names."""
+_OF_QUOTAS = re.compile(r"table (leaves|draining)[0-9]*")
+"""What a policy has of quotas, which the rows of queues say already."""
 _HEADS: dict[ResourceName, str] = {"gpu": "GPUs", "cpu": "CPU", "memory": "Memory"}
 
 
@@ -41,7 +47,7 @@ def counted(impact: Impact) -> str:
         (len(impact.topologies), "topology"),
         (len(impact.work), "workflow or workload"),
         (len(impact.restarts), "restart"),
-        (len(impact.rules) + len(impact.policies) + (impact.guard is not None), "guard rule"),
+        (len(_guard(impact).rows), "guard rule"),
         (sum(item.made + item.changed + item.dropped for item in impact.objects), "object"),
     )
     told = [_counted(number, noun) for number, noun in counts if number]
@@ -205,16 +211,28 @@ def _restarts(impact: Impact) -> Section:
 
 
 def _guard(impact: Impact) -> Section:
+    """What the guard does otherwise. Quotas that move change a table of several policies: one row says whose."""
     rows = [("guard", impact.guard[0], impact.guard[1])] if impact.guard else []
     rows += [(f"rule {item.code}", item.before, item.after) for item in impact.rules]
     several = len({item.backend for item in impact.policies}) > 1
+    moved: dict[str, list[str]] = {}
+    for queue in impact.queues:
+        if queue.moves and not queue.state.is_container:
+            moved.setdefault(queue.backend, []).append(queue.state.target)
+    quotas, policies = set[str](), list[Row]()
     for policy in impact.policies:
-        what = f": {', '.join(policy.what)}" if policy.what else ""
         where = f" on {policy.backend}" if several else ""
-        rows.append(
-            (f"policy {policy.name}{where}", NOTHING if policy.kind == "made" else "there", f"{policy.kind}{what}")
-        )
-    return Section("Guard rules", ("Rule", "Before", "After"), tuple(rows))
+        named = [part for part in policy.what if policy.backend in moved and _OF_QUOTAS.fullmatch(part)]
+        if named and policy.backend not in quotas:
+            quotas.add(policy.backend)
+            whose = shortened(moved[policy.backend], MAX_NAMED)
+            rows.append((f"quotas{where}", "the old ones", f"the new ones, of {whose}"))
+        rest = [part for part in policy.what if part not in named]
+        if rest or not named:
+            what = f": {', '.join(rest)}" if rest else ""
+            before = NOTHING if policy.kind == "made" else "there"
+            policies.append((f"policy {policy.name}{where}", before, f"{policy.kind}{what}"))
+    return Section("Guard rules", ("Rule", "Before", "After"), (*rows, *policies))
 
 
 def _objects(impact: Impact) -> Section:

@@ -75,7 +75,7 @@ OVER_QUOTA_RUNNING = Rule(
 )
 QUOTA_SHARED = Rule(
     "quota-shared",
-    Severity.WARNING,
+    Severity.INFO,
     "The HIGH and NORMAL work of a queue fits its quota gang by gang, but not all at once.",
     "What does not fit stays Pending until others of the same queue have ended. Nothing is wrong where that is meant. "
     "Work that can never run counts for nothing here, since it takes nothing from the others.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
@@ -13,13 +14,17 @@ from kubectl_tas.load.repository import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.model.values import FOLDER as VALUES
+from kubectl_tas.model.workloadkinds import WORKLOADS
 
 FILE_UNREAD = Rule(
     "file-unread",
-    Severity.INFO,
-    "A file looks like a source of this repository, but is not read.",
-    "What it declares is not checked and not rendered. Files are read below the folders of spec.sources, and where "
-    "their names end in .yaml, .yml or .json. Rename or move it, or add its folder to spec.sources.",
+    Severity.WARNING,
+    "A file is a source of this repository by what it says, but is not read.",
+    "What it declares is not checked and not rendered: it is never applied. Files are read below the folders of "
+    "spec.sources, and where their names end in .yaml, .yml or .json. Rename or move it, or add its folder to "
+    "spec.sources. A file with another ending, one in a folder of documentation or tests, and a workflow without a "
+    "pool may be there on purpose: this is a note then. Folders of Helm, of kustomize, and those with a tas.yaml of "
+    "their own are left out.",
 )
 NOTHING_DECLARED = Rule(
     "nothing-declared",
@@ -32,36 +37,59 @@ NOTHING_DECLARED = Rule(
 )
 MAX_SHOWN = 5
 _MOST = 1000
-"""Files that are looked into."""
+"""Files that are looked into, and names that are looked at beside the sources."""
+_DEPTH = 3
+"""Folders in one another that are looked into beside the sources."""
+_OF_OTHERS = frozenset({"Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization", CONFIG_FILE})
+"""What a folder has that another tool, or another repository of this one, reads."""
+_OF_CHARTS = frozenset({"charts", "templates"})
+_SHOWN_ONLY = frozenset({"doc", "docs", "example", "examples", "templates", "test", "testdata", "tests"})
+"""Folders that hold such files without using them."""
 _HEAD = 4096
 """Bytes of each that are looked at."""
 _OURS = re.compile(rb"""^["']?workflow["']?[ \t]*:|^["']?apiVersion["']?[ \t]*:[ \t]*["']?tas/v1""", re.MULTILINE)
+_POOL = re.compile(rb"""^[ \t]+["']?pool["']?[ \t]*:""", re.MULTILINE)
+_LABEL = re.compile(rb"""kubectl-tas/pool["']?[ \t]*:""")
+_WORKLOAD = re.compile(
+    rb"""^["']?kind["']?[ \t]*:[ \t]*["']?(%s)\b""" % "|".join((*WORKLOADS, "PodCliqueSet")).encode(), re.MULTILINE
+)
+_SAYS = re.compile(rb"%s|%s" % (_OURS.pattern, _WORKLOAD.pattern), re.MULTILINE)
+_RENDERED = b"app.kubernetes.io/managed-by: kubectl-tas"
 _CONFIG = re.compile(rb"""^["']?kind["']?[ \t]*:[ \t]*["']?Config\b""", re.MULTILINE)
 
 
 def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnostic]:
-    """One note about all of them. Looked at are the sources, the root, and the folders in it; links are not."""
+    """One warning about all that are sources for sure, and one note about the others. Looked at are the sources, the
+    root, and the folders in it; links are not.
+    """
     folders = [folder for folder in folders if misspelled(folder) is None and not (root / folder).is_symlink()]
     tops = [".", *(entry.name for entry in _entries(root) if entry.is_dir(follow_symlinks=False))]
-    others = [top for top in tops if top not in folders and top not in (output, VALUES)]
+    known = {str(root / name) for name in (*folders, output, VALUES)}
+    others = [root / top for top in tops if str(root / top) not in known]
     entries = [entry for folder in folders for entry in _walk(root / folder, MAX_DEPTH)]
     linked = {os.path.realpath(entry.path) for entry in entries if entry.is_symlink()}  # what links lead to is read
     odd = [entry for entry in entries if not entry.name.endswith(SUFFIXES)]
-    odd += [entry for folder in others for entry in _entries(root / folder) if entry.name.endswith(SUFFIXES)]
+    beside = islice((entry for top in others for entry in _beside(top, 0 if top == root else _DEPTH, known)), _MOST)
+    odd += [entry for entry in beside if entry.name.lower().endswith(SUFFIXES)]
     files = [Path(entry.path) for entry in odd[:_MOST] if entry.is_file(follow_symlinks=False)]
-    own = (path for path in files if not _is_below(path, linked) and _is_ours(path))
+    own = (path for path in files if not _is_below(path, linked) and _says_so(_head(path)))
     found = sorted({path.relative_to(root).as_posix() for path in own} - {CONFIG_FILE})
     for name in [name for name in found if _is_config(root / name)] if not (root / CONFIG_FILE).exists() else ():
         found.remove(name)
         message = f"a Config counts only in {CONFIG_FILE}, and there is none"
         place = _place(root, name, _CONFIG)
         yield Diagnostic(CONFIG_MISPLACED, message, place, hint=f"Move it to {CONFIG_FILE} at the root.")
-    if found:
-        besides = f"; nor are {', '.join(found[1:MAX_SHOWN])}" if len(found) > 1 else ""
-        more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
-        message = f"this file looks like a source of the repository and is not read{besides}{more}"
-        hint = f"Read are {', '.join(SUFFIXES)} below {', '.join(folders)}; rename or move it, or add to spec.sources."
-        yield Diagnostic(FILE_UNREAD, message, _place(root, found[0], _OURS), hint=hint)
+    sure = [name for name in found if _is_sure(root, name)]
+    for names, level in ((sure, None), ([name for name in found if name not in sure], Severity.INFO)):
+        if names:
+            besides = f"; nor are {', '.join(names[1:MAX_SHOWN])}" if len(names) > 1 else ""
+            more = f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
+            what = "looks like a source of the repository and" if level else "is input of kubectl-tas, but it"
+            message = f"this file {what} is not read{besides}{more}"
+            read = f"Read are {', '.join(SUFFIXES)} below {', '.join(folders)}"
+            hint = f"{read}; rename or move it, or add to spec.sources."
+            place = _place(root, names[0], _SAYS)
+            yield Diagnostic(FILE_UNREAD, message, place, hint=hint, level=level)
 
 
 def nothing_declared(repository: Repository) -> Iterator[Diagnostic]:
@@ -86,6 +114,20 @@ def _walk(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
             yield from _walk(Path(entry.path), depth - 1)
 
 
+def _beside(folder: Path, depth: int, known: Container[str]) -> Iterator[os.DirEntry[str]]:
+    """What lies beside the sources, ``depth`` folders deep (0: the root, and no folder in it), but for folders that are
+    ``known`` or that others read.
+    """
+    entries = _entries(folder)
+    if depth and any(entry.name in _OF_OTHERS for entry in entries):
+        return
+    for entry in entries:
+        if not entry.is_dir(follow_symlinks=False):
+            yield entry
+        elif depth > 1 and entry.path not in known and entry.name not in _OF_CHARTS:
+            yield from _beside(Path(entry.path), depth - 1, known)
+
+
 def _is_below(path: Path, others: set[str]) -> bool:
     """Whether a path is one of the others, or lies below one."""
     real = path.resolve() if others else path
@@ -100,8 +142,25 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _is_ours(path: Path) -> bool:
-    return _OURS.search(_head(path)) is not None
+def _says_so(head: bytes) -> bool:
+    """Whether a file says that it is a source of this tool, or work for it, which is none that was rendered."""
+    own = _OURS.search(head)
+    return own is not None or (_is_labelled(head) and _WORKLOAD.search(head) is not None)
+
+
+def _is_labelled(head: bytes) -> bool:
+    return _LABEL.search(head) is not None and _RENDERED not in head
+
+
+def _is_sure(root: Path, name: str) -> bool:
+    """Whether a file that says so is not there for anything else: a template of Helm's, an example, a backup."""
+    path, head = Path(name), _head(root / name)
+    if not name.lower().endswith(SUFFIXES) or not _SHOWN_ONLY.isdisjoint(path.parts):
+        return False
+    own = _OURS.search(head)
+    if own is None:
+        return b"{{" not in head
+    return b"apiVersion" in own[0] or _POOL.search(head) is not None
 
 
 def _is_config(path: Path) -> bool:

@@ -139,7 +139,7 @@ def test_of_what_protects_others_the_base_decides(tmp_path: Path) -> None:
     commit(root)
     write(root, {"tas.yaml": config("{quota-shared: off, osmo-only: off}")})
     item = found(root, "--base", "HEAD")["quota-shared"]
-    assert item["severity"] == "warning"
+    assert item["severity"] == "info"
     assert item["hint"].endswith("What spec.rules says of quota-shared counts as it is at HEAD.")
     commit(root)
     assert found(root, "--base", "HEAD") == {}
@@ -148,7 +148,7 @@ def test_of_what_protects_others_the_base_decides(tmp_path: Path) -> None:
 def test_what_the_base_has_is_not_told_where_it_says_the_same(tmp_path: Path) -> None:
     root = repository(tmp_path, LARGE)
     commit(root)
-    write(root, {"tas.yaml": config("{quota-shared: warning}")})
+    write(root, {"tas.yaml": config("{quota-shared: info}")})
     assert "spec.rules" not in found(root, "--base", "HEAD")["quota-shared"]["hint"]
 
 
@@ -173,7 +173,7 @@ def test_no_comment_is_called_unused_where_something_could_not_be_read(tmp_path:
 
 
 def test_render_tells_that_there_are_warnings(tmp_path: Path) -> None:
-    root = repository(tmp_path, LARGE)
+    root = repository(tmp_path, LARGE, "{quota-shared: warning}")
     for command in (("render",), ("check",), ("render", "-o", "-")):
         told = "This repository has 1 warning; run: kubectl tas validate\n"
         assert kubectl_tas(*command, "-C", root).err.endswith(told)

@@ -66,3 +66,33 @@ def test_folders_may_be_deep(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "train").write_text(WORKFLOW)
     assert told(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("teams/nlp/team.yaml", pool()),
+        ("jobs/train.yaml", f"{WORKFLOW}  pool: team\n"),
+        ("jobs/a/train.YAML", f"{WORKFLOW}  pool: team\n"),
+        ("jobs/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  labels:\n    kubectl-tas/pool: team\n"),
+    ],
+)
+def test_what_is_input_for_sure_is_a_warning(tmp_path: Path, name: str, text: str) -> None:
+    (found,) = unread(write(tmp_path, {name: text}), ["pools", "workflows"], "manifests")
+    assert (found.severity.value, found.location and found.location.path) == ("warning", name)
+
+
+@pytest.mark.parametrize("name", ["docs/team.yaml", "pools/team.yaml.off", "src/tests/team.yaml"])
+def test_what_may_be_there_on_purpose_is_a_note(tmp_path: Path, name: str) -> None:
+    (found,) = unread(write(tmp_path, {name: pool()}), ["pools", "workflows"], "manifests")
+    assert found.severity.value == "info"
+
+
+@pytest.mark.parametrize("name", ["other/tas.yaml", "other/Chart.yaml", "other/kustomization.yaml"])
+def test_folders_of_others_are_left_out(tmp_path: Path, name: str) -> None:
+    assert told(write(tmp_path, {name: "a: b\n", "other/pools/team.yaml": pool()})) == []
+
+
+def test_folders_that_are_read_below_one_that_is_not(tmp_path: Path) -> None:
+    files = {"teams/nlp/team.yaml": pool(), "teams/manifests/team.yaml": pool()}
+    assert told(write(tmp_path, files), "teams/nlp", output="teams/manifests") == []

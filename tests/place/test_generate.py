@@ -13,7 +13,7 @@ from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import EXAMPLES
 
 ZONES = (EXAMPLES / "use-cases").as_posix()
-LEVELS = ("topology.kubernetes.io/zone", "nvidia.com/gpu-clique")
+LEVELS = ("topology.kubernetes.io/zone", "nvidia.com/gpu.clique")
 
 
 def generate(*arguments: str) -> str:
@@ -34,7 +34,7 @@ def test_names_are_short_unique_and_in_order() -> None:
     """A domain has the same label in no other: a rack is numbered over the whole cluster, as real labels are."""
     text = generate("--domains", "zone=2", "--domains", "gpu-clique=6", "--nodes", "1")
     items = json.loads(text)["items"]
-    cliques = [item["metadata"]["labels"]["nvidia.com/gpu-clique"] for item in items]
+    cliques = [item["metadata"]["labels"]["nvidia.com/gpu.clique"] for item in items]
     assert cliques == [f"gpu-clique-{number:02}" for number in range(1, 13)]
     assert [item["metadata"]["name"] for item in items] == [f"{clique}-node-1" for clique in cliques]
     assert [item["metadata"]["labels"][LEVELS[0]] for item in items] == ["zone-1"] * 6 + ["zone-2"] * 6

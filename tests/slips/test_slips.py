@@ -94,6 +94,11 @@ POOLS: tuple[Row, ...] = (
     ("pools/team", "    label: topology.kubernetes.io/rack", "    label: rack=a", "rack=a key alone"),
     ("pools/team", "      maximum: -1", "      maximum: 0", "maximum 200 or more"),
     ("pools/team", "    label: topology.kubernetes.io/rack", "    label: topology.kubernetes.io/region", "region zone"),
+    ("pools/serving", "spec:\n  resources:\n    gpu:\n      guarantee: 100\n", "spec:\n", "serving no limit team -1"),
+    ("pools/serving", "    gpu:\n      guarantee: 100", "    gpu:\n      weight: 2", "serving no limit team -1"),
+    ("pools/team", "label: topology.kubernetes.io/rack", "label: nvidia.com/gpu-clique", "nvidia.com/gpu.clique"),
+    ("pools/team", "label: topology.kubernetes.io/rack", "label: kubernetes.io/host", "kubernetes.io/hostname"),
+    ("pools/team", "label: topology.kubernetes.io/rack", "label: network.topology.nvidia.com/leaf", "1.0 tier-0"),
 )
 SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "kind: Subpool", "kind: SubPool", "SubPool Subpool"),
@@ -123,6 +128,7 @@ SUBPOOLS: tuple[Row, ...] = (
     ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: {memory: 64}}", "quantity with a unit 64Gi"),
     ("subpools/speech", "  state: ACTIVE", "  overQuota: {Job/train: {gpu: -1}}", "-1"),
     ("subpools/speech", "  state: ACTIVE", "  state: active", "active ACTIVE"),
+    ("subpools/speech", "  quota: 100", "  quota: {cpu: 8, memory: 64Gi}", "no GPUs 200 gpu:"),
 )
 TOPOLOGIES: tuple[Row, ...] = (
     ("topologies/fabric", "kind: ClusterTopology", "kind: ClusterToplogy", "ClusterToplogy ClusterTopology"),
@@ -131,6 +137,18 @@ TOPOLOGIES: tuple[Row, ...] = (
     ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: topology.kubernetes.io/zone", "zone"),
     ("topologies/fabric", "  - domain: rack", "  - domain: zone", "zone"),
     ("topologies/fabric", "    key: topology.kubernetes.io/rack", "    key: rack label", "rack label key alone"),
+    (
+        "topologies/fabric",
+        "    key: topology.kubernetes.io/rack",
+        "    key: nvidia.com/gpu-clique",
+        "nvidia.com/gpu.clique",
+    ),
+    (
+        "topologies/fabric",
+        "    key: topology.kubernetes.io/zone",
+        "    key: topology.kubernetes.io/zones",
+        "kubernetes.io/zone",
+    ),
 )
 WORKFLOWS: tuple[Row, ...] = (
     ("workflows/train", "workflow:", "worklfow:", "workflow"),
@@ -396,6 +414,18 @@ ASKS: tuple[Row, ...] = (
         f"  {CLAIM}, spec: {{accessModes: [ReadOnlyMany], resources: {{requests: {{}}}}}}}}]",
         "storage missing",
     ),
+    (
+        "workflows/deployment",
+        "spec:\n  replicas: 1",
+        '  annotations: {gpu-fraction: "0.5"}\nspec:\n  replicas: 1',
+        "gpu-fraction pods alone no GPU spec.template.metadata.annotations",
+    ),
+    (
+        "workflows/raycluster",
+        "spec:\n  headGroupSpec:",
+        '  annotations: {gpu-memory: "500"}\nspec:\n  headGroupSpec:',
+        "gpu-memory pods alone no GPU headGroupSpec.template workerGroupSpecs.0.template",
+    ),
 )
 JOBS: tuple[Row, ...] = (
     (JOB, "  completions: 2", "  completionMode: Indexed", "completions 2"),
@@ -417,6 +447,41 @@ JOBS: tuple[Row, ...] = (
     (CRON, SCHEDULE, f"  timeZone: Local\n{SCHEDULE}", "Etc/UTC"),
     (CRON, "Policy: Forbid", "Policy: forbid", "mean Forbid"),
     (CRON, SCHEDULE, f"  successfulJobsHistoryLimit: -1\n{SCHEDULE}", "least 0"),
+    ("workflows/job", "  parallelism: 2", "  suspend: true\n  parallelism: 2", "job suspended no pod starts remove"),
+    (
+        "workflows/cronjob",
+        "  jobTemplate:",
+        "  suspend: true\n  jobTemplate:",
+        "cronjob suspended no pod starts remove",
+    ),
+    ("workflows/cronjob", "      parallelism: 1", "      suspend: true\n      parallelism: 1", "each Job suspended"),
+    (
+        "workflows/deployment",
+        "  replicas: 1",
+        "  paused: true\n  replicas: 1",
+        "deployment paused no pod starts remove",
+    ),
+    ("workflows/jobset", "  replicatedJobs:", "  suspend: true\n  replicatedJobs:", "jobset suspended no pod starts"),
+    (
+        "workflows/pytorchjob",
+        "    schedulingPolicy:",
+        "    suspend: true\n    schedulingPolicy:",
+        "pytorchjob suspended no pod starts",
+    ),
+    (
+        "workflows/mpijob",
+        "    schedulingPolicy:",
+        "    suspend: true\n    schedulingPolicy:",
+        "mpijob suspended no pod starts",
+    ),
+    ("workflows/rayjob", "  entrypoint:", "  suspend: true\n  entrypoint:", "rayjob suspended no pod starts"),
+    (
+        "workflows/raycluster",
+        "  headGroupSpec:",
+        "  suspend: true\n  headGroupSpec:",
+        "raycluster suspended no pod starts",
+    ),
+    ("workflows/trainjob", "  trainer:", "  suspend: true\n  trainer:", "trainjob suspended no pod starts"),
 )
 ELASTIC = "elasticPolicy: {maxReplicas: 1}"
 OPERATORS: tuple[Row, ...] = (

@@ -1,0 +1,101 @@
+"""The node labels of levels: whether somebody sets them on nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
+from kubectl_tas.model.base import QUALIFIED_NAME
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.words import closest, question
+
+LEVEL_LABEL_UNKNOWN = Rule(
+    "level-label-unknown",
+    Severity.WARNING,
+    "A level's node label is nearly one that Kubernetes, a cloud or a GPU component sets, or one of an older release.",
+    "KAI leaves out of a Topology every node that lacks one of its labels: a label that nothing sets leaves no node, "
+    "and work that asks for a level stays Pending. GPU Feature Discovery sets nvidia.com/gpu.clique, with a point. "
+    "Since 1.0 Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "
+    "rule at that line.",
+)
+_KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", "kubernetes.io/hostname")
+_KNOWN = (
+    *_KUBERNETES,
+    "nvidia.com/gpu.clique",
+    "nvidia.com/gpu.count",
+    "nvidia.com/gpu.machine",
+    "nvidia.com/gpu.product",
+    "accelerator.topograph.run/domain",
+    "accelerator.topograph.run/sub-domain",
+    *(f"fabric.topograph.run/tier-{tier}" for tier in range(10)),
+    "cloud.google.com/gce-topology-block",
+    "cloud.google.com/gce-topology-subblock",
+    "cloud.google.com/gce-topology-host",
+    *(f"topology.k8s.aws/network-node-layer-{layer}" for layer in range(1, 5)),
+    "topology.k8s.aws/ultraserver-id",
+    "ds.coreweave.com/nvlink.domain",
+    *(f"{owner}.coreweave.cloud/{name}" for owner in ("backend", "ib") for name in ("fabric", "leafgroup", "superpod")),
+    "node.coreweave.cloud/rack",
+)
+"""What nodes have, by who sets it: Kubernetes (reference "Well-Known Labels"), GPU Feature Discovery
+(docs/gpu-feature-discovery of NVIDIA/k8s-device-plugin), Topograph ("Node Labels and Annotations", 1.0), GKE ("View
+the physical topology of nodes"), EKS and SageMaker HyperPod ("topology-aware scheduling"), CoreWeave ("InfiniBand and
+RoCE Labels", "GB200 NVL72-Powered Instances").
+"""
+_MANY = re.compile(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-node-layer)-[0-9]+")
+"""Families of which nobody says how many there are."""
+_TOPOGRAPH = "network.topology.nvidia.com/"
+_SINCE = {
+    "accelerator": "accelerator.topograph.run/domain",
+    "leaf": "fabric.topograph.run/tier-0",
+    "block": "fabric.topograph.run/tier-0",
+    "spine": "fabric.topograph.run/tier-1",
+    "core": "fabric.topograph.run/tier-2",
+    "datacenter": "fabric.topograph.run/tier-2",
+    "sub-domain": "accelerator.topograph.run/sub-domain",
+    **{f"tier-{tier}": f"fabric.topograph.run/tier-{tier}" for tier in range(10)},
+}
+"""What Topograph sets since 1.0 in place of its older labels; tier 0 is nearest to the node."""
+_OF_KUBERNETES = re.compile(r"((topology|node)\.)?(kubernetes|k8s)\.io")
+_SLIPS = 2
+
+
+def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
+    """Every level of a cluster topology or a pool."""
+    for topology in fleet.topologies:
+        for index, level in enumerate(topology.levels):
+            field = "label" if topology.pool else "key"
+            place = topology.declared.at(*topology.path, index, field)
+            old, is_old, name = level.label.partition(_TOPOGRAPH)
+            now = _SINCE.get(name) if is_old and not old else None
+            if now is not None:
+                message = (
+                    f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"
+                )
+                hint = f"Write {now}, or waive this where an older Topograph runs."
+                yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=hint)
+            elif (meant := _meant(level.label)) is not None:
+                message = f'nothing sets the node label "{level.label}", so KAI would find no node for this topology'
+                yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=question(level.label, meant))
+
+
+def _meant(label: str) -> str | None:
+    """The known label that another one is most likely a slip of."""
+    if label in _KNOWN or _MANY.fullmatch(label) or not re.fullmatch(QUALIFIED_NAME, label):
+        return None
+    same = next((known for known in _KNOWN if _letters(known) == _letters(label)), None)
+    if same is not None:
+        return same
+    domain, _, name = label.rpartition("/")
+    if _OF_KUBERNETES.fullmatch(domain):
+        name = "hostname" if name in ("host", "node") and domain == "kubernetes.io" else name
+        found = next((known for known in _KUBERNETES if known.endswith(f"/{name}")), None)
+        if found is not None:
+            return found
+    return closest(label, _KNOWN, most=_SLIPS)
+
+
+def _letters(label: str) -> str:
+    """A label without what people mix up in it: case, points, dashes and underscores."""
+    return re.sub(r"[-._]", "", label).casefold()
