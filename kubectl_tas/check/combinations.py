@@ -11,7 +11,7 @@ from kubectl_tas import quantities
 from kubectl_tas.check.nodes import node_label
 from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.load.schema import missing_field, written
+from kubectl_tas.load.schema import invalid_value, missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
@@ -201,7 +201,8 @@ def _aims_at(*names: str) -> Check:
 
 def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if value.get("accessModes") == []:
-        yield missing_field(origin, path, "accessModes", {})
+        hint = "Write one, such as [ReadWriteOnce]."
+        yield invalid_value(origin, (*path, "accessModes"), "must not be empty", [], hint)
 
 
 def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
+from kubectl_tas.check.levels import mended_level
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -215,6 +216,7 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             if level is not None:
                 text = f"That is the node label of the key {level.key}: write {level.key}."
                 hint = Suggestion(text, item.name, level.key)
+            hint = mended_level(item.name, topology) or hint
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback

@@ -1,0 +1,154 @@
+"""Advice is right: it names what is wrong, where it stands, and what to write, and whoever follows it is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.slips.repository import FILES
+from tests.slips.test_slips import findings
+from tests.support.cli import kubectl_tas, pool, write
+
+JOB = "workflows/job.yaml"
+DEADLINE = ("  completions: 2", "  completions: 2\n  activeDeadlineSeconds: ")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("4h", "write 14400,"),
+        ("1h30m", "write 5400,"),
+        ("10 minutes", "write 600,"),
+        ("2 days", "write 172800,"),
+        ("500ms", "write 1,"),
+        ("1,000", "1000."),
+        ("14400", "14400."),
+        ("10 - 20", "Write a whole number,"),
+        ("2.5", "Write a whole number,"),
+    ],
+)
+def test_a_time_in_the_unit_of_its_field(tmp_path: Path, written: str, meant: str) -> None:
+    old, new = DEADLINE
+    (found,) = findings(tmp_path, {**FILES, JOB: FILES[JOB].replace(old, f'{new}"{written}"')})
+    assert meant in str(found["hint"])
+
+
+SENT = "workflow:\n  name: sent\n  pool: team\n  tasks:\n  - name: a\n    image: b\n    command: [c]\n    resource: r\n"
+ASKS = "resources:\n  r: {gpu: 100}\n"
+
+
+def test_a_flag_is_blamed_as_a_flag(tmp_path: Path) -> None:
+    root = write(tmp_path, {**FILES, "elsewhere/sent.yaml": f"{SENT}{ASKS}"})
+    for path in ("elsewhere/sent.yaml", "workflows/job.yaml"):
+        result = kubectl_tas("admit", root / path, "--pool", "taem", "-C", root)
+        assert result.code == 1
+        assert result.err.startswith('--pool: error: the pool "taem" does not exist'), result.err
+        assert path not in result.err
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    text = f"{SENT}{ASKS}".replace("  pool: team\n", "").replace("resource: r", "resource: x")
+    root = write(tmp_path, {**FILES, "sent.yaml": text})
+    result = kubectl_tas("admit", root / "sent.yaml", "--pool", "team", "--priority", "HIGH", "-C", root)
+    assert f"sent.yaml:{text[: text.index('resource: x')].count(chr(10)) + 1}:15: error:" in result.err
+    assert "7 |     resource: x" in result.err
+
+
+def test_all_bounds_at_once(tmp_path: Path) -> None:
+    bounded = pool(guarantee=20, spec="      maximum: 72\n")
+    root = write(tmp_path, {"pools/team.yaml": bounded, "workflows/sent.yaml": f"{SENT}{ASKS}"})
+    shown = kubectl_tas("validate", "-C", root).out
+    assert "help: Ask for 20 or less, or use priority LOW and ask for 72 or less.\n" in shown
+    both = "    cpu: {guarantee: 8}\n    memory: {guarantee: 64Gi}\n"
+    asks = "resources:\n  r: {gpu: 100, cpu: 10, memory: 128Gi}\n"
+    root = write(tmp_path, {"pools/team.yaml": f"{pool(guarantee=20)}{both}", "workflows/sent.yaml": f"{SENT}{asks}"})
+    assert "Ask for 20 GPUs and 8 cpu and 64Gi memory or less" in kubectl_tas("validate", "-C", root).out
+
+
+LFS = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n"
+NO_KIND: dict[str, tuple[str, str]] = {
+    "an LFS pointer": (LFS, "Git LFS git lfs pull"),
+    "a chart": ("apiVersion: v2\nname: chart\nversion: 1.0.0\n", "Chart.yaml Helm helm template"),
+    "values of a chart": ("replicaCount: 1\nimage: {}\n", "neither a kind nor a workflow"),
+    "Compose": ("services:\n  web:\n    image: nginx\n", "Docker Compose"),
+    "Compose of a version": ('version: "3"\nservices:\n  web:\n    image: nginx\n', "Docker Compose"),
+    "a kustomization without a kind": ("resources:\n- a.yaml\n", "kustomization kustomize build"),
+    "a kustomization": (
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
+        "Kustomization kustomize build",
+    ),
+    "GitHub Actions": ("on: push\njobs: {a: {runs-on: b}}\n", "GitHub Actions"),
+    "a side of a conflict": ("=======\n", "merge conflict"),
+    "Argo's workflow": ("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\n", "Workflow argoproj.io pods"),
+    "a workflow with a kind": ("apiVersion: tas/v1alpha1\nkind: Workflow\n", "root key is workflow"),
+    "Kubernetes' own PodGroup": (
+        "apiVersion: scheduling.k8s.io/v1alpha1\nkind: PodGroup\n",
+        "PodGroup Kubernetes' own KAI scheduling.run.ai/v2alpha2",
+    ),
+    "Kubernetes' own Workload": ("apiVersion: scheduling.k8s.io/v1alpha1\nkind: Workload\n", "Kubernetes' own KAI"),
+    "Spark": ("apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\n", "SparkApplication pods"),
+}
+
+
+@pytest.mark.parametrize("name", NO_KIND)
+def test_what_a_document_is(tmp_path: Path, name: str) -> None:
+    text, words = NO_KIND[name]
+    (found,) = findings(tmp_path, {**FILES, "workflows/odd.yaml": text})
+    said = f"{found['message']} {found['hint']}"
+    assert [word for word in words.split() if word not in said] == [], said
+    assert len(said) < 400
+    assert "PriorityClasses" not in said
+
+
+CLAIMS = (
+    "  volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [], resources: {requests: {storage: 1Gi}}}}]"
+)
+
+
+def test_no_field_is_a_slip_of_itself(tmp_path: Path) -> None:
+    path = "workflows/statefulset.yaml"
+    files = {**FILES, path: FILES[path].replace("  serviceName: x", f"{CLAIMS}\n  serviceName: x")}
+    (found,) = findings(tmp_path, files)
+    assert "accessModes must not be empty" in str(found["message"])
+    assert "Did you mean" not in str(found["hint"])
+
+
+def test_the_side_that_is_wrong(tmp_path: Path) -> None:
+    path, wrong, right = "pools/team.yaml", "nvidia.com/gpu-clique", "nvidia.com/gpu.clique"
+    files = {**FILES, path: FILES[path].replace("topology.kubernetes.io/rack", wrong)}
+    job = FILES[JOB].replace("placement: rack", f"placement: {right}")
+    train = FILES["workflows/train.yaml"].replace("key: rack", f"key: {right}")
+    group = FILES["workflows/podgroup.yaml"].replace("topology.kubernetes.io/zone", right)
+    for changed in ({JOB: job}, {"workflows/train.yaml": train}, {"workflows/podgroup.yaml": group}):
+        (found,) = findings(tmp_path, {**files, **changed})
+        assert "Did you mean" not in str(found["hint"])
+        assert f"write {right} there" in str(found["hint"]), found
+
+
+def test_creating_what_is_there(tmp_path: Path) -> None:
+    root = write(tmp_path, FILES)
+    result = kubectl_tas("subpool", "create", "team", "speech", "--quota", "3", "-C", root)
+    assert "[subpool-transition]" in result.err
+    assert "kubectl tas subpool update team speech --quota 3" in result.err
+    (root / "subpools/speech.yaml").write_text(FILES["subpools/speech.yaml"].replace("ACTIVE", "DELETING"))
+    result = kubectl_tas("subpool", "create", "team", "speech", "--quota", "3", "-C", root)
+    assert "update" not in result.err
+
+
+@pytest.mark.parametrize("command", [("validate",), ()])
+def test_no_option_that_is_far(tmp_path: Path, command: tuple[str, ...]) -> None:
+    result = kubectl_tas(*command, "--verbose", cwd=write(tmp_path, FILES))
+    assert result.code == 2
+    assert "--verbose" in result.err
+    assert "id you mean" not in result.err
+    assert "--strict" in kubectl_tas("validate", "--stict").err
+
+
+@pytest.mark.parametrize(
+    "command", [("pool", "list"), ("pool", "describe", "team"), ("topology", "usage"), ("validate",)]
+)
+def test_a_namespace_asks_no_cluster(tmp_path: Path, command: tuple[str, ...]) -> None:
+    result = kubectl_tas(*command, "-n", "x", "-C", write(tmp_path, FILES))
+    assert result.code == 2
+    assert "--live" in result.err
