@@ -96,6 +96,8 @@ _RULE_OF = {
     "resource validation": RESOURCE_VALIDATION_UNKNOWN,
 }
 RULES = frozenset(_RULE_OF.values())
+_QUEUES = ("backend", "parent", "pool", "subpool")
+"""Names by which one finds the queue of work, and so its cluster."""
 
 
 def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diagnostic]:
@@ -173,7 +175,7 @@ def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
 
 def _follows(item: Dangling, fleet: Fleet) -> bool:
     """Whether the name is unknown because another has a finding: that of its subpool's parent, of its pool's topology,
-    or of a pool or subpool that can have no such name.
+    of a pool or subpool that can have no such name, or, of what belongs to the cluster of other work, that of a queue.
     """
     pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
     match item.what:
@@ -187,13 +189,21 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
         case "topology key":
             lost = (dangling for dangling in fleet.dangling if dangling.what == "topology")
             return any(item.context == f"pool {dangling.declared.spec.metadata.name}" for dangling in lost)
+        case "place of a companion" | "backend of a PodGroup":
+            queues = (*fleet.repository.pools, *fleet.repository.subpools)
+            lost = (dangling for dangling in fleet.dangling if dangling.what in _QUEUES)
+            return any(lost) or bool(_impossible([declared.spec.metadata.name for declared in queues]))
         case _:
             return False
 
 
+def _impossible(declared: list[str]) -> list[str]:
+    return [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
+
+
 def _is_meant(name: str, declared: list[str]) -> bool:
     """Whether ``name`` most likely means one of the declared names that cannot be names."""
-    impossible = [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
+    impossible = _impossible(declared)
     return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.slips.repository import FILES
-from tests.slips.test_slips import findings
+from tests.slips.test_slips import CONFIG, POOLS, SUBPOOLS, findings
 from tests.support.cli import kubectl_tas, pool, write
 
 JOB = "workflows/job.yaml"
@@ -152,3 +153,51 @@ def test_a_namespace_asks_no_cluster(tmp_path: Path, command: tuple[str, ...]) -
     result = kubectl_tas(*command, "-n", "x", "-C", write(tmp_path, FILES))
     assert result.code == 2
     assert "--live" in result.err
+
+
+SERVICE = FILES["workflows/service.yaml"]
+LABELLED = SERVICE.replace("  namespace: ml\n", "  labels: {kubectl-tas/pool: team}\n")
+DEV = """\
+  - name: dev
+    namespace: dev
+    context: dev
+    scheduler: {type: kai, version: "0.17"}
+  queuePrefix"""
+TWO_CLUSTERS = {
+    **FILES,
+    "tas.yaml": FILES["tas.yaml"]
+    .replace("  queuePrefix", DEV)
+    .replace("    namespace: ml\n", "    namespace: ml\n    context: prod\n")
+    .replace("osmo-high", "acme-high"),
+    "workflows/podgroup.yaml": FILES["workflows/podgroup.yaml"].replace(
+        "spec:\n", "spec:\n  priorityClassName: acme-high\n", 1
+    ),
+    "pools/serving.yaml": FILES["pools/serving.yaml"].replace("spec:\n", "spec:\n  backend: prod\n"),
+    "workflows/list.yaml": FILES["workflows/list.yaml"].replace("settings\n", "settings\n    namespace: ml\n"),
+    **{f"workflows/service-{n}.yaml": LABELLED.replace("name: serve", f"name: serve-{n}") for n in range(3)},
+    "workflows/beside.yaml": "---\n".join(
+        (
+            FILES[JOB].replace("name: job\n", "name: beside\n"),
+            SERVICE.replace("name: serve", "name: beside").replace("  namespace: ml\n", ""),
+        )
+    ),
+}
+SLIPS_OF_ALL = [
+    pytest.param(
+        file, old.replace("osmo-high", "acme-high"), new.replace("osmo-high", "acme-high"), id=f"{file}: {new}"
+    )
+    for file, old, new, _ in (*CONFIG, *POOLS, *SUBPOOLS)
+    if "no-such: off, node" not in new  # three things are wrong there
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new"), SLIPS_OF_ALL)
+def test_one_cause_is_one_finding_in_two_clusters(tmp_path: Path, file: str, old: str, new: str) -> None:
+    path = f"{file}.yaml"
+    assert old in TWO_CLUSTERS[path]
+    result = kubectl_tas(
+        "validate", "-o", "json", "-C", write(tmp_path, {**TWO_CLUSTERS, path: TWO_CLUSTERS[path].replace(old, new, 1)})
+    )
+    expected = ("osmo-only", "workload-scheduler")  # notes on files in which nothing is wrong
+    found = [item for item in json.loads(result.out)["diagnostics"] if item["rule"] not in expected]
+    assert len(found) == 1, found
