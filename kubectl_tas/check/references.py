@@ -96,8 +96,6 @@ _RULE_OF = {
     "resource validation": RESOURCE_VALIDATION_UNKNOWN,
 }
 RULES = frozenset(_RULE_OF.values())
-_QUEUES = ("backend", "parent", "pool", "subpool")
-"""Names by which one finds the queue of work, and so its cluster."""
 
 
 def check_references(fleet: Fleet, before: Fleet | None = None) -> Iterator[Diagnostic]:
@@ -189,12 +187,20 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
         case "topology key":
             lost = (dangling for dangling in fleet.dangling if dangling.what == "topology")
             return any(item.context == f"pool {dangling.declared.spec.metadata.name}" for dangling in lost)
-        case "place of a companion" | "backend of a PodGroup":
-            queues = (*fleet.repository.pools, *fleet.repository.subpools)
-            lost = (dangling for dangling in fleet.dangling if dangling.what in _QUEUES)
-            return any(lost) or bool(_impossible([declared.spec.metadata.name for declared in queues]))
+        case "place of a companion":
+            return bool(_lost(fleet))
+        case "backend of a PodGroup":
+            return any(found in item.name for found in _lost(fleet))
         case _:
             return False
+
+
+def _lost(fleet: Fleet) -> list[str]:
+    """Pools and subpools of which nobody knows the cluster, or work whose pool is unknown, by name."""
+    found = [item.name for item in fleet.dangling if item.what in ("pool", "subpool")]
+    found += [item.declared.spec.metadata.name for item in fleet.dangling if item.what in ("backend", "parent")]
+    declared = (*fleet.repository.pools, *fleet.repository.subpools)
+    return found + _impossible([item.spec.metadata.name for item in declared])
 
 
 def _impossible(declared: list[str]) -> list[str]:
