@@ -70,7 +70,7 @@ _HARMLESS_SUFFIXES = (
 """What people and editors leave in folders, and no GitOps tool looks at."""
 _MANIFESTS = (".yaml", ".yml", ".json")
 _MAX_SETTINGS = 1024 * 1024
-_MAX_LISTED = 20
+_MAX_LISTED = 5
 _CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
@@ -136,7 +136,7 @@ def left_behind(
 ) -> Iterator[Diagnostic]:
     """One finding at ``place`` where the output is another folder than at a revision, and the old one has files."""
     old, new = before.output, config.output
-    if _is_within(old, new) or misspelled(old) or is_hidden(old):
+    if _is_within(old, new) or any(misspelled(folder) or is_hidden(folder) for folder in (old, new)):
         return
     real, skipped = os.path.realpath(root / old), os.path.realpath(root / new)
     if not is_below(real, os.path.realpath(root)) or not os.path.isdir(real):  # noqa: PTH112

@@ -201,3 +201,37 @@ def test_one_cause_is_one_finding_in_two_clusters(tmp_path: Path, file: str, old
     expected = ("osmo-only", "workload-scheduler")  # notes on files in which nothing is wrong
     found = [item for item in json.loads(result.out)["diagnostics"] if item["rule"] not in expected]
     assert len(found) == 1, found
+
+
+TOKEN = f"hf_{'a' * 34}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("command: [run]", f"command: [run, {TOKEN}], comand: []"),
+        ("image: trainer:1", "env: [{name: HF_API_TOKEN, value: correct-horse, vlaue: 1}]\n        image: trainer:1"),
+        ("image: trainer:1", "env:\n        - name: HF_API_TOKEN\n          value: correct-horse\n          vlaue: 1"),
+        ("restartPolicy: Never", f"restartPolicy: {TOKEN}"),
+        ("activeDeadlineSeconds: 4", f"activeDeadlineSeconds: {TOKEN}"),
+    ],
+)
+def test_no_finding_shows_a_secret(tmp_path: Path, old: str, new: str) -> None:
+    text = FILES[JOB].replace("  completions: 2", "  completions: 2\n  activeDeadlineSeconds: 4")
+    files = {**FILES, JOB: text.replace(old, new, 1)}
+    shown = kubectl_tas("validate", "-C", write(tmp_path, files)).out
+    assert " error: " in shown
+    assert TOKEN not in shown
+    assert "correct-horse" not in shown
+
+
+def test_no_diff_shows_a_secret(tmp_path: Path) -> None:
+    variables = f"env: [{{name: HF_API_TOKEN, value: correct-horse}}, {{name: A, value: {TOKEN}}}]"
+    files = {**FILES, JOB: FILES[JOB].replace("image: trainer:1", f"image: trainer:1\n        {variables}")}
+    root = write(tmp_path, files)
+    shown = kubectl_tas("check", "-C", root).out
+    assert "HF_API_TOKEN" in shown
+    assert TOKEN not in shown
+    assert "correct-horse" not in shown
+    assert kubectl_tas("render", "-C", root).code == 0
+    assert "correct-horse" in (root / "manifests/workloads/job-job.yaml").read_text()
