@@ -199,7 +199,7 @@ def _lost(fleet: Fleet) -> list[str]:
     """Pools and subpools of which nobody knows the cluster, or work whose pool is unknown, by name."""
     found = [item.name for item in fleet.dangling if item.what in ("pool", "subpool")]
     found += [item.declared.spec.metadata.name for item in fleet.dangling if item.what in ("backend", "parent")]
-    declared = (*fleet.repository.pools, *fleet.repository.subpools)
+    declared: tuple[Declared[Any], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
     return found + _impossible([item.spec.metadata.name for item in declared])
 
 

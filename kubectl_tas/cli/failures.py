@@ -45,7 +45,7 @@ def _refuse(error: click.ClickException) -> int:
         from kubectl_tas.words import closest  # only a slip waits for it
 
         near = closest(error.option_name, error.possibilities or ())
-        error.possibilities = None if near is None else [near]
+        error = click.NoSuchOption(error.option_name, possibilities=[near] if near else None, ctx=error.ctx)
     shown = io.StringIO()
     error.show(shown)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

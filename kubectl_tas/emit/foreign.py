@@ -227,10 +227,8 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
     extra: a kustomization of the tool, in its folder or above, does not list it. Without ``listed`` nothing that such a
     kustomization lists: ``check`` compares that.
     """
-    nothing = frozenset[str]()
-    waiting: list[tuple[str, int, int, frozenset[str], frozenset[str] | None]] = [
-        (real, 0, len(real) + 1, nothing, None)
-    ]
+    listing: frozenset[str] | None = None
+    waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
     while waiting:
         folder, depth, start, known, listing = waiting.pop()
         if depth > MAX_DEPTH:

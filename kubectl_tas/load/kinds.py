@@ -21,7 +21,7 @@ from kubectl_tas.model.companionkinds import (
 )
 from kubectl_tas.model.workloadkinds import WORKLOADS
 from kubectl_tas.records import dataclass
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import closest, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -191,7 +191,7 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
         hint = f"Add kind: {' or '.join(related)}." if related else _NEITHER
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
-    if elsewhere is not None:
+    if elsewhere is not None and not did_you_mean(kind, related, folds=True):
         message = f"{kind} of {api_version} is not passed through: it could change who may use how much"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *companions):
@@ -208,13 +208,20 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
             hint = Suggestion(hint, api_version, same[0].api_version)
         return _unknown(document, (where,), message, hint)
     near = did_you_mean(kind, [*related, *(item.kind for item in COMPANIONS if item.apiVersion == api_version)])
-    near = near or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
+    near = near or _of_other_api(kind)
     hint = _ADVICE.get(kind, "") if not isinstance(api_version, str) or group_of(api_version) not in _OTHERS else ""
     hint = hint or near or _addition(api_version, kind) or _known_kinds(api_version, kind)
     if kind.endswith("List"):
         hint = f"Write it as {LIST}."
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
+
+
+def _of_other_api(kind: str) -> str:
+    """The question after a slip of a kind that has another apiVersion."""
+    found = closest(kind, [candidate.name for candidate in KINDS], folds=True)
+    version = next((candidate.api_version for candidate in KINDS if candidate.name == found), "")
+    return f'Did you mean "{found}", of apiVersion: {version}?' if found else ""
 
 
 def _of_osmo(document: Document) -> Diagnostic | None:

@@ -25,7 +25,7 @@ from kubectl_tas.model.repository import Origin
 from kubectl_tas.quantities import SUFFIXES
 from kubectl_tas.resources import read_resource
 from kubectl_tas.words import did_you_mean
-from kubectl_tas.yaml import LargeNumber
+from kubectl_tas.yaml import LargeNumber, flow
 
 UNKNOWN_FIELD = Rule(
     "unknown-field",
@@ -64,6 +64,7 @@ _NO_KIND = "An OSMO workflow is told by its root key workflow, and has neither a
 MEANT = {
     ("workflow", "apiVersion"): _NO_KIND,
     ("workflow", "kind"): _NO_KIND,
+    ("namespaces", "namespace"): "Write namespaces, which is a list, such as [ml].",
     ("topology_keys", "subpools"): "A subpool is a document of its own: kind Subpool, with spec.parent.",
 }
 """What to do about a field that people expect beside another."""
@@ -242,6 +243,8 @@ def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[
     if {"integer", "number"} & set(types) and isinstance(value, str) and value.strip()[:1].isdecimal():
         field = next((step for step in reversed(path) if isinstance(step, str)), "")
         return _number_hint(field, value.strip(), whole="number" not in types)
+    if "array" in types and schema.get("items", {}).get("type") == "string" and re.fullmatch(r"[^\s{]+", str(value)):
+        return f"Write a list: {flow([value])}."
     if "array" in types:
         return "Write a list: a '-' before each item."
     if "object" in types:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.slips.repository import FILES
+from tests.slips.test_causes import committed
 from tests.slips.test_slips import CONFIG, POOLS, SUBPOOLS, findings
 from tests.support.cli import kubectl_tas, pool, write
 
@@ -235,3 +236,34 @@ def test_no_diff_shows_a_secret(tmp_path: Path) -> None:
     assert "correct-horse" not in shown
     assert kubectl_tas("render", "-C", root).code == 0
     assert "correct-horse" in (root / "manifests/workloads/job-job.yaml").read_text()
+
+
+CLIQUES = "workflows/podcliqueset.yaml"
+WRONG_TURNS = {
+    "a list of one": ("pools/team.yaml", "description: Training", "namespaces: ml", "Write a list: [ml]."),
+    "a list by another name": ("pools/team.yaml", "description: Training", "namespace: ml", "such as [ml]"),
+    "a kind of another API": (JOB, "kind: Job", "kind: Deploymnet", 'mean "Deployment", of apiVersion: apps/v1?'),
+    "a kind of KAI": ("workflows/podgroup.yaml", "kind: PodGroup", "kind: Podgroup", 'Did you mean "PodGroup"?'),
+    "a slip of a label of KAI": (JOB, "labels: {app: x}", "labels: {app: x, runai/queu: a}", "Remove it"),
+    "a label of KAI": (JOB, '    kai.scheduler/batch-min-member: "2"', "    kai.scheduler/queue: a", "Remove it"),
+    "no other clique": (CLIQUES, "        minAvailable: 1", "        startsAfter: [main]", "Remove it."),
+}
+
+
+@pytest.mark.parametrize("turn", WRONG_TURNS)
+def test_the_next_run_is_clean(tmp_path: Path, turn: str) -> None:
+    path, old, new, words = WRONG_TURNS[turn]
+    (found,) = findings(tmp_path, {**FILES, path: FILES[path].replace(old, new, 1)})
+    assert words in str(found["hint"])
+
+
+def test_all_files_that_are_left_behind_are_counted(tmp_path: Path) -> None:
+    files = {f"manifests/{number}.yaml": "" for number in range(33)}
+    root = committed(tmp_path, {"pools/team.yaml": pool(), "tas.yaml": FILES["tas.yaml"], **files})
+    for output in ("m2", ".m2"):
+        write(root, {"tas.yaml": FILES["tas.yaml"] + f"  output: {output}\n"})
+        shown = kubectl_tas("validate", "--base", "HEAD", "-C", root).out
+        assert ("33 files are left in" in shown) == (output == "m2")
+        assert "more\n" not in shown
+        assert "point Argo CD" not in shown or output == "m2"
+    assert "error" in shown
