@@ -90,7 +90,7 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI's without a domain."""
 _BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
-_WRITTEN = "nobody is to write it, as kubectl-tas, KAI or Grove does"
+_WRITTEN = "kubectl-tas, KAI or Grove writes it"
 KNOWN = {
     where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
 }
