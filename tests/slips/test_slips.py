@@ -386,7 +386,7 @@ ASKS: tuple[Row, ...] = (
     (
         "workflows/statefulset",
         "  serviceName: x",
-        "  volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [], resources: {requests: {storage: 1Gi}}}}]",
+        f"  {CLAIM}, spec: {{accessModes: [], resources: {{requests: {{storage: 1Gi}}}}}}}}]",
         "accessModes empty ReadWriteOnce",
     ),
     (
@@ -519,7 +519,6 @@ GROVE_AND_PODGROUPS: tuple[Row, ...] = (
         "after itself",
     ),
     ("workflows/podgroup", "kind: PodGroup", "kind: Podgroup", "Podgroup PodGroup"),
-    ("workflows/podgroup", "scheduling.run.ai/v2alpha2", "scheduling.k8s.io/v1alpha1", "Kubernetes' KAI remove"),
     ("workflows/podgroup", "  queue: ", "  queu: ", "queu queue"),
     ("workflows/podgroup", "osmo-pool-ml-team--speech", "osmo-pool-ml-team--speach", "osmo-pool-ml-team--speach"),
     ("workflows/podgroup", "  subGroups:", "  subGroup:", "subGroup subGroups"),
