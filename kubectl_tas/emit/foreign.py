@@ -57,7 +57,7 @@ _READ = {
 """Names of files that GitOps tools read, and what comes of it."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
 _EXTRA = "it begins as one, but no kustomization that kubectl-tas wrote lists it"
-_PREVIEWS = re.compile(r"preview/pod(?:group|gang)-[^/]*\.yaml")
+_PREVIEWS = re.compile(r"preview/(?:[^/]+/)*pod(?:group|gang)-[^/]*\.yaml")
 """What the tool writes beside what is applied."""
 _UNKNOWN = "a plugin of Argo CD may read a file of this name"
 _HARMLESS_NAMES = frozenset(
