@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from operator import attrgetter
@@ -12,6 +12,12 @@ from kubectl_tas.records import dataclass
 
 MAX_TEXT = 4000
 """Characters of a message or a hint that are kept."""
+_MARKS = (
+    *("PASS", "SECRET", "TOKEN", "PRIVATE", "_KEY", "API"),
+    *("AKIA", "ASIA", "HF_", "GHP_", "GHO_", "GHR_", "GHS_", "GHU_", "GITHUB_PAT_", "GLPAT-", "GLDT-", "GLRT-"),
+    *("SK-", "NVAPI-", "XOX", "AIZA"),
+)
+"""One of them is in each line that holds a secret as ``credentials`` knows it; case aside."""
 
 
 class Severity(Enum):
@@ -123,9 +129,18 @@ class Diagnostic:
     """What it contradicts, where many documents may contradict it: findings with one cause are shown as one."""
 
     def __post_init__(self) -> None:
-        """Cuts what is too long to be read."""
+        """Cuts what is too long to be read, and hides secrets."""
         for name in ("message", "hint"):
             object.__setattr__(self, name, _cut(getattr(self, name)))
+        place, said = self.location, f"{self.message}{self.hint}{self.location.source if self.location else ''}".upper()
+        if any(mark in said for mark in _MARKS):
+            from kubectl_tas.credentials import hidden  # most runs find nothing of that kind
+
+            object.__setattr__(self, "message", hidden(self.message))
+            if self.fix is None:
+                object.__setattr__(self, "hint", hidden(self.hint))
+            if place is not None:
+                object.__setattr__(self, "location", replace(place, source=hidden(place.source)))
 
     @property
     def severity(self) -> Severity:

@@ -11,6 +11,32 @@ from fractions import Fraction
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _PART = re.compile(r"(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _MAX = 2**63 - 1
+_FIELD = re.compile(r"([Mm]illi(?:second)?s?|[Ss]ec(?:ond)?s?|[Mm]inutes?|[Hh]ours?|[Dd]ays?|Ms)(?![a-z])")
+_WORDS = {
+    "ms": ("ms", "milli", "millis", "millisecond", "milliseconds", "msec", "msecs"),
+    "s": ("s", "sec", "secs", "second", "seconds"),
+    "m": ("m", "min", "mins", "minute", "minutes"),
+    "h": ("h", "hr", "hrs", "hour", "hours"),
+    "d": ("d", "day", "days"),
+}
+_NANOSECONDS = {word: _UNITS.get(unit, 24 * _UNITS["h"]) for unit, words in _WORDS.items() for word in words}
+_SAID = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?[\s_-]*([a-z]+)[\s,]*", re.IGNORECASE | re.ASCII)
+
+
+def in_unit_of(field: str, text: str) -> int | None:
+    """The number that a field wants whose name says its unit, as activeDeadlineSeconds does, where people write a time
+    such as 4h or 10 minutes: 14400, or 600, rounded up. None where the name says no unit, or the text no time.
+    """
+    unit = _FIELD.search(field)
+    place, total, written = 0, 0, text.strip()
+    while unit and place < len(written):
+        found = _SAID.match(written, place)
+        size = _NANOSECONDS.get(found[3].lower()) if found else None
+        if found is None or size is None:
+            return None
+        total += int(Fraction(f"{found[1]}.{found[2] or 0}") * size)
+        place = found.end()
+    return -(-total // _NANOSECONDS[unit[0].lower()]) if unit and place else None
 
 
 def parse(text: str) -> int | None:

@@ -345,12 +345,12 @@ class TestCluster:
         self.answer(kubectl, "podcliquesets")
         self.answer(kubectl, "podcliques")
         self.answer(kubectl, "clustertopologies", live_topology(), live_topology("other"))
-        assert rules(root, "--base", "HEAD", "-n", "default") == []
-        assert rules(root, "--base", "HEAD", "-n", "elsewhere") == ["set-reference-changed"]
+        assert rules(root, "--base", "HEAD", "--live", "-n", "default") == []
+        assert rules(root, "--base", "HEAD", "--live", "-n", "elsewhere") == ["set-reference-changed"]
         calls = (kubectl / "calls").read_text()
         assert "get podcliquesets.grove.io --namespace=elsewhere -o json" in calls
         assert " -A " not in calls
-        result = kubectl_tas("topology", "usage", "-C", root, "-n", "elsewhere")
+        result = kubectl_tas("topology", "usage", "-C", root, "--live", "-n", "elsewhere")
         assert "The namespace elsewhere has no PodCliqueSets." in result.err
 
     def test_without_grove(self, repository: Path, kubectl: Path) -> None:

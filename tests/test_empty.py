@@ -10,7 +10,7 @@ from tests.support.cli import kubectl_tas, pool, write
 from tests.support.history import commit
 
 CONFIG = "apiVersion: tas/v1alpha1\nkind: Config\nspec:\n  queuePrefix: acme\n"
-MESSAGE = "error: nothing is declared that can be rendered"
+MESSAGE = "error: nothing that can be rendered is declared"
 TEMPLATE = "apiVersion: tas/v1alpha1\nkind: PodTemplate\nmetadata: {name: big}\ntemplate: {spec: {}}\n"
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tools import generate
+from kubectl_tas.model.operators import TYPES
+from kubectl_tas.model.workloadkinds import WORKLOADS as KINDS
+from tools import generate, rulepages
 from tools.generate import COMMAND, differences, main, texts, write
 from tools.goldens import ROOT
+from tools.unfinished import unfinished
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,3 +51,25 @@ def test_the_command_checks(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
     assert main(["--chekc"]) == 2
     assert capsys.readouterr().err == f"usage: {COMMAND} [--check]\n"
+
+
+def test_every_kind_and_every_case_is_finished() -> None:
+    assert list(unfinished()) == []
+
+
+def test_what_a_new_kind_lacks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(KINDS, "PaddleJob", ("kubeflow:PaddleJob", ("kubeflow.org/v1",)))
+    assert main([]) == 1
+    said = capsys.readouterr().err
+    for part in ("model/workload.py", "TYPES", "gangs/podgrouper.py", "compare/immutable.py", "golden/documents/"):
+        assert sum(part in line for line in said.splitlines()) == 1, said
+    monkeypatch.setitem(TYPES, "PaddleJob", {"spec": "any"})
+    assert 'TYPES of model/operators.py for its spec, "any"' in "".join(unfinished())
+
+
+def test_a_rule_in_a_new_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(generate, "texts", rulepages.texts)
+    kept = {subject: places for subject, places in rulepages.SUBJECTS.items() if subject != "Platforms"}
+    monkeypatch.setattr(rulepages, "SUBJECTS", kept)
+    assert main([]) == 1
+    assert "SUBJECTS of tools/rulepages.py lacks check.platforms: add" in capsys.readouterr().err

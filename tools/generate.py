@@ -23,6 +23,7 @@ from kubectl_tas.model.backdoors import BACKDOORS
 from kubectl_tas.model.schemas import schema_texts
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
+from tools.unfinished import unfinished
 
 COMMAND = "python -m tools.generate"
 _FOLDERS = ("schemas", "docs/rules")
@@ -134,9 +135,15 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print(f"usage: {COMMAND} [--check]", file=sys.stderr)
         return 2
-    changed = differences() if arguments else write()
+    try:
+        changed = differences() if arguments else write()
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
     print("".join(f"{'not as generated: ' if arguments else 'wrote '}{name}\n" for name in changed), end="")
-    return 1 if arguments and changed else 0
+    lacking = list(unfinished())
+    print("".join(f"{sentence}\n" for sentence in lacking), end="", file=sys.stderr)
+    return 1 if lacking or (arguments and changed) else 0
 
 
 if __name__ == "__main__":

@@ -108,7 +108,8 @@ def _groups() -> Iterator[tuple[str, list[Rule]]]:
         left -= modules
         yield subject, sorted((rule for module in modules for rule in found[module]), key=lambda rule: rule.code)
     if left:
-        raise ValueError(f"SUBJECTS has no subject for the rules of {', '.join(sorted(left))}")
+        hint = "add the module to a subject there, under which docs/rules.md lists its rules"
+        raise ValueError(f"SUBJECTS of tools/rulepages.py lacks {', '.join(sorted(left))}: {hint}.")
 
 
 def _declared(path: Path) -> Iterator[str]:
@@ -123,7 +124,7 @@ def _page(rule: Rule) -> str:
     """What ``kubectl tas rule`` says, and examples where the rule has a case that fires."""
     folder = ROOT / "golden/rules" / rule.code
     cases = [read(path.parent) for path in sorted(folder.glob("*/about.txt"))]
-    wrong = next((case for case in cases if not case.is_silent), None)
+    wrong = next((case for case in cases if (case.folder / "output.txt").is_file()), None)
     right = next((case for case in cases if case.is_silent), None)
     shown = _wrong(rule, wrong) if wrong else None
     if shown is None:

@@ -170,7 +170,7 @@ def _startup(item: FleetPodCliqueSet) -> Iterator[Diagnostic]:
         for index, name in unknown:
             what = "itself" if name == clique.name else f'"{name}", which is no other clique of the set'
             message = f'the clique "{clique.name}" starts after {what}'
-            hint = did_you_mean(str(name), others, f"Other cliques: {', '.join(others) or 'none'}.")
+            hint = did_you_mean(str(name), others, f"Other cliques: {', '.join(others)}." if others else "Remove it.")
             yield Diagnostic(CLIQUE_UNKNOWN, message, origin.locate((*where, index)), hint=hint)
         if after and not unknown and written != STARTUP_TYPES[-1]:
             message = f"startsAfter is read with cliqueStartupType: {STARTUP_TYPES[-1]} only, so it does nothing"

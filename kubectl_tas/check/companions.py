@@ -210,9 +210,8 @@ def _kinds(fleet: Fleet) -> Iterator[Diagnostic]:
             yield Diagnostic(KIND_ELSEWHERE, message, place, hint=reason[1])
         elif config is not None and not is_harmless(item.apiVersion, item.kind):
             message = f"kubectl-tas does not know what controllers make of {item.kind} of {item.apiVersion}"
-            hint = (
-                f"Remove it. If they make no pods and no other objects, set {COMPANION_KIND.code}: off in spec.rules."
-            )
+            off = f"set {COMPANION_KIND.code}: off in spec.rules"
+            hint = f"Remove it. If controllers make no pods and no other objects of it, {off}."
             place = config.at("spec", "companions", index)
             yield Diagnostic(COMPANION_KIND, message, place, hint=hint)
 

@@ -34,6 +34,7 @@ _NAMES = ("parent-unknown", "parent-invalid", "backend-unknown", "name-invalid",
 FOLLOWS: dict[str, tuple[str, ...]] = {
     "companion-namespace": (UNREAD, *_NAMES),
     "podgroup-unknown": (UNREAD,),
+    "podgroup-priority": (UNREAD,),
     "podgroup-short": (UNREAD, "podgroup-member", "podgroup-unknown"),
     "podgroup-queue": (UNREAD, *_NAMES, "pool-unknown", "subpool-closed"),
     "podgroup-namespace": (UNREAD, *_NAMES),

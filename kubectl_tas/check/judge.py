@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from kubectl_tas.check import check_fleet
+from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.check.waivers import Base, settle
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.load.repository import load_repository
@@ -50,4 +52,16 @@ def settled(
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
     """The findings that count, as the repository has them, in order; and those that comments waive."""
     all_ = settle(found, fleet, base, complete=complete)
+    secret = {(x.location.path, x.location.line) for x in all_ if x.rule == SECRET_IN_CLEAR and x.location}
+    if secret:
+        all_ = tuple(_without_source(x) if _line(x) in secret else x for x in all_)
     return tuple(x for x in all_ if x.waiver is None), tuple(x for x in all_ if x.waiver is not None)
+
+
+def _line(item: Diagnostic) -> tuple[str, int] | None:
+    return (item.location.path, item.location.line) if item.location else None
+
+
+def _without_source(item: Diagnostic) -> Diagnostic:
+    """A finding that does not show its line."""
+    return replace(item, location=replace(item.location, source="")) if item.location else item

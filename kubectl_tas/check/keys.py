@@ -9,7 +9,7 @@ from kubectl_tas.check.parts import Part
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.labelkeys import KEYS
+from kubectl_tas.model.labelkeys import KEYS, Reader
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import closest, question
 
@@ -66,7 +66,8 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
         return  # check.workload says more of those
     if key in KNOWN[other]:
         message = f"{key} is read among the {other}, not among the {where}"
-        yield Diagnostic(KEY_MISPLACED, message, place, hint=f"Move it to {other}.")
+        hint = f"Remove it: {_WRITTEN}." if key in _BY_NOBODY else f"Move it to {other}."
+        yield Diagnostic(KEY_MISPLACED, message, place, hint=hint)
         return
     domain, slash, name = key.partition("/")
     if not slash:
@@ -83,11 +84,14 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     here = (item for item in known if item not in KNOWN[other])
     near = closest(f"{meant}/{name}", known)
     hint = question(key, near) if near else f"Known are: {', '.join(here)}."
+    hint = f"Did you mean {near}? Remove it: {_WRITTEN}." if near in _BY_NOBODY else hint
     yield Diagnostic(KEY_UNKNOWN, f'nothing reads the key "{key}"', place, hint=hint)
 
 
 PLAIN = (labels.PRIORITY_CLASS, labels.POD_GROUP, *gpus.ANNOTATIONS)
 """Keys of KAI's without a domain."""
+_BY_NOBODY = frozenset(key.name for key in KEYS if key.reader is Reader.NOBODY)
+_WRITTEN = "kubectl-tas, KAI or Grove writes it"
 KNOWN = {
     where: frozenset(key.name for key in KEYS if key.where == where) for where in ("labels", "annotations", "both")
 }

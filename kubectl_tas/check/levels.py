@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubectl_tas.check.nodes import NODE_LABELS
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
+from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.words import closest
 
 PLACEMENT_ORDER = Rule(
     "placement-order",
@@ -21,6 +24,18 @@ CONSTRAINT_ORDER = Rule(
     "The preferred level of a constraint is the required one.",
     "What is required holds in any case, so the preference says nothing. Prefer a finer level, or leave it out.",
 )
+
+
+GPU_CLIQUE = "nvidia.com/gpu.clique"
+"""What the GPU operator calls the NVLink domain of a node (GPU Feature Discovery, docs/README.md)."""
+
+
+def mended_level(name: str, topology: FleetTopology | None) -> str:
+    """How to mend a level where work is right and asks for a label as nodes have it; nothing where it is none of it."""
+    wrong = closest(name, [level.label for level in topology.levels], most=1) if topology else None
+    if wrong in (None, name) or name not in (GPU_CLIQUE, *NODE_LABELS):
+        return ""
+    return f'Nodes have {name}, and the level of the topology says "{wrong}": write {name} there.'
 
 
 def check_order(

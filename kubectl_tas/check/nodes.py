@@ -30,7 +30,7 @@ NODE_LABEL = Rule(
     "administrator gives nodes one of that name, waive the rule.",
     protects=Waiving.ANYBODY,
 )
-_NODE_LABELS = (
+NODE_LABELS = (
     "beta.kubernetes.io/arch",
     "beta.kubernetes.io/instance-type",
     "beta.kubernetes.io/os",
@@ -75,7 +75,7 @@ def _problems(toleration: Toleration) -> Iterator[tuple[str, str, str]]:
 
 def node_label(origin: Origin, path: KeyPath, label: str) -> Iterator[Diagnostic]:
     """A label that one is asked for at ``path``: one of Kubernetes' own, or none that is nearly one of them."""
-    meant = None if label in _NODE_LABELS else closest(label, _NODE_LABELS, most=1, folds=True)
+    meant = None if label in NODE_LABELS else closest(label, NODE_LABELS, most=1, folds=True)
     if meant is not None:
         place = origin.locate(path, key=path[-1] == label)
         yield Diagnostic(NODE_LABEL, f'no node has the label "{label}"', place, hint=f'Did you mean "{meant}"?')

@@ -356,7 +356,8 @@ def _volume_of_its_own(origin: Origin, path: KeyPath, value: Mapping[str, Any]) 
 def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     modes = value.get("accessModes")
     if modes == []:
-        yield missing_field(origin, path, "accessModes", {})
+        hint = "Write one, such as [ReadWriteOnce]."
+        yield invalid_value(origin, (*path, "accessModes"), "must not be empty", [], hint)
     if isinstance(modes, list) and len(modes) > 1 and "ReadWriteOncePod" in modes:
         message = f"{written((*path, 'accessModes'))} has ReadWriteOncePod, which must stand alone"
         yield conflict(origin, (*path, "accessModes"), message, "Remove it, or the others.")

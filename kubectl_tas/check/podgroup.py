@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from kubectl_tas.check.levels import check_order
+from kubectl_tas.check.levels import check_order, mended_level
 from kubectl_tas.check.workload import WORKLOAD_CONFLICT, check_demands
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.gangs.demands import member_demands
@@ -394,6 +394,7 @@ def _levels(
             place = item.declared.at(*path, field)
             labels = ", ".join(level.label for level in topology.levels)
             hint = did_you_mean(name, sorted(set().union(*accepted)), f"Its levels are {labels}.")
+            hint = mended_level(name, topology) or hint
             yield Diagnostic(CONSTRAINT_TOPOLOGY, message, place, hint=hint)
         elif rank is not None:
             ranks[field] = rank

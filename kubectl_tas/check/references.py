@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubectl_tas.check.cliquesets import SET_TOPOLOGY_UNKNOWN
+from kubectl_tas.check.levels import mended_level
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Suggestion
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
@@ -172,7 +173,7 @@ def _cause(item: Dangling, fleet: Fleet) -> tuple[str, str, str]:
 
 def _follows(item: Dangling, fleet: Fleet) -> bool:
     """Whether the name is unknown because another has a finding: that of its subpool's parent, of its pool's topology,
-    or of a pool or subpool that can have no such name.
+    of a pool or subpool that can have no such name, or, of what belongs to the cluster of other work, that of a queue.
     """
     pool, _, short = names.fold(item.name).partition(names.SEPARATOR)
     match item.what:
@@ -186,13 +187,29 @@ def _follows(item: Dangling, fleet: Fleet) -> bool:
         case "topology key":
             lost = (dangling for dangling in fleet.dangling if dangling.what == "topology")
             return any(item.context == f"pool {dangling.declared.spec.metadata.name}" for dangling in lost)
+        case "place of a companion":
+            return bool(_lost(fleet))
+        case "backend of a PodGroup":
+            return any(found in item.name for found in _lost(fleet))
         case _:
             return False
 
 
+def _lost(fleet: Fleet) -> list[str]:
+    """Pools and subpools of which nobody knows the cluster, or work whose pool is unknown, by name."""
+    found = [item.name for item in fleet.dangling if item.what in ("pool", "subpool")]
+    found += [item.declared.spec.metadata.name for item in fleet.dangling if item.what in ("backend", "parent")]
+    declared: tuple[Declared[Any], ...] = (*fleet.repository.pools, *fleet.repository.subpools)
+    return found + _impossible([item.spec.metadata.name for item in declared])
+
+
+def _impossible(declared: list[str]) -> list[str]:
+    return [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
+
+
 def _is_meant(name: str, declared: list[str]) -> bool:
     """Whether ``name`` most likely means one of the declared names that cannot be names."""
-    impossible = [item for item in declared if not names.is_label(item) or names.SEPARATOR in item]
+    impossible = _impossible(declared)
     return closest(name, [*impossible, *(item.rpartition(names.SEPARATOR)[2] for item in impossible)]) is not None
 
 
@@ -215,6 +232,7 @@ def _words(item: Dangling, fleet: Fleet) -> tuple[str, str]:
             if level is not None:
                 text = f"That is the node label of the key {level.key}: write {level.key}."
                 hint = Suggestion(text, item.name, level.key)
+            hint = mended_level(item.name, topology) or hint
             has = f"has {known}" if known else "has no topology keys"
             fallback = f"Use one of {known}." if known else "Remove the requirement, or add topology_keys."
             return f'the topology key "{item.name}" is unknown: {item.context} {has}', hint or fallback

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from kubectl_tas.check.parts import Part
+from kubectl_tas.credentials import is_marked, kind_of, shape_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
@@ -23,47 +23,6 @@ SECRET_IN_CLEAR = Rule(
     "withdraw the old secret where it was made: it stays in the history of git.",
     protects=Waiving.ANYBODY,
 )
-_SHAPES = re.compile(
-    r"\b(?P<aws>A(?:KI|SI)A[0-9A-Z]{16})\b"
-    r"|\b(?P<hf>hf_[A-Za-z0-9]{30,})\b"
-    r"|\b(?P<github>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
-    r"|\b(?P<gitlab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
-    r"|\b(?P<sk>sk-[A-Za-z0-9]{40,}|sk-(?:admin|ant|proj|svcacct)-[A-Za-z0-9_-]{32,})"
-    r"|\b(?P<ngc>nvapi-[A-Za-z0-9_-]{40,})"
-    r"|\b(?P<slack>xox[abprs]-[0-9A-Za-z-]{20,})"
-    r"|\b(?P<google>AIza[0-9A-Za-z_-]{35})\b"
-    r"|(?P<private>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)"
-)
-_CALLED = {
-    "aws": "an access key of AWS",
-    "hf": "a token of Hugging Face",
-    "github": "a token of GitHub",
-    "gitlab": "a token of GitLab",
-    "sk": "an API key of a model's provider",
-    "ngc": "an API key of NVIDIA",
-    "slack": "a token of Slack",
-    "google": "an API key of Google",
-    "private": "a private key",
-}
-_MARKS = (
-    *("AKIA", "ASIA", "hf_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "glrt-"),
-    *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
-)
-"""One of them is in each text of such a shape: looking for it is cheap."""
-_NAMES = re.compile(
-    r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
-    r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"
-    r"|(?:HF|HUB|HUGGINGFACE|GITHUB|GH|GITLAB|SLACK|WANDB|NPM|PYPI|VAULT|JUPYTER|INFLUX|CI_JOB|NGC)_TOKEN)$"
-)
-"""Names of variables that hold secrets."""
-_LEAST = 8
-"""Characters of a value that is taken for a secret by its name."""
-_HARMLESS = re.compile(
-    r"[./~]|[a-z]+://|true$|false$|none$|null$|[0-9]+$|x+$|\*+$|.*(?:change-?_?me|example|placeholder|dummy|redacted"
-    r"|replace|your[-_]|to-?do|<.*>|\$[({A-Za-z]|\{\{|%\(|\s)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Values that are none: paths, addresses, switches, numbers, words that stand for a secret, references, sentences."""
 _WORKLOAD = "Put it into a Secret, and take it from there: valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}."
 _FILE = "Put it into a Secret, and mount that."
 
@@ -98,11 +57,7 @@ def _may_hold(names: Iterable[object], *texts: Iterable[object]) -> bool:
     said = "\n".join([name for name in names if isinstance(name, str)]).upper()
     if "TOKEN" in said or "KEY" in said or "PASS" in said or "SECRET" in said:
         return True
-    return _is_marked("\n".join([text for part in texts for text in part if isinstance(text, str)]))
-
-
-def _is_marked(text: str) -> bool:
-    return any(mark in text for mark in _MARKS)
+    return is_marked("\n".join([text for part in texts for text in part if isinstance(text, str)]))
 
 
 def check_secrets(fleet: Fleet) -> Iterator[Diagnostic]:
@@ -142,24 +97,6 @@ def _of_task(origin: Origin, path: KeyPath, task: Task) -> Iterator[Diagnostic]:
         if kind := shape_of(file.contents):
             place = origin.locate((*path, "files", index, "contents"))
             yield _found(f"the file {file.path}", kind, place, hint.format("SECRET: /folder"))
-
-
-def kind_of(name: object, value: object) -> str:
-    """What a variable holds that nobody may read; empty where that is nothing."""
-    if not isinstance(value, str) or len(value) < _LEAST:
-        return ""
-    if kind := shape_of(value):
-        return kind
-    named = isinstance(name, str) and _NAMES.search(name.upper().replace("-", "_").replace(".", "_"))
-    return "a secret" if named and not _HARMLESS.match(value) else ""
-
-
-def shape_of(text: object) -> str:
-    """The same of any text, by its shape alone."""
-    if not isinstance(text, str) or not _is_marked(text):
-        return ""
-    found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
-    return _CALLED[found.lastgroup or ""] if found is not None else ""
 
 
 def _found(what: str, kind: str, place: Location, hint: str) -> Diagnostic:

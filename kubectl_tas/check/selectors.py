@@ -81,8 +81,8 @@ def check_selectors(fleet: Fleet) -> Iterator[Diagnostic]:
         if len(others) > 1:
             why = "is empty" if not any(selector.values()) else "says only which labels pods do not have"
             message = (
-                f"spec.{field} of this {item.kind} {why}: it selects pods of all teams in namespace "
-                f"{item.namespace}, where work of {shortened(others)} runs"
+                f"spec.{field} of this {item.kind} {why}: it selects all pods in namespace {item.namespace}, where "
+                f"several queues run work: {shortened(others)}"
             )
             place = item.declared.origin.locate(("spec", field), key=True)
             yield Diagnostic(SELECTS_OTHERS, message, place, hint="Write matchLabels with labels of your own pods.")

@@ -69,7 +69,9 @@ def _unknown(workflow: Workflow, use: _Use) -> Diagnostic | None:
     if kind == "input" and use.token not in data_paths(use.task):
         message = f'the task "{use.task.name}" has no input {{{{{use.token}}}}}{within}'
         has = shortened([f"{{{{{key}}}}}" for key in data_paths(use.task) if key.startswith("input:")])
-        return Diagnostic(TOKEN_UNKNOWN, message, use.place, hint=f"It has {has or 'none'}.")
+        return Diagnostic(
+            TOKEN_UNKNOWN, message, use.place, hint=f"It has {has}." if has else "It has none; remove it."
+        )
     own = {names.fold(item.name): item.name for item in use.group.tasks}
     if kind == "host" and name not in own:
         message = f'no task "{name}" in the group "{use.group.name}", of which {{{{{use.token}}}}}{within} names a host'

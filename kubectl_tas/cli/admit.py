@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import click
 
+from kubectl_tas.check.blame import blamed_on_flags
 from kubectl_tas.cli.backends import cluster_options, named_clusters
 from kubectl_tas.cli.options import output_option, repository_option, template_options
 from kubectl_tas.cli.session import check_added, find_root, read_named, show_findings, tell_errors
@@ -64,12 +65,13 @@ def admit(
     """
     root = find_root(directory)
     path, is_new = _path(root, file)
-    content = sent_elsewhere(path, read_named(file, hint="Name a workflow file."), pool, priority)
+    written = read_named(file, hint="Name a workflow file.")
+    content = sent_elsewhere(path, written, pool, priority)
     source = OverlaySource(FolderSource(root), {path: content})
     session = check_added(root, source, path, partial(replaced, path) if is_new else None)
     wrong, others = split_findings(session.diagnostics, path, is_new=is_new)
     if has_errors(wrong):
-        show_findings(wrong)
+        show_findings(blamed_on_flags(wrong, path, (written, content), {"--pool": pool, "--priority": priority}))
         return 1
     sent = sent_by(session.fleet, path)
     if not sent:

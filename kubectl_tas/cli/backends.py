@@ -70,8 +70,10 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def named_clusters(fleet: Fleet, options: Mapping[str, Any], *, live: bool) -> Clusters | None:
     """The clusters that are meant; None where neither ``live`` nor an option of ``cluster_options`` asks for one."""
-    asks = any(value for name, value in options.items() if name != "backend")
+    asks = any(value for name, value in options.items() if name not in ("backend", "namespace"))
     chosen_backends(fleet, options["backend"])
+    if options["namespace"] and not (live or asks):
+        raise click.UsageError("-n says what is read of a cluster, and none is asked; add --live, or name the cluster")
     return given_clusters(fleet, options, live=live) if live or asks else None
 
 

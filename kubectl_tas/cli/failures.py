@@ -41,6 +41,11 @@ def told(error: BaseException, context: click.Context | None) -> int:
 
 def _refuse(error: click.ClickException) -> int:
     """Says what is wrong with the command line, as click does, and returns the exit code for it."""
+    if isinstance(error, click.NoSuchOption):
+        from kubectl_tas.words import closest  # only a slip waits for it
+
+        near = closest(error.option_name, error.possibilities or ())
+        error = click.NoSuchOption(error.option_name, possibilities=[near] if near else None, ctx=error.ctx)
     shown = io.StringIO()
     error.show(shown)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

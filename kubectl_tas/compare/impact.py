@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
@@ -17,6 +18,7 @@ from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
@@ -313,14 +315,20 @@ def impact(
     the earlier fleet has errors, so that nobody knows what it was rendered to. ``beside`` are files beside them.
     """
     unread = [f"{place} at {change.revision} cannot be read" for place in change.unreadable]
+    lacks_config = any(place.startswith(f"{CONFIG_FILE}:") for place in change.unreadable)
+    if lacks_config:
+        unread.append(f"without {CONFIG_FILE} nobody knows what its queues, topologies and work were called")
+        change = replace(change, before=change.after)
+    elif change.unreadable:
+        unread.append("what seems to be new is not listed here, as it may be declared there")
     if before is None:
         unread.append(f"{change.revision} has errors itself, so its objects and admission policies are not compared")
     return Impact(
         revision=change.revision,
-        queues=tuple(_queues(change)),
-        subpools=tuple(_subpools(change)),
-        topologies=tuple(_topologies(change)),
-        work=tuple(_work(change)),
+        queues=_certain(change, _queues(change)),
+        subpools=_certain(change, _subpools(change)),
+        topologies=_certain(change, _topologies(change)),
+        work=_certain(change, _work(change)),
         restarts=tuple(_restarts(change)),
         rules=tuple(_rules(change)),
         guard=_guard(change),
@@ -332,6 +340,14 @@ def impact(
         beside=tuple(beside),
         listed=tuple(_listed(change)),
     )
+
+
+_Item = TypeVar("_Item", QueueChange, SubpoolStep, TopologyChange, WorkChange)
+
+
+def _certain(change: Change, found: Iterator[_Item]) -> tuple[_Item, ...]:
+    """Without what is new, where documents of the revision that may declare it could not be read."""
+    return tuple(item for item in found if item.before is not None or not change.unreadable)
 
 
 _DECIDING = ("output", "outputKeeps", "layout", "sources")

@@ -42,9 +42,10 @@ def render(impact: Impact) -> str:
 def _page(impact: Impact, tables: Sequence[Section], shown: int) -> str:
     """The page with at most so many rows of each table."""
     parts = [f"### Changes since {code(impact.revision)}: {counted(impact)}\n", f"**{risk_line(impact)}**\n"]
+    folded = [_folded(section, shown) for section in tables]
     if impact.queues:
-        parts.append(_tree(impact.queues, min(shown, MAX_NODES)))
-    parts += [_folded(section, shown) for section in tables]
+        folded.insert(int(bool(impact.unread)), _tree(impact.queues, min(shown, MAX_NODES)))
+    parts += folded
     if impact.findings:
         parts.append(_findings(impact.findings, shown))
     parts.append(f"{risk_line(impact)}\n")

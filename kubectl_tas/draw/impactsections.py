@@ -51,7 +51,7 @@ def counted(impact: Impact) -> str:
         (sum(item.made + item.changed + item.dropped for item in impact.objects), "object"),
     )
     told = [_counted(number, noun) for number, noun in counts if number]
-    return ", ".join(told) or "nothing"
+    return f"{', '.join(told) or 'nothing'}{'; not all could be compared' if impact.unread else ''}"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -245,6 +245,7 @@ def _unread(impact: Impact) -> Section:
 
 
 _SECTIONS: tuple[Callable[[Impact], Section], ...] = (
+    _unread,
     _settings,
     _beside,
     _restarts,
@@ -255,5 +256,4 @@ _SECTIONS: tuple[Callable[[Impact], Section], ...] = (
     _work,
     _guard,
     _objects,
-    _unread,
 )

@@ -33,13 +33,13 @@ SUBPOOL_TRANSITION = Rule(
     "subpool-transition",
     Severity.ERROR,
     "A command asks of a subpool what its state does not allow.",
-    "The quota of a subpool changes only while it is ACTIVE. DELETING is frozen until nothing runs there, and "
-    "ARCHIVED can only be recreated; that way the files tell what the queues went through.",
+    "A subpool is created once. Its quota changes only while it is ACTIVE. DELETING is frozen until nothing runs "
+    "there, and ARCHIVED can only be recreated; that way the files tell what the queues went through.",
 )
 SUBPOOL_UNKNOWN = Rule(
     "subpool-unknown",
     Severity.ERROR,
-    "A command names a pool or subpool that does not exist, or creates one that does.",
+    "A command names a pool or subpool that does not exist.",
     "Names are those of the files. `kubectl tas subpool list` shows all subpools, archived ones included.",
 )
 LISTS = ("draining", "overQuota")
@@ -173,8 +173,11 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     existing = _subpool(pool, name)
     if existing is not None:
         message = f"subpool {existing.canonical} already exists and is {existing.state}"
-        hint = f"Use: kubectl tas subpool {'recreate' if existing.state == 'ARCHIVED' else 'update'} {parent} {name}"
-        return Diagnostic(SUBPOOL_UNKNOWN, message, _state_place(existing), hint=hint)
+        command = "recreate" if existing.state == "ARCHIVED" else "update"
+        given = "".join(f" --{'quota' if key == 'gpu' else key} {value}" for key, value in quota.items())
+        hint = f"Use: kubectl tas subpool {command} {parent} {name}{given}"
+        hint = _frozen(existing, "create").hint if existing.state == "DELETING" else hint
+        return Diagnostic(SUBPOOL_TRANSITION, message, _state_place(existing), hint=hint)
     path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
     written = _written(pool, quota)
     text = _document(parent, name, written)

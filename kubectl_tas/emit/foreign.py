@@ -56,6 +56,9 @@ _READ = {
 }
 """Names of files that GitOps tools read, and what comes of it."""
 _MANIFEST = "a tool that applies all of the folder applies it too"
+_EXTRA = "it begins as one, but no kustomization that kubectl-tas wrote lists it"
+_PREVIEWS = re.compile(r"preview/(?:[^/]+/)*pod(?:group|gang)-[^/]*\.yaml")
+"""What the tool writes beside what is applied."""
 _UNKNOWN = "a plugin of Argo CD may read a file of this name"
 _HARMLESS_NAMES = frozenset(
     {
@@ -70,7 +73,7 @@ _HARMLESS_SUFFIXES = (
 """What people and editors leave in folders, and no GitOps tool looks at."""
 _MANIFESTS = (".yaml", ".yml", ".json")
 _MAX_SETTINGS = 1024 * 1024
-_MAX_LISTED = 20
+_MAX_LISTED = 5
 _CHANGING = re.compile(r"ident|filter(=.*)?|working-tree-encoding(=.*)?")
 """Attributes that have git change the bytes of a file. Flux reads commits by go-git, which knows none of them."""
 _NOT_LISTED = ("/.", "\n- .", "ustomization", "Chart.yaml", ".yml", "sonnet")
@@ -103,7 +106,8 @@ def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
     real = os.path.realpath(root / output)
     found = [*_above(root, real)]
     if os.path.isdir(real):  # noqa: PTH112 - a string that realpath made
-        found += (item for name, entry in _files(real, output, listed=False) if (item := _judged(name, entry)))
+        files = _files(real, output, listed=False)
+        found += (item for name, entry, extra in files if (item := _judged(name, entry, is_extra=extra)))
     return tuple(sorted(found, key=lambda item: item.path))
 
 
@@ -136,12 +140,12 @@ def left_behind(
 ) -> Iterator[Diagnostic]:
     """One finding at ``place`` where the output is another folder than at a revision, and the old one has files."""
     old, new = before.output, config.output
-    if _is_within(old, new) or misspelled(old) or is_hidden(old):
+    if _is_within(old, new) or any(misspelled(folder) or is_hidden(folder) for folder in (old, new)):
         return
     real, skipped = os.path.realpath(root / old), os.path.realpath(root / new)
     if not is_below(real, os.path.realpath(root)) or not os.path.isdir(real):  # noqa: PTH112
         return
-    left = [path for path, entry in _files(real, old, listed=True) if not is_below(entry.path, skipped)]
+    left = [path for path, entry, _ in _files(real, old, listed=True) if not is_below(entry.path, skipped)]
     paths = sorted(path for path in left if not _is_harmless(path.rpartition("/")[2]))
     if paths:
         files = "1 file is" if len(paths) == 1 else f"{len(paths)} files are"
@@ -218,13 +222,15 @@ def checkout_of(real_root: str) -> Path:
     return found
 
 
-def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """All that is no plain folder, in hidden folders too, with its path from the repository root; without ``listed``
-    nothing that a kustomization of the tool lists: ``check`` compares that.
+def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.DirEntry[str], bool]]:
+    """All that is no plain folder, in hidden folders too, with its path from the repository root, and whether it is
+    extra: a kustomization of the tool, in its folder or above, does not list it. Without ``listed`` nothing that such a
+    kustomization lists: ``check`` compares that.
     """
-    waiting = [(real, 0, len(real) + 1, frozenset[str]())]
+    listing: frozenset[str] | None = None
+    waiting = [(real, 0, len(real) + 1, frozenset[str](), listing)]
     while waiting:
-        folder, depth, start, known = waiting.pop()
+        folder, depth, start, known, listing = waiting.pop()
         if depth > MAX_DEPTH:
             raise too_deep(output + folder[len(real) :])
         rest, folders = [], []
@@ -241,23 +247,33 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
         except OSError as error:
             raise _unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
         own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
-        if own is not None and not listed:
-            start, known = len(folder) + 1, _resources(own)
+        if own is not None and not listed and listing is None:
+            start, (known, listing) = len(folder) + 1, _resources(own)
             rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
-        waiting += ((path, depth + 1, start, known) for path in folders)
-        yield from ((output + entry.path[len(real) :].replace(os.sep, "/"), entry) for entry in rest)
+        waiting += ((path, depth + 1, start, known, listing) for path in folders)
+        allowed = None if listing is None else {*listing, KUSTOMIZATION}
+        for entry in rest:
+            path = entry.path[start:]
+            is_extra = allowed is not None and path not in allowed and not _PREVIEWS.fullmatch(path)
+            yield output + entry.path[len(real) :].replace(os.sep, "/"), entry, is_extra
 
 
-def _resources(entry: os.DirEntry[str]) -> frozenset[str]:
-    """What a kustomization lists, where the tool wrote it and it lists no name that a GitOps tool may read."""
+def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
+    """What a kustomization lists of which no name is one that a GitOps tool may read; and all that it lists, None where
+    the tool did not write it.
+    """
     text = os.fsdecode(_content(Path(entry.path)))
     body = f"\n{text.partition('resources:')[2].strip()}"
-    is_ours = text.startswith(MARK) and not any(word in body for word in _NOT_LISTED)
-    return frozenset(body.split("\n- ")) if is_ours else frozenset()
+    if not text.startswith(MARK):
+        return frozenset(), None
+    listing = frozenset(body.split("\n- "))
+    return frozenset() if any(word in body for word in _NOT_LISTED) else listing, listing
 
 
-def _judged(path: str, entry: os.DirEntry[str]) -> Foreign | None:
-    """What is to be said of a file below the output folder; None: it is ours, or harmless."""
+def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
+    """What is to be said of a file below the output folder; None: it is ours, or harmless. ``is_extra``: the tool's
+    kustomization does not list it.
+    """
     name = entry.name
     if is_git(name):
         return Foreign(path, "its folder is another repository, which git and Argo CD may fill otherwise")
@@ -273,7 +289,7 @@ def _judged(path: str, entry: os.DirEntry[str]) -> Foreign | None:
     if effect is not None and name != KUSTOMIZATION:
         return Foreign(path, effect)
     if name.endswith(".yaml") and _is_ours(entry.path, path):
-        return None
+        return Foreign(path, _EXTRA, is_read=False) if is_extra else None
     if effect is not None:
         return Foreign(path, effect)
     is_manifest = name.lower().endswith(_MANIFESTS)

@@ -257,7 +257,7 @@ class Admission:
         if never is None:
             return self._running_on(item, request, over)
         outcome: Outcome = "unschedulable" if never.rule is OVER_QUOTA else "rejected"
-        remedy = _remedy(item, request, elsewhere, never.rule, never.resource)
+        remedy = _remedy(item, request, elsewhere, never.rule)
         return Verdict(outcome, never.rule, never.text, NOTHING, NOTHING, remedy, never.resource)
 
 
@@ -431,7 +431,7 @@ def admit(
         text = f"{asks} > {said(name, quota.of(name))}, the quota of {target}: {what}"
         wait = _ways(workflow, request, elsewhere, "wait until others of the queue have ended")
         fits = not together.exceeding(quota)
-        hint = wait if fits else _ask_less(workflow, request, elsewhere, together.exceeding(quota)[0])
+        hint = wait if fits else _ask_less(workflow, request, elsewhere, together)
         return Verdict("pending", QUOTA_SHARED, text, NOTHING, NOTHING, hint)
     parts = (
         f"{show(name, used.of(name))} used + {show(name, coming.of(name))} asked{by} <= {said(name, quota.of(name))}"
@@ -524,18 +524,22 @@ def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
     return f"; overQuota lets it have {said(over.resource, amount)}" if amount else ""
 
 
-def _remedy(
-    workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule, resource: ResourceName
-) -> str:
-    """What would let a submission run that ``rule`` says never does, for what it asks of ``resource``."""
+def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
+    """What would let a submission run that ``rule`` says never does: all bounds at once, that none is met later."""
     if rule is SUBPOOL_CLOSED:
         return _instead(workflow, request, elsewhere)
-    maximum = workflow.maximum
-    if maximum.of(resource) == 0:
-        return f"Raise the maximum of pool {workflow.pool.bounded_by(resource).name}."
-    if resource in request.largest.exceeding(maximum):
-        return f"{_sentence(_less(workflow, resource, maximum))}."
-    return _ask_less(workflow, request, elsewhere, resource)
+    largest, maximum = request.largest, workflow.maximum
+    beyond = largest.exceeding(maximum)
+    none = next((name for name in beyond if maximum.of(name) == 0), None)
+    if none is not None:
+        return f"Raise the maximum of pool {workflow.pool.bounded_by(none).name}."
+    if not beyond:
+        asked = request.asks if rule is OVER_SHARED_QUOTA else largest
+        return _ask_less(workflow, request, elsewhere, asked)
+    less = _less(workflow, largest, maximum)
+    lower = less if workflow.is_preemptible else _less(workflow, largest, smaller(workflow.quota, maximum))
+    ways = [lower, *([] if lower == less else [f"use priority LOW and {less}"])]
+    return f"{_sentence(', or '.join(filter(None, ways)))}."
 
 
 def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> str:
@@ -544,15 +548,17 @@ def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Amo
     return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
 
 
-def _ask_less(
-    workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], resource: ResourceName
-) -> str:
-    less = [_less(workflow, resource, workflow.quota)] if workflow.quota.of(resource) > 0 else []
-    return _ways(workflow, request, elsewhere, *less)
+def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], asked: Amounts) -> str:
+    less = _less(workflow, asked, workflow.quota)
+    return _ways(workflow, request, elsewhere, *([less] if less else []))
 
 
-def _less(workflow: Submission, resource: ResourceName, most: Amounts) -> str:
-    amount = show(resource, most.of(resource)) if resource == "gpu" else said(resource, most.of(resource))
+def _less(workflow: Submission, asked: Amounts, most: Amounts) -> str:
+    """What to ask for where ``asked`` is more than ``most``; nothing where there is none of a resource."""
+    over = asked.exceeding(most)
+    if any(most.of(name) == 0 for name in over):
+        return ""
+    amount = str(most.gpu) if over == ("gpu",) else " and ".join(said(name, most.of(name)) for name in over)
     return f"let the gang ask for {amount} or less" if workflow.gang else f"ask for {amount} or less"
 
 

@@ -428,7 +428,7 @@ def _round(_budget: Budget, value: Any, precision: int = 0, method: str = "commo
     number(value)
     if type(precision) is not int or abs(precision) > MAX_DIGITS:
         message = f"a precision that is no whole number from -{MAX_DIGITS} to {MAX_DIGITS}"
-        raise Refusal(TEMPLATE_VALUE, message, "Use one that is.")
+        raise Refusal(TEMPLATE_VALUE, message, f"Write a whole number from -{MAX_DIGITS} to {MAX_DIGITS}.")
     if method == "common":
         return round(value, precision)
     if method not in ("ceil", "floor"):

@@ -304,7 +304,7 @@ class _Run:
             raise Refusal(TEMPLATE_LIMIT, "a number beyond 64 bits", "Compute with smaller ones.")
         result = self._done(lambda: base**exponent, "**", (base, exponent))
         if isinstance(result, complex):
-            raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Use one that is not negative.")
+            raise Refusal(TEMPLATE_VALUE, "the root of a negative number", "Write a number from 0.")
         return self._budget.number(result)
 
     def _value_add(self, node: nodes.Add, scope: Scope) -> Any:

@@ -11,10 +11,17 @@ from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.model.companionkinds import COMPANIONS, CompanionKind, belongs_elsewhere, group_of, is_harmless
+from kubectl_tas.model.companionkinds import (
+    COMPANIONS,
+    CompanionKind,
+    belongs_elsewhere,
+    group_of,
+    is_harmless,
+    makes_pods,
+)
 from kubectl_tas.model.workloadkinds import WORKLOADS
 from kubectl_tas.records import dataclass
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import closest, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -121,11 +128,31 @@ KINDS: tuple[Kind, ...] = (
     ),
     *(Kind(kind, version, place, _workload) for kind, (place, versions) in WORKLOADS.items() for version in versions),
 )
+_BUILT = "Keep the {} elsewhere, and put here what `{}` makes of it."
 _ADVICE = {
     "DaemonSet": "Its pods run on every node, so no queue is charged for them; keep it elsewhere.",
     "Workflow": "An OSMO workflow has neither apiVersion nor kind: its root key is workflow.",
     "ReplicaSet": "Write a Deployment, which makes ReplicaSets.",
+    "Kustomization": _BUILT.format("kustomization", "kustomize build"),
 }
+_OTHERS = ("argoproj.io", "kustomize.toolkit.fluxcd.io")
+"""Groups that call other things so."""
+_ELSEWHERE = "Move it out of the folders that are read."
+_WITHOUT_KIND: tuple[tuple[tuple[str, ...], type, str, str], ...] = (
+    (("apiVersion", "name", "version"), str, "the Chart.yaml of a Helm chart", _BUILT.format("chart", "helm template")),
+    (("services",), dict, "a file of Docker Compose", _ELSEWHERE),
+    (("on", "jobs"), dict, "a workflow of GitHub Actions", _ELSEWHERE),
+    (("resources",), list, "a kustomization", _BUILT.format("kustomization", "kustomize build")),
+)
+"""Files of other tools by the keys that each has, and the type of the last one; what it is, and what to do."""
+_TEXTS_OF_GIT: tuple[tuple[str, str, str], ...] = (
+    ("version https://git-lfs", "a pointer of Git LFS", "Fetch the file itself: git lfs pull."),
+    *((marker * 7, "a merge conflict", "Keep one of the two sides and remove the markers.") for marker in "<|=>"),
+)
+"""What git leaves in place of a file, or in it, by its beginning."""
+_NEITHER = (
+    "Write apiVersion and kind, or an OSMO workflow (root key workflow); or move it out of the folders that are read."
+)
 
 
 COMPANION = "companion:Companion"
@@ -142,8 +169,11 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
     if not isinstance(data, dict):
         if isinstance(data, list) and (of_osmo := _of_osmo(document)):
             return of_osmo
+        for start, what, hint in _TEXTS_OF_GIT if isinstance(data, str) else ():
+            if data.startswith(start):
+                return _unknown(document, (), f"this is {what}", hint)
         found = "a list" if isinstance(data, list) else "a single value"
-        return _unknown(document, (), f"this document is {found}, not a mapping", _known_kinds())
+        return _unknown(document, (), f"this document is {found}, not a mapping", _NEITHER)
     if "workflow" in data:
         return WORKFLOW
     api_version, kind = data.get("apiVersion"), data.get("kind")
@@ -155,10 +185,13 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
         message = "this document has neither a kind nor a workflow"
         if "apiVersion" not in data and (of_osmo := _of_osmo(document)):
             return of_osmo
-        hint = f"Add kind: {' or '.join(related)}." if related else _known_kinds()
+        for keys, type_, what, advice in _WITHOUT_KIND if data.keys().isdisjoint(("kind", "metadata", "spec")) else ():
+            if data.keys() >= {*keys} and isinstance(data[keys[-1]], type_):
+                return _unknown(document, (), f"this is {what}", advice)
+        hint = f"Add kind: {' or '.join(related)}." if related else _NEITHER
         return _unknown(document, ("kind",), message, hint)
     elsewhere = belongs_elsewhere(api_version, kind) if isinstance(api_version, str) else None
-    if elsewhere is not None:
+    if elsewhere is not None and not did_you_mean(kind, related, folds=True):
         message = f"{kind} of {api_version} is not passed through: it could change who may use how much"
         return Diagnostic(KIND_ELSEWHERE, message, document.locate(("kind",)), hint=elsewhere)
     for item in (*COMPANIONS, *companions):
@@ -175,14 +208,20 @@ def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> K
             hint = Suggestion(hint, api_version, same[0].api_version)
         return _unknown(document, (where,), message, hint)
     near = did_you_mean(kind, [*related, *(item.kind for item in COMPANIONS if item.apiVersion == api_version)])
-    near = near or did_you_mean(kind, [candidate.name for candidate in KINDS], folds=True)
-    hint = _ADVICE.get(kind) or " ".join(filter(None, (near, _known_kinds(), _addition(api_version, kind))))
-    if isinstance(near, Suggestion) and kind not in _ADVICE:
-        hint = Suggestion(hint, near.written, near.meant)
+    near = near or _of_other_api(kind)
+    hint = _ADVICE.get(kind, "") if not isinstance(api_version, str) or group_of(api_version) not in _OTHERS else ""
+    hint = hint or near or _addition(api_version, kind) or _known_kinds(api_version, kind)
     if kind.endswith("List"):
         hint = f"Write it as {LIST}."
     what = f'the kind "{kind}" of {api_version}' if "apiVersion" in data else f'the kind "{kind}"'
     return _unknown(document, ("kind",), f"{what} is not read", hint)
+
+
+def _of_other_api(kind: str) -> str:
+    """The question after a slip of a kind that has another apiVersion."""
+    found = closest(kind, [candidate.name for candidate in KINDS], folds=True)
+    version = next((candidate.api_version for candidate in KINDS if candidate.name == found), "")
+    return f'Did you mean "{found}", of apiVersion: {version}?' if found else ""
 
 
 def _of_osmo(document: Document) -> Diagnostic | None:
@@ -197,7 +236,9 @@ def _of_osmo(document: Document) -> Diagnostic | None:
     return _unknown(document, (), message, hint)
 
 
-def _known_kinds() -> str:
+def _known_kinds(api_version: object, kind: str) -> str:
+    if isinstance(api_version, str) and makes_pods(api_version, kind):
+        return f"It makes pods that cannot be counted here. {_ELSEWHERE}"
     names = ", ".join(dict.fromkeys(kind.name for kind in KINDS))
     beside = ", ".join(dict.fromkeys(item.kind for item in COMPANIONS))
     return f"Kinds that are read: {names}, OSMO workflows (root key workflow), List, and beside workloads {beside}."

@@ -39,7 +39,7 @@ def read_local_files(
                 continue
             raw = read[path] if path in read else read.setdefault(path, source.local_file(path))
             if raw.problem is not None:
-                message = f"the localpath {path}: {raw.problem.message}"
+                message = f'the localpath "{file.localpath}" means {path}: {raw.problem.message}'
                 problems.append(Diagnostic(LOCAL_FILE, message, place, hint=raw.problem.hint))
     found = {path: LocalFile(raw.content, raw.is_executable) for path, raw in read.items() if raw.problem is None}
     return found, problems

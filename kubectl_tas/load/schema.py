@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from kubectl_tas import durations
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
 from kubectl_tas.model.repository import Origin
+from kubectl_tas.quantities import SUFFIXES
 from kubectl_tas.resources import read_resource
 from kubectl_tas.words import did_you_mean
-from kubectl_tas.yaml import LargeNumber
+from kubectl_tas.yaml import LargeNumber, flow
 
 UNKNOWN_FIELD = Rule(
     "unknown-field",
@@ -61,6 +64,7 @@ _NO_KIND = "An OSMO workflow is told by its root key workflow, and has neither a
 MEANT = {
     ("workflow", "apiVersion"): _NO_KIND,
     ("workflow", "kind"): _NO_KIND,
+    ("namespaces", "namespace"): "Write namespaces, which is a list, such as [ml].",
     ("topology_keys", "subpools"): "A subpool is a document of its own: kind Subpool, with spec.parent.",
 }
 """What to do about a field that people expect beside another."""
@@ -191,7 +195,7 @@ def missing_field(
     """
     there = document.value(path)
     for other in there if isinstance(there, dict) else ():
-        if other not in known and _closest(other, (key,)):
+        if other not in (key, *known) and _closest(other, (key,)):
             return unknown_field(document, path, other, tuple(known) or (key,))
     where = written(path)
     message = f'the field "{key}" is missing' + (f" in {where}" if where else "")
@@ -222,11 +226,11 @@ def wrong_type(
         examples = schema.get("examples")
         hint = f'Write it with its unit, such as "{examples[0]}".' if examples else f'Put it in quotes: "{source}".'
     else:
-        hint = _type_hint(value, types, schema)
+        hint = _type_hint(path, value, types, schema)
     return Diagnostic(WRONG_TYPE, message, place, hint=hint)
 
 
-def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> str:
+def _type_hint(path: KeyPath, value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> str:
     """How to mend a value of a wrong type that lacks more than quotes."""
     if "boolean" in types and isinstance(value, str) and value.lower() in YAML_1_1:
         return _as_text(value)
@@ -236,17 +240,33 @@ def _type_hint(value: Any, types: Sequence[str], schema: Mapping[str, Any]) -> s
         return f"Write {int(value)}." if value.is_integer() else "Write it without a fraction."
     if "integer" in types and isinstance(value, str) and value.endswith("%"):
         return "Write a number; only the quota of a subpool can be a share."
-    if {"integer", "number"} & set(types) and isinstance(value, str) and (number := re.match(r"\s*(\d+)", value)):
-        small = len(number[1]) <= MAX_DIGITS
-        return (
-            f"Write the number alone, without quotes or a unit: {number[1]}." if small else "The number is too large."
-        )
+    if {"integer", "number"} & set(types) and isinstance(value, str) and value.strip()[:1].isdecimal():
+        field = next((step for step in reversed(path) if isinstance(step, str)), "")
+        return _number_hint(field, value.strip(), whole="number" not in types)
+    if "array" in types and schema.get("items", {}).get("type") == "string" and re.fullmatch(r"[^\s{]+", str(value)):
+        return f"Write a list: {flow([value])}."
     if "array" in types:
         return "Write a list: a '-' before each item."
     if "object" in types:
         fields = ", ".join(schema.get("properties", ()))
         return f"Write a mapping with {fields}." if fields else "Write a mapping: 'key: value' lines."
     return "Write one value, not a list." if isinstance(value, list) else ""
+
+
+def _number_hint(field: str, text: str, *, whole: bool) -> str:
+    """The number that is meant by a text that begins with one: with the unit that the field has by its name."""
+    time = durations.in_unit_of(field, text)
+    if time is not None:
+        return f"The unit is that of the field: write {time}, without quotes."
+    plain = re.sub(r"(?<=\d)[,_' ](?=\d{3}(?!\d))", "", text)
+    amount = re.fullmatch(r"(\d+)(\.\d+)?\s*([A-Za-z%][A-Za-z% /]*)?", plain)
+    if amount is None or (amount[2] and whole):
+        return f"Write a {'whole ' if whole else ''}number, without quotes or a unit."
+    if len(amount[1]) > MAX_DIGITS:
+        return "The number is too large."
+    times = SUFFIXES.get(amount[3] or "", Decimal(1))
+    number = amount[1] if times < 1 else f"{Decimal(amount[1] + (amount[2] or '')) * times:f}"
+    return f"Write the number alone, without quotes or a unit: {number}."
 
 
 def _as_text(value: str) -> str:

@@ -12,6 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waivin
 from kubectl_tas.folders import MAX_DEPTH, misspelled
 from kubectl_tas.load.repository import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
+from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.model.values import FOLDER as VALUES
 from kubectl_tas.model.workloadkinds import WORKLOADS
@@ -99,7 +100,10 @@ def nothing_declared(repository: Repository) -> Iterator[Diagnostic]:
     config, absent = repository.config, repository.absent
     is_set = config is not None and "sources" in config.spec.spec.model_fields_set
     place = config.at("spec", "sources") if config is not None and is_set else None
-    message = "nothing is declared that can be rendered"
+    folders = config.spec.spec.sources if config is not None else DEFAULT_SOURCES
+    there = [folder for folder in folders if folder not in absent]
+    message = "nothing that can be rendered is declared"
+    message += f" below {', '.join(there)}" if there else ""
     if absent:
         message += f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not there"
     hint = "Declare a pool, name the repository with -C, or write a small one with `kubectl tas init`."

@@ -69,6 +69,10 @@ _QUEUES = "Queues are rendered from Pool and Subpool documents; declare those in
 _TOPOLOGIES = "Topologies are rendered from topology_keys or a ClusterTopology; declare those instead."
 _QUOTAS = "What may be used is what Pool and Subpool say; declare it there."
 _CLASSES = "PriorityClasses are rendered by spec.priorityClasses of the Config; declare them there."
+_WORKLOADS = (
+    "It is of Kubernetes' own scheduler, and KAI does not read it. Remove it: KAI makes a PodGroup of each workload. "
+    "One that is written by hand is of scheduling.run.ai/v2alpha2."
+)
 _GUARD = f"spec.guard of the Config renders the policies of this repository. {_PLATFORM}"
 _KAI = "PodGroups are the only objects of KAI that may be written by hand."
 _DEVICES = "It hands out devices that no queue is charged for; ask for nvidia.com/gpu in the workload."
@@ -83,6 +87,8 @@ DECIDING: dict[tuple[str, str], str] = {
     ("kai.scheduler", ""): _KAI,
     ("kueue.x-k8s.io", ""): _QUEUES,
     ("scheduler.grove.io", ""): "Grove makes it of a PodCliqueSet; write that.",
+    ("scheduling.k8s.io", "PodGroup"): _WORKLOADS,
+    ("scheduling.k8s.io", "Workload"): _WORKLOADS,
     ("scheduling.k8s.io", ""): _CLASSES,
     ("rbac.authorization.k8s.io", ""): _PLATFORM,
     ("admissionregistration.k8s.io", ""): _GUARD,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import unified_diff
 from io import StringIO
 
+from kubectl_tas.credentials import hidden_lines
 from kubectl_tas.report.style import printable
 
 Difference = tuple[str, str | None, str | None]
@@ -22,6 +23,7 @@ def _diff(difference: Difference) -> str:
     before = f"a/{path}" if old is not None else "/dev/null"
     after = f"b/{path}" if new is not None else "/dev/null"
     lines = unified_diff(_lines(old), _lines(new), before, after)
+    lines = hidden_lines(lines)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 

@@ -67,7 +67,7 @@ def test_pods_of_a_queue_that_lives_elsewhere(repository: Path, queue: str, code
         ("priorityClassName: osmo-normal, minMember: 2", ["error over-quota"]),
         ("priorityClassName: inference, minMember: 2", ["error over-quota"]),
         ("priorityClassName: train, preemptibility: non-preemptible, minMember: 2", ["error over-quota"]),
-        ("priorityClassName: osmo-normal, minMember: 1", ["warning quota-shared"]),
+        ("priorityClassName: osmo-normal, minMember: 1", ["info quota-shared"]),
         ("priorityClassName: osmo-low, minMember: 2", []),
         ("priorityClassName: osmo-high, preemptibility: preemptible, minMember: 2", []),
         ("minMember: 2", []),
@@ -80,7 +80,7 @@ def test_gpus_are_held_against_the_queue_of_the_podgroup(repository: Path, spec:
 def test_only_what_must_start_together_is_a_gang(repository: Path) -> None:
     spec = "priorityClassName: osmo-normal, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 0}]"
     texts = [pod(f"{part}{n}", 8, f"kai.scheduler/subgroup-name: {part}") for part in "ab" for n in range(2)]
-    assert found(repository, group(spec), *texts) == ["warning quota-shared"]
+    assert found(repository, group(spec), *texts) == ["info quota-shared"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from kubectl_tas.check.secrets import kind_of, shape_of
+from kubectl_tas.credentials import kind_of, shape_of
 from tests.check.test_backdoors import JOB, put, validated
 from tests.support.cli import kubectl_tas, pool, write
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,28 @@ class TestBroken:
         assert validate(repaired, "--strict").code == 1
         commit(repaired)
         assert validate(repaired, "--strict").code == 0
+
+    def test_nothing_that_may_have_stood_there_is_new(self, repaired: Path) -> None:
+        write(repaired, {"pools/other.yaml": pool("other", 2), "subpools/a.yaml": subpool("a", 1)})
+        for output in ("text", "markdown", "html"):
+            shown = kubectl_tas("diff", "-C", repaired, "--base", "HEAD", "-o", output).out
+            assert "not all could be compared" in (shown.partition("<h1>")[2] or shown.splitlines()[0])
+            assert "made" not in shown.replace("classDef made", "")
+            assert "other" in shown
+            place = re.search("NOT COMPARED|Not compared", shown, re.IGNORECASE)
+            assert place is not None
+            assert place.start() < shown.index("other")
+        result = kubectl_tas("diff", "-C", repaired, "--base", "HEAD", "-o", "json")
+        data = json.loads(result.out)
+        assert {item["change"] for item in data["queues"]} == {"changed"}
+        assert result.code == 1
+
+    def test_a_config_that_cannot_be_read_makes_nothing_new(self, repository: Path) -> None:
+        write(repository, {"tas.yaml": CONFIG.replace("queuePrefix", "queuePrefx"), "pools/team.yaml": pool()})
+        commit(repository)
+        write(repository, {"tas.yaml": CONFIG})
+        data = json.loads(kubectl_tas("diff", "-C", repository, "--base", "HEAD", "-o", "json").out)
+        assert (data["queues"], data["settings"]) == ([], [])
 
     def test_a_config_of_which_the_defaults_stand_in(self, repository: Path) -> None:
         broken = CONFIG.replace("queuePrefix", "queuePrefx")

@@ -138,8 +138,9 @@ class TestStates:
         write(team, {"subpools/a.yaml": subpool("a", 30, state=before)})
         said = refused(team, "create team a --quota 5")
         verb = "recreate" if before == "ARCHIVED" else "update"
-        assert f"error: subpool team--a already exists and is {before} [subpool-unknown]\n" in said
-        assert said.endswith(f"= help: Use: kubectl tas subpool {verb} team a\n")
+        assert f"error: subpool team--a already exists and is {before} [subpool-transition]\n" in said
+        assert f"= help: {'Run `kubectl tas subpool drain`' if before == 'DELETING' else 'Use: kubectl'}" in said
+        assert before == "DELETING" or said.endswith(f" kubectl tas subpool {verb} team a --quota 5\n")
 
     def test_what_is_asked_of_a_frozen_subpool_asks_no_cluster(
         self, team: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

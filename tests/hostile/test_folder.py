@@ -162,10 +162,23 @@ class TestWhatToolsRead:
         refused(team, ".gitmodules", "from another repository")
         passed(write(team, {".gitmodules": text.replace("manifests", "elsewhere").replace("mani", "else")}))
 
+    @pytest.mark.parametrize("path", ["evil.yaml", "queues/x.yaml", "preview/queue-x.yaml", "new/kustomization.yaml"])
+    def test_a_forged_header(self, team: Path, path: str) -> None:
+        """``check`` says it as a manifest that is not rendered, and ``render`` removes it."""
+        write(team, {f"manifests/{path}": f"{MARK}tas.yaml\n{EVIL}"})
+        for arguments in (("validate",), ("validate", "--base", "HEAD")):
+            result = kubectl_tas(*arguments, "-C", team)
+            assert (result.code, result.out.count("[output-foreign]")) == (1, 1)
+        assert f"manifests/{path}" in diff(team).out
+        assert kubectl_tas("check", "-C", team).code == 1
+        assert kubectl_tas("render", "-C", team).code == 0
+        passed(team)
+
     def test_a_file_that_bears_the_mark_is_said_once(self, team: Path) -> None:
         write(team, {"manifests/evil.yaml": f"{MARK}tas.yaml\n{EVIL}"})
         result = kubectl_tas("check", "-C", team)
         assert (result.code, "[output-foreign]" in result.out + result.err) == (1, False)
+        (team / "manifests/evil.yaml").unlink()
         write(team, {"manifests/.argocd-source.yaml": f"{MARK}tas.yaml\n{PATCH}"})
         result = kubectl_tas("validate", "-C", team)
         assert (result.code, result.out.count("[output-foreign]")) == (1, 1)

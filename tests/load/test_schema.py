@@ -219,8 +219,8 @@ KNOWN = (
 @pytest.mark.parametrize(
     ("text", "place", "message", "hint"),
     [
-        ("- a\n", "1:1", "this document is a list, not a mapping", KNOWN),
-        ("a: b\n", "1:1", "this document has neither a kind nor a workflow", KNOWN),
+        ("- a\n", "1:1", "this document is a list, not a mapping", "Write apiVersion and kind, or an OSMO"),
+        ("a: b\n", "1:1", "this document has neither a kind nor a workflow", "Write apiVersion and kind, or an OSMO"),
         (
             "apiVersion: tas/v1alpha1\n",
             "1:1",
@@ -250,7 +250,7 @@ KNOWN = (
             "apiVersion: cert-manager.io/v1\nkind: Certificate\n",
             "2:7",
             'the kind "Certificate" of cert-manager.io/v1 is not read',
-            f"{KNOWN} The Config may add it: spec.companions: [{{apiVersion: cert-manager.io/v1, kind: Certificate}}].",
+            "The Config may add it: spec.companions: [{apiVersion: cert-manager.io/v1, kind: Certificate}].",
         ),
         (
             "apiVersion: apps/v1\nkind: DaemonSet\n",

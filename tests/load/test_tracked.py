@@ -52,13 +52,13 @@ def checkout(repository: Path) -> Path:
 
 class TestGit:
     def test_a_file_that_git_ignores(self, checkout: Path) -> None:
-        said = refused(checkout, "the localpath .env: git does not have this file")
+        said = refused(checkout, "means .env: git does not have this file")
         assert "git add .env" in said
 
     @pytest.mark.parametrize("path", ["../secrets/key", "./../workflows/../secrets//key"])
     def test_one_that_is_not_hidden(self, checkout: Path, path: str) -> None:
         declare(checkout, path)
-        refused(checkout, "the localpath secrets/key: git does not have this file")
+        refused(checkout, "means secrets/key: git does not have this file")
 
     def test_one_that_is_new(self, checkout: Path) -> None:
         declare(checkout, "../common/new.sh")

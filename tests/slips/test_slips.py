@@ -411,6 +411,12 @@ ASKS: tuple[Row, ...] = (
     (
         "workflows/statefulset",
         "  serviceName: x",
+        f"  {CLAIM}, spec: {{accessModes: [], resources: {{requests: {{storage: 1Gi}}}}}}}}]",
+        "accessModes empty ReadWriteOnce",
+    ),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
         f"  {CLAIM}, spec: {{accessModes: [ReadOnlyMany], resources: {{requests: {{}}}}}}}}]",
         "storage missing",
     ),
@@ -432,6 +438,8 @@ JOBS: tuple[Row, ...] = (
     (JOB, "  completions: 2", "  backoffLimit: -1", "backoffLimit least 0"),
     (JOB, "  completions: 2", "  ttlSecondsAfterFinished: -1", "least 0"),
     (JOB, "  completions: 2", "  activeDeadlineSeconds: -1", "least 0"),
+    (JOB, "  completions: 2", "  activeDeadlineSeconds: 4h", "4h unit field write 14400"),
+    (JOB, "  completions: 2", "  ttlSecondsAfterFinished: 90m", "90m write 5400"),
     (JOB, "  completions: 2", "  backoffLimitPerIndex: 1", "Indexed"),
     (JOB, "  completions: 2", "  completionMode: indexed", "mean Indexed"),
     (JOB, "  completions: 2", "  selector: {matchLabels: {app: x}}", "selector remove"),

@@ -1,0 +1,112 @@
+"""Passwords, tokens and private keys: how a text shows that it is one, and a text in which none is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_SHAPES = re.compile(
+    r"\b(?P<aws>A(?:KI|SI)A[0-9A-Z]{16})\b"
+    r"|\b(?P<hf>hf_[A-Za-z0-9]{30,})\b"
+    r"|\b(?P<github>gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})\b"
+    r"|\b(?P<gitlab>gl(?:pat|dt|rt)-[A-Za-z0-9_-]{20,})"
+    r"|\b(?P<sk>sk-[A-Za-z0-9]{40,}|sk-(?:admin|ant|proj|svcacct)-[A-Za-z0-9_-]{32,})"
+    r"|\b(?P<ngc>nvapi-[A-Za-z0-9_-]{40,})"
+    r"|\b(?P<slack>xox[abprs]-[0-9A-Za-z-]{20,})"
+    r"|\b(?P<google>AIza[0-9A-Za-z_-]{35})\b"
+    r"|(?P<private>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)"
+)
+_CALLED = {
+    "aws": "an access key of AWS",
+    "hf": "a token of Hugging Face",
+    "github": "a token of GitHub",
+    "gitlab": "a token of GitLab",
+    "sk": "an API key of a model's provider",
+    "ngc": "an API key of NVIDIA",
+    "slack": "a token of Slack",
+    "google": "an API key of Google",
+    "private": "a private key",
+}
+MARKS = (
+    *("AKIA", "ASIA", "hf_", "ghp_", "gho_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "glrt-"),
+    *("sk-", "nvapi-", "xox", "AIza", "PRIVATE KEY"),
+)
+"""One of them is in each text of such a shape: looking for it is cheap."""
+_NAMES = re.compile(
+    r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PRIVATE_KEY|SECRET_KEY|SECRET_ACCESS_KEY|API_?KEY|API_?TOKEN|ACCESS_TOKEN"
+    r"|AUTH_TOKEN|SESSION_TOKEN|BEARER_TOKEN|REFRESH_TOKEN|CLIENT_SECRET|WEBHOOK_SECRET"
+    r"|(?:HF|HUB|HUGGINGFACE|GITHUB|GH|GITLAB|SLACK|WANDB|NPM|PYPI|VAULT|JUPYTER|INFLUX|CI_JOB|NGC)_TOKEN)$"
+)
+"""Names of variables that hold secrets."""
+_LEAST = 8
+"""Characters of a value that is taken for a secret by its name."""
+_HARMLESS = re.compile(
+    r"[./~]|[a-z]+://|true$|false$|none$|null$|[0-9]+$|x+$|\*+$|.*(?:change-?_?me|example|placeholder|dummy|redacted"
+    r"|replace|your[-_]|to-?do|<.*>|\$[({A-Za-z]|\{\{|%\(|\s)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Values that are none: paths, addresses, switches, numbers, words that stand for a secret, references, sentences."""
+_NAMED = r"""[A-Za-z][A-Za-z0-9_.-]{0,100}"""
+_PAIR = re.compile(
+    rf"""(?<![A-Za-z0-9_.-])(?:name["']?\s*:\s*["']?)?(?P<name>{_NAMED})["']?(?:\s*[:=]|\s*,\s*["']?value["']?\s*:)\s*"""
+    r"""(?:"(?P<double>[^"]*)|'(?P<single>[^']*)|(?P<plain>[^\s"']+))"""
+)
+"""A name and what it stands for, on one line."""
+_NAME = re.compile(rf"""[-+ ]*["']?name["']?\s*:\s*["']?({_NAMED})""")
+_VALUE = re.compile(r"""[-+ ]*["']?value["']?\s*:\s*["']?([^\s"']+)""")
+
+
+def kind_of(name: object, value: object) -> str:
+    """What a variable holds that nobody may read; empty where that is nothing."""
+    if not isinstance(value, str) or len(value) < _LEAST:
+        return ""
+    if kind := shape_of(value):
+        return kind
+    named = isinstance(name, str) and _NAMES.search(name.upper().replace("-", "_").replace(".", "_"))
+    return "a secret" if named and not _HARMLESS.match(value) else ""
+
+
+def shape_of(text: object) -> str:
+    """The same of any text, by its shape alone."""
+    if not isinstance(text, str) or not is_marked(text):
+        return ""
+    found = next((found for found in _SHAPES.finditer(text) if "EXAMPLE" not in found[0]), None)
+    return _CALLED[found.lastgroup or ""] if found is not None else ""
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text may have a secret of a known shape: to look for that is cheap."""
+    return any(mark in text for mark in MARKS)
+
+
+def hidden(line: str) -> str:
+    """A line of a file in which stars stand for what is a secret by its shape, or by the name before it."""
+    if is_marked(line):
+        line = _SHAPES.sub(lambda found: found[0] if "EXAMPLE" in found[0] or found["private"] else _stars(found), line)
+    return _PAIR.sub(_without_value, line)
+
+
+def hidden_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The same of lines that follow one another: a variable and its value, or a key, may have several."""
+    name, is_key = "", False
+    for line in lines:
+        is_key = is_key and "-----END" not in line
+        value = _VALUE.match(line)
+        if is_key:
+            yield re.sub(r"[A-Za-z0-9+/=]{20,}", _stars, line)
+        elif value and kind_of(name, value[1]):
+            yield f"{line[: value.start(1)]}{'*' * len(value[1])}{line[value.end(1) :]}"
+        else:
+            yield hidden(line)
+        is_key = is_key or ("-----BEGIN" in line and "PRIVATE KEY" in line)
+        found = _NAME.match(line)
+        name = found[1] if found else ""
+
+
+def _without_value(pair: re.Match[str]) -> str:
+    value = pair["double"] or pair["single"] or pair["plain"] or ""
+    return pair[0].removesuffix(value) + "*" * len(value) if kind_of(pair["name"], value) else pair[0]
+
+
+def _stars(found: re.Match[str]) -> str:
+    return "*" * len(found[0])

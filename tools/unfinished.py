@@ -1,0 +1,43 @@
+"""What an addition lacks of what CONTRIBUTING says is added with it, in a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubectl_tas import kubernetes
+from kubectl_tas.compare import immutable
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.model.operators import TYPES
+from kubectl_tas.model.workload import WORKLOADS, kind_of
+from kubectl_tas.model.workloadkinds import WORKLOADS as KINDS
+from tools.goldens import ROOT, read
+
+CHANGED_FREELY = ("CronJob",)
+"""Kinds all of whose fields may change, so that they need no row in compare/immutable.py."""
+
+
+def unfinished() -> Iterator[str]:
+    """What kinds of workloads lack, and golden cases of rules."""
+    known = kubernetes.definitions(kubernetes.releases()[-1])
+    models = {kind_of(model) for model in WORKLOADS}
+    for kind, (place, versions) in KINDS.items():
+        lacks = f"the kind {kind} has no"
+        if kind not in models:
+            yield f"{lacks} model in AnyWorkload and WORKLOADS of model/workload.py, where {place} should be."
+        if kubernetes.definition(versions[0], kind) not in known:
+            if kind not in TYPES:
+                yield f"{lacks} row in TYPES of model/operators.py, so fields that nobody knows would pass."
+            elif TYPES[kind].get("spec") not in TYPES:
+                yield f'{lacks} row in TYPES of model/operators.py for its spec, "{TYPES[kind].get("spec")}".'
+        if kind not in podgrouper.TABLE:
+            yield f"{lacks} row in TABLE of gangs/podgrouper.py, so nobody knows what KAI makes of it."
+        of_groups = {(version.rpartition("/")[0], kind) for version in versions}
+        if kind not in CHANGED_FREELY and of_groups - immutable.TABLE.keys():
+            yield f"{lacks} row in TABLE of compare/immutable.py, so changes that are refused would pass."
+        model = place.rpartition(":")[2].lower()
+        if not (ROOT / f"golden/documents/{model}.yaml").is_file():
+            yield f"{lacks} document golden/documents/{model}.yaml."
+    for about in sorted((ROOT / "golden/rules").glob("*/*/about.txt")):
+        if not read(about.parent).is_silent and not (about.parent / "output.txt").is_file():
+            case = about.parent.relative_to(ROOT).as_posix()
+            yield f"{case} has no output.txt; run: pytest tests/test_rules.py --snapshot-update"
