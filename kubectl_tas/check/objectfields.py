@@ -343,7 +343,7 @@ def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 def _steps(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Without policies, Kubernetes fills in its own; it refuses an empty list."""
     if value.get("policies") == []:
-        yield missing_field(origin, path, "policies", {})
+        yield invalid_value(origin, (*path, "policies"), "must not be empty", [], "Write one, or remove the field.")
 
 
 def _volume_of_its_own(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -383,7 +383,7 @@ def _ingress(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _ingress_rule(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if value.get("paths") == []:
-        yield missing_field(origin, path, "paths", {})
+        yield invalid_value(origin, (*path, "paths"), "must not be empty", [], "Write one, such as path: /.")
 
 
 def _ingress_path(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:

@@ -41,7 +41,7 @@ SHARED = {"a": "", "b": ""}
 def test_pods_of_others(repository: Path, kind: str, selector: str) -> None:
     out = said(repository, kind, selector, SHARED)
     assert "[selects-others]" in out
-    assert "namespace default, where work of a, b runs" in out
+    assert "namespace default, where several queues run work: a, b" in out
 
 
 @pytest.mark.parametrize("kind", KINDS)

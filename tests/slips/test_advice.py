@@ -123,7 +123,8 @@ def test_the_side_that_is_wrong(tmp_path: Path) -> None:
     train = FILES["workflows/train.yaml"].replace("key: rack", f"key: {right}")
     group = FILES["workflows/podgroup.yaml"].replace("topology.kubernetes.io/zone", right)
     for changed in ({JOB: job}, {"workflows/train.yaml": train}, {"workflows/podgroup.yaml": group}):
-        (found,) = findings(tmp_path, {**files, **changed})
+        all_ = findings(tmp_path, {**files, **changed})
+        (found,) = [item for item in all_ if item["rule"] != "level-label-unknown"]
         assert "Did you mean" not in str(found["hint"])
         assert f"write {right} there" in str(found["hint"]), found
 
@@ -165,7 +166,7 @@ DEV = """\
     scheduler: {type: kai, version: "0.17"}
   queuePrefix"""
 TWO_CLUSTERS = {
-    **FILES,
+    **{path: text for path, text in FILES.items() if path != "workflows/objects.yaml"},
     "tas.yaml": FILES["tas.yaml"]
     .replace("  queuePrefix", DEV)
     .replace("    namespace: ml\n", "    namespace: ml\n    context: prod\n")
