@@ -53,9 +53,8 @@ WORKLOAD_CONFLICT = Rule(
 WORKLOAD_ALIAS = Rule(
     "workload-alias",
     Severity.ERROR,
-    "A line must be added to a part of a workload that YAML shares with another part, or that has no value.",
-    "A line that is added behind an anchor or an alias appears wherever the other is used. Write the part out; "
-    "give an empty key a value, or remove it.",
+    "A line must be added to a part of a workload that YAML shares with another part.",
+    "A line that is added behind an anchor or an alias appears wherever the other is used. Write the part out.",
 )
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
@@ -224,9 +223,6 @@ def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnost
 
 def _obstacle(origin: Origin, path: KeyPath, demand: Demand) -> Diagnostic:
     place = origin.locate(path, key=True)
-    if origin.value(path) is None:
-        message = f"{_name(path)} has no value, so {_name(demand.path)} cannot be added to it"
-        return Diagnostic(WORKLOAD_ALIAS, message, place, hint="Remove the key, or give it a value.")
     message = f"{_name(path)} is shared by an anchor, so {_name(demand.path)} cannot be set in it alone"
     return Diagnostic(WORKLOAD_ALIAS, message, place, hint="Write it out in each place.")
 

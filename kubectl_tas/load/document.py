@@ -141,12 +141,12 @@ class Document:
     def obstacle(self, path: KeyPath) -> KeyPath | None:
         """The part of ``path`` at which nothing can be added without changing other places; None: there is none.
 
-        That is an anchor or an alias, a mapping that a merge key brings in, or a key without a value.
+        That is an anchor or an alias, or a mapping that a merge key brings in.
         """
         node = self._node
         shared = _repeated(node) if self._lines.has_aliases else frozenset()
         for depth, step in enumerate(path):
-            if id(node) in shared or type(node) is ScalarNode:
+            if id(node) in shared:
                 return path[:depth]
             found = self._child(node, step)
             if found is None:

@@ -215,8 +215,25 @@ class StartupPolicy(Open):
     """All jobs at once, or each replicated job once the one before it is ready."""
 
 
+class FailureRule(Open):
+    """What becomes of a JobSet when certain jobs fail."""
+
+    name: str = ""
+    """Its name; failurePolicyRuleN of the N-th rule, from 0, where it is left out."""
+
+
+class FailurePolicy(Open):
+    """What becomes of a JobSet when jobs fail."""
+
+    rules: Many[FailureRule] = ()
+    """The first that fits counts."""
+
+
 class JobSetSpec(Open):
     """Jobs that belong together."""
+
+    failurePolicy: FailurePolicy = FailurePolicy.model_construct()
+    """What becomes of it when jobs fail."""
 
     startupPolicy: StartupPolicy = StartupPolicy.model_construct()
     """In which order they start."""
@@ -239,6 +256,15 @@ class JobSet(Workload):
     def is_in_order(self) -> bool:
         """Whether each replicated job is made only once the one before it is ready."""
         return self.spec.startupPolicy.startupPolicyOrder == "InOrder"
+
+    @property
+    def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
+        """The names of failure rules: JobSet's webhook fills them in on CREATE alone (pkg/webhooks/jobset_webhook.go,
+        0.10 to 0.12), and the CRD demands them.
+        """
+        for index, rule in enumerate(self.spec.failurePolicy.rules):
+            if not rule.name:
+                yield ("spec", "failurePolicy", "rules", index, "name"), f"failurePolicyRule{index}"
 
     def _pod_sets(self) -> Iterator[PodSet]:
         """The pods of each replicated job."""
