@@ -26,8 +26,8 @@ REPLICAS_REFUSED = Rule(
     "Worker, an MPIJob without Launcher or Worker, and a JAXJob without Worker, unless schedulingPolicy.minAvailable "
     "says how many pods are needed; and a group of Ray workers with more minReplicas than replicas. The name of a "
     "group becomes that of a SubGroup. Of a job in a JobSet it waits for parallelism pods (from 0.16), though no more "
-    "than completions are made. With the pod that submits a RayJob to a cluster by clusterSelector it waits for all pods "
-    "of the cluster. The pods stay Pending for ever.",
+    "than completions are made. With a pod that submits a RayJob by clusterSelector it waits for all pods of that "
+    "cluster. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
@@ -97,9 +97,7 @@ def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
     if not podgrouper.is_ray(spec):
         return
     if spec.kind == "RayJob" and spec.spec.clusterSelector and spec.spec.submitterPodTemplate and _submits(workload):
-        message = (
-            "KAI waits for all pods of the Ray cluster before it runs the pod that submits, and none comes with it"
-        )
+        message = "KAI waits with the pod that submits for all pods of the Ray cluster, which are in another PodGroup"
         place = workload.declared.origin.locate(("spec", "submitterPodTemplate"), key=True)
         hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: {OWNED}."
         yield Diagnostic(REPLICAS_REFUSED, message, place, hint=hint)

@@ -322,9 +322,8 @@ class _Editor:
             value = {str(step): value}
         if type(node) is ScalarNode and node.value in ("", "~", "null"):
             start, end = self._scalar_span(node)
-            return _Cut(
-                start, end, f"{'' if self._text[start - 1].isspace() else ' '}{yaml.flow({str(path[0]): value})}"
-            )
+            gap = "" if self._text[start - 1].isspace() else " "
+            return _Cut(start, end, gap + yaml.flow({str(path[0]): value}))
         if type(node) is not MappingNode:
             raise _refusal(path)
         quoted = bool(node.value) and all(key.style == '"' for key, _ in node.value)
