@@ -517,7 +517,7 @@ def _ray_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fo
     """A RayJob for a cluster that is there (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
     if value.get("rayClusterSpec") is not None:
         message = f"{written(path)} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
-        yield _conflict(origin, (*path, "rayClusterSpec"), message, "Keep one of them.")
+        yield _conflict(origin, (*path, "clusterSelector"), message, "Keep one of them.")
     selector = value["clusterSelector"]
     if not isinstance(selector, dict) or not selector.get(_RAY_CLUSTER):
         message = f"{written((*path, 'clusterSelector'))} has no {_RAY_CLUSTER}, the one label that KubeRay looks for"

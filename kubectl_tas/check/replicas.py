@@ -94,13 +94,13 @@ def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
     spec = workload.declared.spec
-    if not podgrouper.is_ray(spec):
-        return
     if spec.kind == "RayJob" and spec.spec.clusterSelector and spec.spec.submitterPodTemplate and _submits(workload):
         message = "KAI waits with the pod that submits for all pods of the Ray cluster, which are in another PodGroup"
         place = workload.declared.origin.locate(("spec", "submitterPodTemplate"), key=True)
         hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: {OWNED}."
         yield Diagnostic(REPLICAS_REFUSED, message, place, hint=hint)
+    if not podgrouper.is_ray(spec):
+        return
     for index, group in enumerate(spec.cluster.workerGroupSpecs):
         path: KeyPath = (*spec.cluster_path, "workerGroupSpecs", index)
         if not group.suspend and group.replicas is not None and group.replicas < group.minReplicas:

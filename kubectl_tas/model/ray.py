@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from kubectl_tas.model.base import Count, KeyPath, Many, Positive, Text, nothing
+from kubectl_tas.model.base import Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, Workload, pod_set
 
 HEAD, SUBMITTER = "head", "submitter"
@@ -136,7 +136,7 @@ class RayJobSpec(Open):
 
     rayClusterSpec: RayClusterSpec | None = None
     """The cluster, which lives as long as the job."""
-    clusterSelector: dict[str, Text] = nothing()
+    clusterSelector: dict[LabelKey, LabelValue] = nothing()
     """The label ray.io/cluster, with the name of a RayCluster that runs already, in place of rayClusterSpec: KubeRay
     sends the job there and makes no pods for it but the one that submits it.
     """

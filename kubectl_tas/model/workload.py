@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import StringConstraints
 
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing
+from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing, said
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
     Division,
@@ -215,10 +217,20 @@ class StartupPolicy(Open):
     """All jobs at once, or each replicated job once the one before it is ready."""
 
 
+RuleName = Annotated[
+    str,
+    StringConstraints(max_length=128, pattern=r"^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?$"),
+    said(
+        "must be the name of a failure rule: a letter, then letters, digits, '_', ',' and ':'",
+        hint="End it with a letter, a digit or '_', and use at most 128 characters.",
+    ),
+]
+
+
 class FailureRule(Open):
     """What becomes of a JobSet when certain jobs fail."""
 
-    name: str = ""
+    name: RuleName = ""
     """Its name; failurePolicyRuleN of the N-th rule, from 0, where it is left out."""
 
 
