@@ -60,7 +60,8 @@ OPERATOR_REFUSES = Rule(
     "An operator refuses a workload, or never makes the pods that it asks for.",
     "The object is there and nothing runs, or its operator's webhook refuses it: more minReplicas than maxReplicas, a "
     "Kubeflow job with two masters, or without a container of the name that its operator looks for, a RayJob without "
-    "an entrypoint, a JobSet without jobs. Where another release of the operator takes it, waive the rule.",
+    "an entrypoint, a RayJob with clusterSelector that is to be suspended or tried again, a JobSet without jobs. Where "
+    "another release of the operator takes it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
 _OF_PODS = ("cpu", "memory")
@@ -71,6 +72,8 @@ _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
 )
 """Where templates of claims stand, each of which is a volume of every pod."""
+_RAY_CLUSTER = "ray.io/cluster"
+"""The label by which KubeRay finds the cluster of a RayJob."""
 _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Where a JobSet has such lists."""
 
@@ -229,6 +232,7 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     policies = origin.value(_POLICIES)
     lists += [item.get("templates") for item in mappings(policies)]
     known = [_name(item) for part in lists for item in mappings(part)]
+    known += _added_volumes(origin, path)
     for field in ("initContainers", "containers"):
         for index, container in enumerate(mappings(value.get(field))):
             for mounts in ("volumeMounts", "volumeDevices"):
@@ -240,6 +244,13 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
                         hint = did_you_mean(name, known, listed)
                         where = origin.locate((*path, field, index, mounts, place, "name"))
                         yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
+
+
+def _added_volumes(origin: Origin, path: KeyPath) -> list[str]:
+    """What KubeRay adds to a pod (``AddRayTokenVolume`` of ray-operator/controllers/ray/common/pod.go, 1.6 and 1.7)."""
+    groups = (place for place, step in enumerate(path) if step in ("headGroupSpec", "workerGroupSpecs"))
+    spec = path[: next(groups, 0)]
+    return ["ray-token"] if spec and origin.value((*spec, "authOptions", "enableK8sTokenAuth")) is True else []
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -422,6 +433,10 @@ def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
     """
     mode = value.get("submissionMode") or "K8sJobMode"
+    if value.get("clusterSelector"):
+        yield from _ray_selector(origin, path, value)
+    elif value.get("rayClusterSpec") is None and not slip(value, ("clusterSelector", "rayClusterSpec")):
+        yield missing_field(origin, path, "rayClusterSpec", {})
     own: KeyPath = (*path, "submitterPodTemplate", "spec", "containers", 0, "command")
     if mode == "InteractiveMode" or (mode == "K8sJobMode" and origin.value(own)):
         return
@@ -429,6 +444,22 @@ def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         message = f"{written(path)} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint=hint)
+
+
+def _ray_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A RayJob for a cluster that is there (``ValidateRayJobSpec`` of KubeRay 1.5 to 1.7)."""
+    if value.get("rayClusterSpec") is not None:
+        message = f"{written(path)} has clusterSelector and rayClusterSpec: KubeRay makes no cluster of the latter"
+        yield conflict(origin, (*path, "clusterSelector"), message, "Keep one of them.")
+    selector = value["clusterSelector"]
+    if not isinstance(selector, dict) or not selector.get(_RAY_CLUSTER):
+        message = f"{written((*path, 'clusterSelector'))} has no {_RAY_CLUSTER}, the one label that KubeRay looks for"
+        hint = f"Write {_RAY_CLUSTER}: NAME, with the name of a RayCluster of the same namespace."
+        yield _operator(origin, (*path, "clusterSelector"), message, hint)
+    for name in ("backoffLimit", "submissionMode", "suspend"):
+        if value.get(name) and (name != "submissionMode" or value[name] == "SidecarMode"):
+            message = f"KubeRay refuses {written((*path, name))} in a RayJob with clusterSelector"
+            yield _operator(origin, (*path, name), message, f"Remove {name}.")
 
 
 def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:

@@ -20,9 +20,10 @@ PLACEMENT_ORDER = Rule(
 )
 CONSTRAINT_ORDER = Rule(
     "constraint-order",
-    Severity.WARNING,
+    Severity.INFO,
     "The preferred level of a constraint is the required one.",
-    "What is required holds in any case, so the preference says nothing. Prefer a finer level, or leave it out.",
+    "KAI and Grove take it, and place the pods as without it: what is required holds in any case. Prefer a finer "
+    "level, or leave it out.",
 )
 
 

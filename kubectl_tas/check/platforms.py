@@ -150,10 +150,6 @@ class _Made:
         """Nothing of it is written as it is."""
         return None
 
-    def obstacle(self, path: KeyPath) -> KeyPath | None:
-        """Nothing is added to it."""
-        return None
-
 
 def check_platforms(fleet: Fleet) -> Iterator[Diagnostic]:
     """The workflows of a pool with platforms or pod templates. What several tasks show is one finding."""

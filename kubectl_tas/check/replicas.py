@@ -15,7 +15,7 @@ from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import whole_number
 from kubectl_tas.resolve.podgroup import FleetPodGroup
-from kubectl_tas.resolve.workload import FleetWorkload
+from kubectl_tas.resolve.workload import OWNED, FleetWorkload
 from kubectl_tas.words import within
 
 REPLICAS_REFUSED = Rule(
@@ -26,7 +26,8 @@ REPLICAS_REFUSED = Rule(
     "Worker, an MPIJob without Launcher or Worker, and a JAXJob without Worker, unless schedulingPolicy.minAvailable "
     "says how many pods are needed; and a group of Ray workers with more minReplicas than replicas. The name of a "
     "group becomes that of a SubGroup. Of a job in a JobSet it waits for parallelism pods (from 0.16), though no more "
-    "than completions are made. The pods stay Pending for ever.",
+    "than completions are made. With a pod that submits a RayJob by clusterSelector it waits for all pods of that "
+    "cluster. The pods stay Pending for ever.",
     protects=Waiving.ANYBODY,
 )
 ANNOTATION_IGNORED = Rule(
@@ -93,6 +94,11 @@ def _kubeflow(workload: FleetWorkload) -> Iterator[Diagnostic]:
 
 def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
     spec = workload.declared.spec
+    if spec.kind == "RayJob" and spec.spec.clusterSelector and spec.spec.submitterPodTemplate and _submits(workload):
+        message = "KAI waits with the pod that submits for all pods of the Ray cluster, which are in another PodGroup"
+        place = workload.declared.origin.locate(("spec", "submitterPodTemplate"), key=True)
+        hint = f"Remove it: the default scheduler runs KubeRay's own pod. Or add the label {labels.OWNED}: {OWNED}."
+        yield Diagnostic(REPLICAS_REFUSED, message, place, hint=hint)
     if not podgrouper.is_ray(spec):
         return
     for index, group in enumerate(spec.cluster.workerGroupSpecs):
@@ -106,6 +112,11 @@ def _ray(workload: FleetWorkload) -> Iterator[Diagnostic]:
             message = f'the group "{group.groupName}" becomes a SubGroup, which cannot be called so'
             hint = "Use at most 63 lower-case letters, digits and '-'."
             yield Diagnostic(REPLICAS_REFUSED, message, workload.declared.at(*path, "groupName"), hint=hint)
+
+
+def _submits(workload: FleetWorkload) -> bool:
+    """Whether KubeRay makes a pod that submits the job."""
+    return workload.declared.origin.value(("spec", "submissionMode")) in (None, "", "K8sJobMode")
 
 
 def _job_set(workload: FleetWorkload) -> Iterator[Diagnostic]:

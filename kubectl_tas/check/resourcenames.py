@@ -56,7 +56,7 @@ def resources_of(origin: Origin, part: Part) -> Iterator[Diagnostic]:
             if gpus.is_unknown_mig(name):
                 yield _profile(origin, (*path, name))
             continue
-        if name == "storage" and any(str(step).startswith("volumeClaimTemplate") for step in path):
+        if name == "storage" and any(str(step).startswith("volumeClaim") for step in path):
             continue
         yield from _name(origin, (*path, name))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.demands import Demand, Mode, changes, demands
+from kubectl_tas.gangs.demands import Demand, Mode, demands
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
 from kubectl_tas.model.platform import Nodes
@@ -49,13 +49,6 @@ WORKLOAD_CONFLICT = Rule(
     "priorityClassName and kai.scheduler/preemptibility before any field, on the object, on what is made from it and "
     "on pods; all keys that count are in docs/admission.md. Remove the value, or choose the pool or the priority that "
     "it belongs to.",
-)
-WORKLOAD_ALIAS = Rule(
-    "workload-alias",
-    Severity.ERROR,
-    "A line must be added to a part of a workload that YAML shares with another part, or that has no value.",
-    "A line that is added behind an anchor or an alias appears wherever the other is used. Write the part out; "
-    "give an empty key a value, or remove it.",
 )
 WORKLOAD_MINIMUM = Rule(
     "workload-minimum",
@@ -196,8 +189,7 @@ def _on_templates(declared: Declared[AnyWorkload]) -> Iterator[Diagnostic]:
 
 
 def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagnostic]:
-    """Values that contradict a demand, and places where a line cannot be added."""
-    obstacles = set()
+    """Values that contradict a demand."""
     for demand in wanted:
         present = origin.value(demand.path)
         if present is not None and present != demand.value and demand.mode is Mode.ADD:
@@ -209,26 +201,12 @@ def check_demands(origin: Origin, wanted: tuple[Demand, ...]) -> Iterator[Diagno
             message = f'{demand.path[-1]} is "{present}", but {demand.why} have "{demand.value}": the pods leave them'
             hint = f"Remove it, or write {demand.value}."
             yield Diagnostic(NODES_LEFT, message, origin.locate(demand.path), hint=hint)
-        elif changes(origin, demand):
-            obstacle = origin.obstacle(demand.path)
-            if obstacle is not None and obstacle not in obstacles:
-                obstacles.add(obstacle)
-                yield _obstacle(origin, obstacle, demand)
 
 
 def conflict(origin: Origin, path: KeyPath, value: object, why: str) -> Diagnostic:
     """Something at ``path`` that is not ``value``, which follows from ``why``."""
     message = f'{_name(path)} is "{origin.value(path)}", but {why} is "{value}"'
     return Diagnostic(WORKLOAD_CONFLICT, message, origin.locate(path), hint=f"Remove it, or write {value}.")
-
-
-def _obstacle(origin: Origin, path: KeyPath, demand: Demand) -> Diagnostic:
-    place = origin.locate(path, key=True)
-    if origin.value(path) is None:
-        message = f"{_name(path)} has no value, so {_name(demand.path)} cannot be added to it"
-        return Diagnostic(WORKLOAD_ALIAS, message, place, hint="Remove the key, or give it a value.")
-    message = f"{_name(path)} is shared by an anchor, so {_name(demand.path)} cannot be set in it alone"
-    return Diagnostic(WORKLOAD_ALIAS, message, place, hint="Write it out in each place.")
 
 
 def _name(path: KeyPath) -> str:

@@ -306,6 +306,7 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
             Effect.KEPT,
             (
                 ("spec", "rayClusterSpec"),
+                ("spec", "clusterSelector"),
                 ("spec", "entrypoint"),
                 ("spec", "runtimeEnvYAML"),
                 ("spec", "submitterPodTemplate"),

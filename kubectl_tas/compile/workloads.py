@@ -55,8 +55,8 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
     """The text of a document in which ``wanted`` holds, after which ``further`` entries are changed.
 
     It is the author's own with lines added, where all readers of YAML take that for the data that was checked. Else,
-    and where it was written as JSON, that data is written anew, without comments. Expects that nothing there
-    contradicts the demands, and that no alias stands in the way (check.workload); raises TasError otherwise.
+    as behind an anchor, and where it was written as JSON, that data is written anew, without comments. Expects that
+    nothing there contradicts the demands (check.workload); raises TasError otherwise.
     """
     entries = [*entries_of(origin, wanted), *further]
     if not origin.path.endswith(".json"):

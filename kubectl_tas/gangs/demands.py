@@ -299,7 +299,9 @@ def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
 
 
 def _counts(workload: FleetWorkload) -> Iterator[Demand]:
-    """Counts that an operator fills in, and that KAI looks for in the object itself."""
+    """What an operator fills in: names, and counts that KAI looks for in the object itself."""
+    for path, name in workload.declared.spec.implied_names:
+        yield Demand(path, name, "what its webhook fills in", Mode.RESOLVE)
     if podgrouper.is_made_by_kai(workload):
         for path, count in workload.declared.spec.implied_counts:
             yield Demand(path, count, "what its operator counts", Mode.RESOLVE)

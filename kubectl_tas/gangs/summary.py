@@ -71,10 +71,6 @@ class Kept:
         """Likewise."""
         return None
 
-    def obstacle(self, path: KeyPath) -> KeyPath | None:
-        """Likewise."""
-        return None
-
 
 @dataclass(frozen=True)
 class Summary(Submission):

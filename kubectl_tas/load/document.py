@@ -138,24 +138,6 @@ class Document:
                 return None
         return found
 
-    def obstacle(self, path: KeyPath) -> KeyPath | None:
-        """The part of ``path`` at which nothing can be added without changing other places; None: there is none.
-
-        That is an anchor or an alias, a mapping that a merge key brings in, or a key without a value.
-        """
-        node = self._node
-        shared = _repeated(node) if self._lines.has_aliases else frozenset()
-        for depth, step in enumerate(path):
-            if id(node) in shared or type(node) is ScalarNode:
-                return path[:depth]
-            found = self._child(node, step)
-            if found is None:
-                return None
-            if type(node) is MappingNode and all(value is not found[1] for _, value in node.value):
-                return path[: depth + 1]
-            node = found[1]
-        return path if id(node) in shared else None
-
     def _child(self, node: Any, step: str | int) -> tuple[Any, Any] | None:
         """The key node (None in a sequence) and the value node one step below ``node``."""
         if type(node) is MappingNode and len(node.value) > MANY_KEYS:
@@ -324,24 +306,6 @@ def _begins(node: Any, line: int, column: int) -> bool:
     return (node.start_mark.line + 1, node.start_mark.column + 1) == (line, column)
 
 
-def _repeated(root: Any) -> frozenset[int]:
-    """Identities of the nodes that stand in more than one place."""
-    seen: set[int] = set()
-    repeated: set[int] = set()
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            repeated.add(id(node))
-            continue
-        seen.add(id(node))
-        if type(node) is MappingNode:
-            waiting += [value for _, value in node.value]
-        elif type(node) is SequenceNode:
-            waiting += node.value
-    return frozenset(repeated)
-
-
 def _is_comment(line: str, *, outside: str) -> bool:
     """Whether a line has only a comment, which stands farther to the left than ``outside``."""
     return line.lstrip().startswith("#") and not line.startswith(outside)
@@ -364,11 +328,6 @@ class Lines:
         self.text = text
         self._starts: list[int] | None = None
         self._markers: list[tuple[int, int]] | None = None
-
-    @property
-    def has_aliases(self) -> bool:
-        """Whether the text may refer to an anchor."""
-        return "*" in self.text
 
     def document(self, start: int) -> str:
         """The text of the document whose first value begins at ``start``, from its ``---`` to the next.

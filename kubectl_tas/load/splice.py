@@ -320,6 +320,10 @@ class _Editor:
         """Adds the key ``path[0]`` to the mapping ``node``, with mappings for the rest of the path."""
         for step in reversed(path[1:]):
             value = {str(step): value}
+        if type(node) is ScalarNode and node.value in ("", "~", "null"):
+            start, end = self._scalar_span(node)
+            gap = "" if self._text[start - 1].isspace() else " "
+            return _Cut(start, end, gap + yaml.flow({str(path[0]): value}))
         if type(node) is not MappingNode:
             raise _refusal(path)
         quoted = bool(node.value) and all(key.style == '"' for key, _ in node.value)
@@ -423,7 +427,9 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
         target = changed[document]
         try:
             for step in path[:-1]:
-                target = target[step] if isinstance(step, int) else target.setdefault(step, {})
+                if not isinstance(step, int) and target.get(step) is None:
+                    target[step] = {}
+                target = target[step]
             if value is None or isinstance(value, Renamed):
                 del target[path[-1]]
             if isinstance(value, Renamed):

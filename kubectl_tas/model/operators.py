@@ -367,7 +367,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "Coordinator": ("replicatedJob",),
     "DeletionRule": ("condition", "policy"),
     "DependsOn": ("name", "status"),
-    "FailurePolicyRule": ("action", "name"),
+    "FailurePolicyRule": ("action",),
     "HeadGroupSpec": ("template",),
     "JobSetSuccessPolicy": ("operator",),
     "LeaderWorkerTemplate": ("workerTemplate",),

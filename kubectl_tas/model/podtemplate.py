@@ -312,6 +312,11 @@ class Workload(Open):
         yield from ()
 
     @property
+    def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
+        """Names that the kind's own webhook fills in when the object is made, and misses in one that is changed."""
+        yield from ()
+
+    @property
     def own_division(self) -> Division | None:
         """How the kind itself divides its pods; None where it does not."""
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from kubectl_tas.model.base import Count, KeyPath, Many, Positive, Text
+from kubectl_tas.model.base import Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, PodTemplate, Workload, pod_set
 
 HEAD, SUBMITTER = "head", "submitter"
@@ -51,6 +51,10 @@ class RayClusterSpec(Open):
     """The workers."""
 
 
+NO_CLUSTER = RayClusterSpec.model_construct(headGroupSpec=RayHead.model_construct())
+"""In place of the cluster of a RayJob that sends its work to one that is there."""
+
+
 class RayWorkload(Workload):
     """What KubeRay's kinds share: a Ray cluster."""
 
@@ -64,6 +68,8 @@ class RayWorkload(Workload):
     def _pod_sets(self) -> Iterator[PodSet]:
         """The head and the worker groups."""
         path = self.cluster_path
+        if self.cluster is NO_CLUSTER:
+            return
         yield pod_set(HEAD, 1, (*path, "headGroupSpec", "template"), self.cluster.headGroupSpec.template)
         for index, group in enumerate(self.cluster.workerGroupSpecs):
             where = (*path, "workerGroupSpecs", index)
@@ -128,14 +134,18 @@ class RayService(RayWorkload):
 class RayJobSpec(Open):
     """A job and the cluster that runs it."""
 
-    rayClusterSpec: RayClusterSpec
+    rayClusterSpec: RayClusterSpec | None = None
     """The cluster, which lives as long as the job."""
+    clusterSelector: dict[LabelKey, LabelValue] = nothing()
+    """The label ray.io/cluster, with the name of a RayCluster that runs already, in place of rayClusterSpec: KubeRay
+    sends the job there and makes no pods for it but the one that submits it.
+    """
     submitterPodTemplate: PodTemplate | None = None
     """The pod that submits the job once the cluster is ready; KubeRay's own where it is left out."""
 
 
 class RayJob(RayWorkload):
-    """KubeRay's RayJob with a cluster of its own."""
+    """KubeRay's RayJob, with a cluster of its own or for one that is there."""
 
     cluster_path = ("spec", "rayClusterSpec")
     apiVersion: Literal["ray.io/v1"]
@@ -147,8 +157,8 @@ class RayJob(RayWorkload):
 
     @property
     def cluster(self) -> RayClusterSpec:
-        """The cluster that runs it."""
-        return self.spec.rayClusterSpec
+        """The cluster that it makes: KubeRay looks at the selector first."""
+        return NO_CLUSTER if self.spec.clusterSelector else self.spec.rayClusterSpec or NO_CLUSTER
 
     def _pod_sets(self) -> Iterator[PodSet]:
         """The head, the worker groups, and the pod that submits the job."""

@@ -53,9 +53,6 @@ class Origin(Protocol):
     def source_text(self, path: KeyPath) -> str | None:
         """The scalar at ``path`` as it was written, without quotes; None where there is none."""
 
-    def obstacle(self, path: KeyPath) -> KeyPath | None:
-        """The part of ``path`` at which nothing can be added without changing other places; None: there is none."""
-
     @property
     def text(self) -> str:
         """The text of this document alone, with its comments."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import StringConstraints
 
 from kubectl_tas.model import labels
-from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing
+from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing, said
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
     Division,
@@ -215,8 +217,35 @@ class StartupPolicy(Open):
     """All jobs at once, or each replicated job once the one before it is ready."""
 
 
+RuleName = Annotated[
+    str,
+    StringConstraints(max_length=128, pattern=r"^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?$"),
+    said(
+        "must be the name of a failure rule: a letter, then letters, digits, '_', ',' and ':'",
+        hint="End it with a letter, a digit or '_', and use at most 128 characters.",
+    ),
+]
+
+
+class FailureRule(Open):
+    """What becomes of a JobSet when certain jobs fail."""
+
+    name: RuleName = ""
+    """Its name; failurePolicyRuleN of the N-th rule, from 0, where it is left out."""
+
+
+class FailurePolicy(Open):
+    """What becomes of a JobSet when jobs fail."""
+
+    rules: Many[FailureRule] = ()
+    """The first that fits counts."""
+
+
 class JobSetSpec(Open):
     """Jobs that belong together."""
+
+    failurePolicy: FailurePolicy = FailurePolicy.model_construct()
+    """What becomes of it when jobs fail."""
 
     startupPolicy: StartupPolicy = StartupPolicy.model_construct()
     """In which order they start."""
@@ -239,6 +268,15 @@ class JobSet(Workload):
     def is_in_order(self) -> bool:
         """Whether each replicated job is made only once the one before it is ready."""
         return self.spec.startupPolicy.startupPolicyOrder == "InOrder"
+
+    @property
+    def implied_names(self) -> Iterator[tuple[KeyPath, str]]:
+        """The names of failure rules: JobSet's webhook fills them in on CREATE alone (pkg/webhooks/jobset_webhook.go,
+        0.10 to 0.12), and the CRD demands them.
+        """
+        for index, rule in enumerate(self.spec.failurePolicy.rules):
+            if not rule.name:
+                yield ("spec", "failurePolicy", "rules", index, "name"), f"failurePolicyRule{index}"
 
     def _pod_sets(self) -> Iterator[PodSet]:
         """The pods of each replicated job."""

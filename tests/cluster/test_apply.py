@@ -70,7 +70,8 @@ def clusters(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_applied_twice_and_deleted(
     clusters: tuple[Cluster, ...], server: Server, options: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    is_example = "examples/" in request.node.name
+    # KubeRay writes a default from 1.7 on into the lists of the company's, which older releases refuse if it is written
+    is_example = "examples/" in request.node.name and "company" not in request.node.name
     for cluster in clusters:
         server.have_kai(cluster.version or "0.17")
         if any(item["apiVersion"].startswith("grove.io/") for item in cluster.objects):

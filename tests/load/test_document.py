@@ -187,7 +187,7 @@ def test_places_are_the_same_once_nodes_were_let_go() -> None:
 
     def told() -> object:
         whole, part = second, second.part(("items", 1))
-        found = [(whole.locate(path), whole.source_text(path), whole.obstacle(path)) for path in paths]
+        found = [(whole.locate(path), whole.source_text(path)) for path in paths]
         around = whole.scalar_at(text.index("b  #")), whole.path_at(74, 3), whole.path_around(text.index("b  #"))
         return found, around, part.locate(("name",)), part.text, whole.text
 

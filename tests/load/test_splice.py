@@ -47,6 +47,11 @@ REPLACED = {
 }
 
 ADDED = {
+    "below-nothing": ("spec: # c\na: b\n", "spec: {state: ARCHIVED} # c\na: b\n"),
+    "below-nothing-at-the-end": ("spec:", "spec: {state: ARCHIVED}"),
+    "below-nothing-in-flow": ("{a: {spec: }, spec: }\n", "{a: {spec: }, spec: {state: ARCHIVED}}\n"),
+    "below-a-null": ("spec: ~ # c\n", "spec: {state: ARCHIVED} # c\n"),
+    "below-an-anchored-nothing": ("spec: &s\na: b\n", "spec: &s {state: ARCHIVED}\na: b\n"),
     "behind-its-comment": ("spec:\n  quota: 1 # c\n  a: b\n", "spec:\n  quota: 1 # c\n  state: ARCHIVED\n  a: b\n"),
     "at-the-end": ("spec:\n  a: b # c\n\n# d\n", "spec:\n  a: b # c\n  state: ARCHIVED\n\n# d\n"),
     "without-final-newline": ("spec:\n  quota: 1 # c", "spec:\n  quota: 1 # c\n  state: ARCHIVED"),
@@ -91,7 +96,6 @@ REFUSED = {
     "a-mapping": "spec:\n  quota: {gpu: 30}\n",
     "a-list-on-the-way": "spec: [quota]\n",
     "a-word-on-the-way": "spec: quota\n",
-    "nothing-on-the-way": "spec:\n",
     "no-mapping-at-all": "- a\n",
 }
 

@@ -534,6 +534,18 @@ OPERATORS: tuple[Row, ...] = (
         "    minReplicas: 2\n    maxReplicas: 1",
         "1 maxReplicas",
     ),
+    (
+        "workflows/rayjob",
+        "  rayClusterSpec:",
+        "  clusterSelector: {ray.io/cluster: a}\n  rayClusterSpec:",
+        "clusterSelector Keep one",
+    ),
+    (
+        "workflows/jobset",
+        "  replicatedJobs:",
+        "  failurePolicy: {rules: [{name: 1a, action: FailJobSet}]}\n  replicatedJobs:",
+        "1a failure rule",
+    ),
     ("workflows/rayjob", "  rayClusterSpec:", "  submissionMode: HttpMode\n  rayClusterSpec:", "mean HTTPMode"),
     ("workflows/leaderworkerset", "    size: 2", "    restartPolicy: Never\n    size: 2", "RecreateGroupOnPodRestart"),
     ("workflows/trainjob", "    numNodes: 2", "    resourcesPerNode: {limits: {memory: 64GB}}", "64G 64Gi"),
