@@ -354,3 +354,16 @@ def test_a_value_of_many_lines_is_osmos_to_the_byte() -> None:
 def test_what_stands_below_the_version_is_read(repository: Path) -> None:
     template = TEMPLATE + "version: 2\n  tasks: []\n"
     assert [item["rule"] for item in findings(declared(repository, template))] == ["yaml-syntax"]
+
+
+@pytest.mark.parametrize(("written", "counted"), [('"{{ gpus }}"', ["8", "8"]), ('"08"', ["8", "8"]), ('"0"', [])])
+def test_gpus_may_be_quoted(repository: Path, written: str, counted: list[str]) -> None:
+    found = pods(declared(repository, TEMPLATE.replace("gpu: {{ gpus }}", f"gpu: {written}")))
+    limits = [item["resources"]["limits"].get("nvidia.com/gpu") for item in found.values()]
+    assert [amount for amount in limits if amount is not None] == counted
+    assert any("env" in item for item in found.values()) is (counted == [])
+
+
+def test_quoted_gpus_are_counted(repository: Path) -> None:
+    found = findings(declared(repository, TEMPLATE.replace("gpu: {{ gpus }}", 'gpu: "4000"')))
+    assert "4000" in found[0]["message"]
