@@ -76,9 +76,10 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
         annotations[SKIP_PODGROUPER] = "true"
     if gang.hosts is not None:
         labels[HOSTS] = gang.hosts
+    written = {task.name: task.spec.name for task in group.tasks}
     for part in (gang, *gang.leaves):
         for member in part.members:
-            own = {TASK: names.shorten(member.name), **({} if part is gang else {SUBGROUP: part.name})}
+            own = {TASK: names.shorten(written[member.name]), **({} if part is gang else {SUBGROUP: part.name})}
             about = metadata(
                 fleet,
                 names.pod(gang.name, workflow.name, group.name, member.name),
@@ -119,4 +120,4 @@ def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassT
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:
     """The labels of all that a group becomes."""
-    return {**workflow.labels, GROUP: names.shorten(group.name)}
+    return {**workflow.labels, GROUP: names.shorten(group.written)}

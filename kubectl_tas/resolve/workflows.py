@@ -93,6 +93,8 @@ class FleetGroup:
 
     name: str
     """Folded."""
+    written: str
+    """The name as its file has it, which the value of a label can be."""
     tasks: tuple[FleetTask, ...]
     path: KeyPath
 
@@ -145,7 +147,7 @@ class FleetWorkflow(Submission):
         return {
             **self.declared.spec.workflow.labels,
             labels.POOL: self.target,
-            labels.WORKFLOW: names.shorten(self.name),
+            labels.WORKFLOW: names.shorten(self.declared.spec.workflow.name),
             **self.kai_labels,
         }
 
@@ -249,7 +251,7 @@ def _group(group: Group, path: KeyPath, resources: _Resources) -> FleetGroup:
         priority = workflow.workflow.priority
         about = _about(task, resource, pool, WF_ID=workflow.workflow.name, WF_GROUP_NAME=name, WF_PRIORITY=priority)
         tasks.append(FleetTask(names.fold(task.name), task, resource, where, about))
-    return FleetGroup(name, tuple(tasks), path)
+    return FleetGroup(name, group.name, tuple(tasks), path)
 
 
 def _about(task: Task, resource: FleetResource, pool: FleetPool, **where: str) -> dict[str, str | None]:
