@@ -602,6 +602,9 @@ YAML: tuple[Row, ...] = (
     ("workflows/train", "    gpu: 4", '    gpu: "4 GPUs"', "4 GPUs number alone unit"),
     ("workflows/train", "    gpu: 4", '    gpu: "-4"', "-4 whole number"),
     ("workflows/train", "    gpu: 4", '    gpu: "9999999999"', "9999999999 whole number"),
+    ("workflows/train", "    gpu: 4", "    ...", "... replace"),
+    ("workflows/train", "    gpu: 4", "    ...\n    gpu: 4", "... replace"),
+    ("workflows/train", "    gpu: 4", "    gpu: ...", "... replace whole number"),
     ("workflows/train", "    gpu: 4", "    gpu: true", "true whole number"),
 )
 COMPANIONS: tuple[Row, ...] = (
