@@ -379,7 +379,9 @@ def test_image_with_blanks(image: str) -> None:
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_dots_of_an_example_are_named(old: str, new: str, ends: str) -> None:
     text = TASK.replace(old, new)
-    place, _, message, help_ = findings(text.replace("\n", ends))[0]
-    assert place.startswith(f"{text[: text.index('...')].count(chr(10)) + 1}:")
-    assert "..." in message
-    assert help_.startswith("Replace the '...'")
+    _, problems = parse("f.yaml", text.replace("\n", ends))
+    found = problems[0] if problems else findings(text)[0]
+    assert found.location is not None
+    assert found.location.line == text[: text.index("...")].count("\n") + 1
+    assert "..." in found.message
+    assert found.hint.startswith("Replace the '...'")
