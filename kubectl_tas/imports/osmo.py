@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
+from kubectl_tas.check.platforms import reserved_in
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
 from kubectl_tas.imports.written import Unplaced, config, distinct, document, file_text, plain_name
 from kubectl_tas.live.kubectl import shown
-from kubectl_tas.load.osmo import SINGLE, sections
+from kubectl_tas.load.osmo import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.pool import UNLIMITED
@@ -85,6 +86,7 @@ _WHOLE = {
     "BACKEND_TEST": ("BackendTest", "OSMO's agent runs it"),
     "SERVICE": ("SERVICE", _SERVICE),
     "DATASET": ("DATASET", "it is for OSMO's data service"),
+    "CHART": ("Key", "it is for OSMO's Helm chart"),
     "": ("Key", _UNKNOWN),
 }
 """What has no place at all: what it is called, and why."""
@@ -198,7 +200,12 @@ def _missing(making: _Making) -> Iterator[str]:
 def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
     """All things by kind and name. Raises TasError."""
     found: dict[str, dict[str, Any]] = {}
-    for document_ in documents:
+    every = list(documents)
+    values = layered([item.data for item in every])
+    if values is not None:
+        first = next(item for item in every if is_values(item.data))
+        every = [replace(first, data=values), *(item for item in every if not is_values(item.data))]
+    for document_ in every:
         parts = sections(document_.data)
         if parts is None:
             hint = (
@@ -312,8 +319,17 @@ def _pod_templates(making: _Making) -> None:
 
 def _pod_template(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """What is put over pods, without what is said of OSMO's own containers."""
-    metadata = _mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {})
+    metadata = dict(_mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {}))
     spec = dict(_mapping("spec of the POD_TEMPLATE", name, data.get("spec") or {}))
+    reserved = list(reserved_in(metadata, spec))
+    if reserved:
+        fields = ", ".join(".".join(path) for path in reserved)
+        making.unplaced.append(Unplaced("PodTemplate", name, f"{fields}: kubectl-tas sets it itself"))
+    for kind, *keys in reserved:
+        if kind == "spec":
+            del spec[keys[0]]
+        else:
+            metadata[keys[0]] = {key: value for key, value in metadata[keys[0]].items() if key != keys[1]}
     others = [f"metadata.{key}" for key in metadata if key not in ("labels", "annotations")]
     others += [key for key in data if key not in ("apiVersion", "kind", "metadata", "spec")]
     if others:
