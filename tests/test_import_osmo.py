@@ -567,3 +567,21 @@ def test_reserved_fields_of_a_pod_template_are_listed(tmp_path: Path) -> None:
     )
     assert f"PodTemplate h100: {reserved}: kubectl-tas sets it itself" in result.out
     assert "PodTemplate only: spec.subdomain: kubectl-tas sets it itself" in result.out
+
+
+def test_label_policies_are_settings_of_the_config(tmp_path: Path) -> None:
+    policy = {"key": "team", "allow_list": ["nlp"], "enforcement": "warn", "assert_message": ""}
+    labels = {"policy": [policy, {"key": "stage", "enforcement": "off"}], "pod_label_prefix": "example.com/"}
+    documents: list[Data] = [{"pools": {"a": plain_pool()}, "workflow": {"max_num_tasks": 1, "labels_config": labels}}]
+    result = imported(tmp_path, *documents)
+    assert result.code == 0, result.err
+    expected = {
+        "policy": [{"key": "team", "allow_list": ["nlp"], "enforcement": "warn"}, {"key": "stage"}],
+        "pod_label_prefix": "example.com/",
+    }
+    assert read(tmp_path, "tas.yaml")["spec"]["labels_config"] == expected
+    assert "labels_config" not in result.out
+    assert imported(tmp_path, *documents).code == 0
+    labels["pod_label_prefix"] = ""
+    again = imported(tmp_path, *documents)
+    assert (again.code, "Add to spec.labels_config" in again.err) == (1, True)

@@ -76,6 +76,7 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
         annotations[SKIP_PODGROUPER] = "true"
     if gang.hosts is not None:
         labels[HOSTS] = gang.hosts
+    fixed = {key: value for key, value in labels.items() if key not in workflow.own_labels}
     written = {task.name: task.spec.name for task in group.tasks}
     for part in (gang, *gang.leaves):
         for member in part.members:
@@ -85,7 +86,7 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
                 names.pod(gang.name, workflow.name, group.name, member.name),
                 Phase.POD,
                 namespace=workflow.namespace,
-                labels={**member.labels, **labels, **own},
+                labels={**workflow.own_labels, **member.labels, **fixed, **own},
                 annotations=member.annotations | annotations,
             )
             if member.job is None:

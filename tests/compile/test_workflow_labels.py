@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,72 @@ def test_a_pod_of_another_spelling_is_the_same(tmp_path: Path) -> None:
         for text in (WORKFLOW, WORKFLOW.replace("worker_1", "worker-1"))
     ]
     assert names[0] == names[1]
+
+
+POLICY = """\
+  labels_config:
+    pod_label_prefix: example.com/
+    policy:
+    - {key: team, allow_list: [nlp, speech], enforcement: enforce, assert_message: See the wiki.}
+    - {key: cost-center, enforcement: warn}
+    - {key: stage}
+"""
+
+
+def found(root: Path, labels: str, settings: str = POLICY) -> list[tuple[str, str, int]]:
+    workflow = WORKFLOW.replace("{acme.io/team: nlp}", labels)
+    config = f"apiVersion: tas/v1alpha1\nkind: Config\nspec:\n{settings}"
+    write(root, {"tas.yaml": config, "pools/team.yaml": pool("team"), "workflows/train.yaml": workflow})
+    result = json.loads(kubectl_tas("validate", "-o", "json", "-C", root).out)
+    rows = [item for item in result["diagnostics"] if item["rule"] != "osmo-only"]
+    return [(item["rule"], item["message"], item["location"]["line"]) for item in rows]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("{team: nlp, cost-center: a}", []),
+        ("{team: nlp, cost-center: a, stage: b, other: c}", []),
+        ("{team: nlp}", [("label-policy-warning", 'the label "cost-center" is missing', 2)]),
+        ("{cost-center: a}", [("label-policy", 'the label "team" is missing: See the wiki.', 2)]),
+        (
+            "{team: nlpp, cost-center: a}",
+            [
+                (
+                    "label-policy",
+                    'the value "nlpp" of the label "team" is not one that the Config allows: See the wiki.',
+                    4,
+                )
+            ],
+        ),
+    ],
+)
+def test_labels_follow_the_policy(tmp_path: Path, labels: str, expected: list[tuple[str, str, int]]) -> None:
+    assert found(tmp_path, labels) == expected
+
+
+def test_a_label_that_is_none_with_its_prefix(tmp_path: Path) -> None:
+    rows = found(tmp_path, "{a.io/b: c}", "  labels_config: {pod_label_prefix: example.com/}\n")
+    message = 'pods would carry the label "example.com/a.io/b", which is no key of a label'
+    assert rows == [("invalid-value", message, 4)]
+
+
+def test_a_prefix_cannot_make_a_reserved_label(tmp_path: Path) -> None:
+    rows = found(tmp_path, "{queue: c}", "  labels_config: {pod_label_prefix: kai.scheduler/}\n")
+    assert [rule for rule, *_ in rows] == ["label-reserved"]
+
+
+def test_labels_carry_the_prefix(tmp_path: Path) -> None:
+    settings = "  labels_config: {pod_label_prefix: example.com/}\n"
+    for item in rendered(tmp_path, WORKFLOW.replace("acme.io/team", "team"), settings):
+        assert item["metadata"]["labels"]["example.com/team"] == "nlp"
+        assert "team" not in item["metadata"]["labels"]
+
+
+def test_a_pod_template_counts_before_a_label_of_a_workflow(tmp_path: Path) -> None:
+    """``apply_workflow_labels`` of OSMO (src/utils/job/task.py) puts them beneath those of templates."""
+    template = "  common_pod_template:\n  - metadata: {labels: {acme.io/team: admins}}\n"
+    write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool("team", spec=template), "workflows/t.yaml": WORKFLOW})
+    result = kubectl_tas("render", "-o", "-", "-C", tmp_path)
+    pods = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
+    assert [item["metadata"]["labels"]["acme.io/team"] for item in pods] == ["admins", "admins"]
