@@ -487,3 +487,101 @@ class TestPasted:
         (tmp_path / "pools").mkdir()
         (tmp_path / "pools/a.json").write_text(json.dumps(document))
         assert "OSMO (" not in kubectl_tas("validate", "-C", tmp_path).out
+
+
+SETTINGS: dict[str, Data] = {
+    "enabled": True,
+    "extraConfigMaps": [],
+    "service": {},
+    "workflow": {"max_num_tasks": 100, "max_exec_timeout": "30d", "default_exec_timeout": "7d"},
+    "podTemplates": TEMPLATES,
+    "resourceValidations": VALIDATIONS,
+    "backends": {"prod": {**BACKEND, "description": "Default backend"}},
+    "pools": {"research": POOL, "default": {"backend": "prod", "description": "Default pool", "platforms": {"d": {}}}},
+}
+"""What the present chart has below ``configuration``."""
+
+
+class TestValues:
+    """Values files of OSMO's Helm chart, put over each other."""
+
+    def test_of_the_present_chart(self, tmp_path: Path) -> None:
+        result = imported(tmp_path, {"configuration": SETTINGS, "gateway": {"enabled": True}, "services": {"api": {}}})
+        assert result.code == 0, result.err
+        assert sorted(path.stem for path in (tmp_path / "work/pools").glob("*.yaml")) == ["default", "research"]
+        assert read(tmp_path, "pools/default.yaml")["spec"]["max_exec_timeout"] == "30d"
+        assert "Key enabled, gateway, services: it is for OSMO's Helm chart" in result.out
+
+    def test_later_files_count_before_earlier_ones(self, tmp_path: Path) -> None:
+        layers: list[Data] = [
+            {"configuration": SETTINGS},
+            {"configuration": {"pools": {"research": {"resources": {"gpu": {"guarantee": 8}}}}}},
+            {"configuration": {"pools": {"research": {"resources": {"gpu": {"weight": 5}}, "topology_keys": []}}}},
+            {"gateway": {"enabled": False}},
+            {"configuration": {"pools": {"default": None}, "workflow": {"max_exec_timeout": None}}},
+        ]
+        result = imported(tmp_path, *layers)
+        assert result.code == 0, result.err
+        assert [path.stem for path in (tmp_path / "work/pools").glob("*.yaml")] == ["research"]
+        spec = read(tmp_path, "pools/research.yaml")["spec"]
+        assert spec["resources"]["gpu"] == {"guarantee": 8, "maximum": 96, "weight": 5}
+        assert "topology_keys" not in spec
+        assert spec["description"] == "Language models"
+
+    def test_of_the_earlier_chart(self, tmp_path: Path) -> None:
+        over = {"services": {"configs": {"pools": {"default": None, "research": {"description": "b"}}}}}
+        result = imported(tmp_path, {"services": {"configs": SETTINGS}}, over)
+        assert result.code == 0, result.err
+        assert read(tmp_path, "pools/research.yaml")["spec"]["description"] == "b"
+
+    @pytest.mark.parametrize("order", [0, 1])
+    def test_beside_what_is_printed(self, tmp_path: Path, order: int) -> None:
+        settings = {key: value for key, value in SETTINGS.items() if key != "podTemplates"}
+        documents: list[Data] = [{"configuration": settings}, TEMPLATES]
+        result = imported(tmp_path, *(documents if order else reversed(documents)))
+        assert result.code == 0, result.err
+
+    @pytest.mark.parametrize(
+        "document", [{"workflow": {"name": "a", "tasks": []}}, {"apiVersion": "v1", "kind": "Secret"}, "text"]
+    )
+    def test_other_files_are_refused(self, tmp_path: Path, document: Data) -> None:
+        result = imported(tmp_path, {"configuration": SETTINGS}, document)
+        assert (result.code, "1.json is no configuration of OSMO" in result.err) == (3, True)
+
+
+def test_reserved_fields_of_a_pod_template_are_listed(tmp_path: Path) -> None:
+    template = {
+        "metadata": {"labels": {"kai.scheduler/queue": "a", "acme.io/a": "b"}, "annotations": {"pod-group-name": "g"}},
+        "spec": {"schedulerName": "kai", "restartPolicy": "Never", "hostname": "a", "terminationGracePeriodSeconds": 9},
+    }
+    pool = plain_pool(common_pod_template=["h100"])
+    result = imported(tmp_path, {"a": pool}, {"h100": template, "only": {"spec": {"subdomain": "a"}}})
+    assert result.code == 0, result.err
+    body = read(tmp_path, "pools/pod-templates/h100.yaml")["template"]
+    assert body == {
+        "metadata": {"labels": {"acme.io/a": "b"}},
+        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 9},
+    }
+    reserved = (
+        "metadata.labels.kai.scheduler/queue, metadata.annotations.pod-group-name, spec.schedulerName, spec.hostname"
+    )
+    assert f"PodTemplate h100: {reserved}: kubectl-tas sets it itself" in result.out
+    assert "PodTemplate only: spec.subdomain: kubectl-tas sets it itself" in result.out
+
+
+def test_label_policies_are_settings_of_the_config(tmp_path: Path) -> None:
+    policy = {"key": "team", "allow_list": ["nlp"], "enforcement": "warn", "assert_message": ""}
+    labels = {"policy": [policy, {"key": "stage", "enforcement": "off"}], "pod_label_prefix": "example.com/"}
+    documents: list[Data] = [{"pools": {"a": plain_pool()}, "workflow": {"max_num_tasks": 1, "labels_config": labels}}]
+    result = imported(tmp_path, *documents)
+    assert result.code == 0, result.err
+    expected = {
+        "policy": [{"key": "team", "allow_list": ["nlp"], "enforcement": "warn"}, {"key": "stage"}],
+        "pod_label_prefix": "example.com/",
+    }
+    assert read(tmp_path, "tas.yaml")["spec"]["labels_config"] == expected
+    assert "labels_config" not in result.out
+    assert imported(tmp_path, *documents).code == 0
+    labels["pod_label_prefix"] = ""
+    again = imported(tmp_path, *documents)
+    assert (again.code, "Add to spec.labels_config" in again.err) == (1, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -232,17 +232,25 @@ def _allowed(workflow: FleetWorkflow, task: FleetTask) -> Iterator[Diagnostic]:
 
 def _reserved(templates: Iterable[Template]) -> Iterator[Diagnostic]:
     for template in templates:
-        for kind, reserved in _RESERVED.items():
-            for key in getattr(template.body.metadata, kind):
-                if key.startswith(_RESERVED_PREFIXES) or key in reserved:
-                    message = f'the {kind.removesuffix("s")} "{key}" is set by kubectl-tas'
-                    place = template.at(("metadata", kind, key), key=True)
-                    yield Diagnostic(POD_TEMPLATE_RESERVED, message, place, hint="Remove it.")
-        for key in _RESERVED_FIELDS:
-            if key in template.body.spec and (key, template.body.spec[key]) != ("restartPolicy", "Never"):
-                message = f"the field {key} of a workflow's pods is set by kubectl-tas"
-                place = template.at(("spec", key), key=True)
-                yield Diagnostic(POD_TEMPLATE_RESERVED, message, place, hint="Remove it.")
+        metadata = {kind: getattr(template.body.metadata, kind) for kind in _RESERVED}
+        for path in reserved_in(metadata, template.body.spec):
+            called = f"the field {path[1]} of a workflow's pods"
+            if len(path) > 2:
+                called = f'the {path[1].removesuffix("s")} "{path[2]}"'
+            message = f"{called} is set by kubectl-tas"
+            yield Diagnostic(POD_TEMPLATE_RESERVED, message, template.at(path, key=True), hint="Remove it.")
+
+
+def reserved_in(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The paths in a pod template of what kubectl-tas sets."""
+    for kind, reserved in _RESERVED.items():
+        found = metadata.get(kind)
+        for key in found if isinstance(found, Mapping) else ():
+            if str(key).startswith(_RESERVED_PREFIXES) or key in reserved:
+                yield "metadata", kind, key
+    for key in _RESERVED_FIELDS:
+        if key in spec and (key, spec[key]) != ("restartPolicy", "Never"):
+            yield "spec", key
 
 
 def _pod(

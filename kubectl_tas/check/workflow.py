@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
+from kubectl_tas.load.schema import INVALID_VALUE
 from kubectl_tas.model import workflow as osmo
 from kubectl_tas.model.backdoors import LABELS as BACKDOOR_LABELS
-from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.base import MAX_PREFIX, QUALIFIED_NAME, KeyPath
+from kubectl_tas.model.config import LabelsConfig
 from kubectl_tas.model.labels import MANAGED_BY
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Task, Workflow
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workflows import DEFAULT_RESOURCE, FleetWorkflow, groups_of, resource_paths, task_path
-from kubectl_tas.words import did_you_mean
+from kubectl_tas.words import did_you_mean, shortened
 
 WORKFLOW_TASKS = Rule(
     "workflow-tasks",
@@ -40,6 +43,21 @@ LABEL_RESERVED = Rule(
     "A workflow sets a label that the tool or the scheduler sets.",
     "The label decides which queue or gang a pod belongs to, or which priority it has; two values for it would fight. "
     "Remove it, and say the priority with workflow.priority.",
+)
+LABEL_POLICY = Rule(
+    "label-policy",
+    Severity.ERROR,
+    "A workflow lacks a label that spec.labels_config of the Config enforces, or has another value than it allows.",
+    "Labels such as a team or a cost center say who pays for pods. OSMO refuses such a workflow. Add the label, or "
+    "choose a value of the allow_list.",
+    protects=Waiving.CONFIG,
+)
+LABEL_POLICY_WARNING = Rule(
+    "label-policy-warning",
+    Severity.WARNING,
+    "A workflow lacks a label that spec.labels_config of the Config wants, or has another value than it allows.",
+    "OSMO accepts such a workflow with a warning, until the enforcement of the policy is enforce. Add the label, or "
+    "choose a value of the allow_list.",
 )
 RESOURCE_UNNAMED = Rule(
     "resource-unnamed",
@@ -74,7 +92,7 @@ def check_workflows(fleet: Fleet) -> Iterator[Diagnostic]:
     for declared in fleet.repository.workflows:
         yield from _tasks(declared)
         yield from _repeated_keys(declared)
-        yield from _labels(declared)
+        yield from _labels(declared, fleet.config.labels_config)
         yield from _unnamed(declared)
         yield from _data(declared)
         if id(declared) not in on_platforms:  # else check.platforms says what is allowed
@@ -107,12 +125,34 @@ def _repeated_keys(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
                 yield Diagnostic(TOPOLOGY_KEY_REPEATED, message, place, related, hint=hint)
 
 
-def _labels(declared: Declared[Workflow]) -> Iterator[Diagnostic]:
-    for label in declared.spec.workflow.labels:
+def _labels(declared: Declared[Workflow], settings: LabelsConfig) -> Iterator[Diagnostic]:
+    """Follows ``validate_workflow_label_policy`` of OSMO (src/service/core/workflow/objects.py, August 2026)."""
+    written, prefix = declared.spec.workflow.labels, settings.pod_label_prefix
+    for key in written:
+        label = f"{prefix}{key}"
+        place = declared.origin.locate(("workflow", "labels", key), key=True)
         if label.startswith(_RESERVED_PREFIXES) or label in _RESERVED_LABELS:
-            place = declared.origin.locate(("workflow", "labels", label), key=True)
-            message = f'the label "{label}" is set by kubectl-tas'
-            yield Diagnostic(LABEL_RESERVED, message, place, hint="Remove it.")
+            yield Diagnostic(LABEL_RESERVED, f'the label "{label}" is set by kubectl-tas', place, hint="Remove it.")
+        elif prefix and (not re.fullmatch(QUALIFIED_NAME, label) or label.find("/") > MAX_PREFIX):
+            message = f'pods would carry the label "{label}", which is no key of a label'
+            hint = f'pod_label_prefix of the Config puts "{prefix}" before the key. Write a key without "/".'
+            yield Diagnostic(INVALID_VALUE, message, place, hint=hint)
+    for policy in settings.policy:
+        value = written.get(policy.key)
+        if policy.enforcement == "off" or (value is not None and value in (policy.allow_list or (value,))):
+            continue
+        is_there = value is not None
+        place = declared.at("workflow", "labels", policy.key) if is_there else declared.at("workflow", "name")
+        message = f'the label "{policy.key}" is missing'
+        if is_there:
+            message = f'the value "{value}" of the label "{policy.key}" is not one that the Config allows'
+        message += f": {policy.assert_message}" if policy.assert_message else ""
+        allowed = f"Values: {shortened(policy.allow_list)}." if policy.allow_list else ""
+        hint = f"Add it to labels. {allowed}".rstrip()
+        if is_there:
+            hint = did_you_mean(value or "", policy.allow_list, allowed)
+        rule = LABEL_POLICY if policy.enforcement == "enforce" else LABEL_POLICY_WARNING
+        yield Diagnostic(rule, message, place, hint=hint)
 
 
 def _unnamed(declared: Declared[Workflow]) -> Iterator[Diagnostic]:

@@ -123,7 +123,7 @@ def osmo(files: tuple[str, ...], output: str) -> int:
         return 1
     fresh = {path: content for path, content in wanted.items() if path not in there}
     session = check_source(root, OverlaySource(FolderSource(root), fresh) if root.is_dir() else MemorySource(fresh))
-    has_all = CONFIG_FILE not in there or _has_backends(session, imported.backends)
+    has_all = CONFIG_FILE not in there or _has_settings(session, imported.settings)
     if _refused(session):
         for sentence in imported.missing or ("Mend them in what was given, and import it again.",):
             say(sentence, err=True)
@@ -159,19 +159,26 @@ def _documents(files: Sequence[str]) -> list[Given] | None:
     return found
 
 
-def _has_backends(session: Session, wanted: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the Config that is there has all backends as they would have been written; says what it lacks."""
-    own = {backend.name: backend for backend in session.fleet.config.backends}
-    lacking = [item for item in wanted if item["name"] not in own]
-    if lacking:
-        say(f"{CONFIG_FILE} is there already, and stays as it is. Add to spec.backends:", err=True)
-        show(yaml.block(lacking), stream=sys.stderr)
-    for item in wanted:
+def _has_settings(session: Session, wanted: Mapping[str, Any]) -> bool:
+    """Whether the Config that is there says what would have been written; says what it lacks."""
+    config = session.fleet.config
+    own = {backend.name: backend for backend in config.backends}
+    backends: list[dict[str, Any]] = wanted.get("backends", [])
+    lacking: dict[str, Any] = {"backends": [item for item in backends if item["name"] not in own]}
+    if (labels := wanted.get("labels_config")) and labels != config.labels_config.model_dump(
+        mode="json", exclude_defaults=True
+    ):
+        lacking["labels_config"] = labels
+    for key, value in lacking.items():
+        if value:
+            say(f"{CONFIG_FILE} is there already, and stays as it is. Add to spec.{key}:", err=True)
+            show(yaml.block(value), stream=sys.stderr)
+    for item in backends:
         backend = own.get(item["name"])
         if backend is not None and backend.namespace != item.get("namespace", backend.namespace):
             message = f"the namespace is {backend.namespace}; OSMO has {item['namespace']}"
             say(f"Backend {backend.name} of {CONFIG_FILE} stays as it is: {message}", err=True)
-    return not lacking
+    return not any(lacking.values())
 
 
 def _text(content: bytes) -> str:

@@ -76,15 +76,17 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
         annotations[SKIP_PODGROUPER] = "true"
     if gang.hosts is not None:
         labels[HOSTS] = gang.hosts
+    fixed = {key: value for key, value in labels.items() if key not in workflow.own_labels}
+    written = {task.name: task.spec.name for task in group.tasks}
     for part in (gang, *gang.leaves):
         for member in part.members:
-            own = {TASK: names.shorten(member.name), **({} if part is gang else {SUBGROUP: part.name})}
+            own = {TASK: names.shorten(written[member.name]), **({} if part is gang else {SUBGROUP: part.name})}
             about = metadata(
                 fleet,
                 names.pod(gang.name, workflow.name, group.name, member.name),
                 Phase.POD,
                 namespace=workflow.namespace,
-                labels={**member.labels, **labels, **own},
+                labels={**workflow.own_labels, **member.labels, **fixed, **own},
                 annotations=member.annotations | annotations,
             )
             if member.job is None:
@@ -119,4 +121,4 @@ def _open(kind: type[Pod | Job], about: Metadata, spec: dict[str, Any]) -> PassT
 
 def _labels(workflow: FleetWorkflow, group: FleetGroup) -> dict[str, str]:
     """The labels of all that a group becomes."""
-    return {**workflow.labels, GROUP: names.shorten(group.name)}
+    return {**workflow.labels, GROUP: names.shorten(group.written)}

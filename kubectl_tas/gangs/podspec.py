@@ -123,7 +123,7 @@ def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
     OSMO (src/utils/job/task.py).
     """
     own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
-    if not resource.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
+    if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
         yield {"name": VISIBLE_DEVICES, "value": ""}
 
 

@@ -129,6 +129,9 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
         content["files"] = [[file.identity for file in own] for own in files]
     if as_jobs:  # all that stands in the template of a Job is immutable
         content["jobs"] = {"labels": workflow.labels, "specs": [item.job for item in members]}
+        written = [group.written, *(task.spec.name for task in group.tasks)]
+        if written != [group.name, *(task.name for task in group.tasks)]:
+            content["written"] = written
     text = _canonical(content)
     tokens = tuple(frozenset[str]() for _ in members)
     if any(files) or "{{" in text:

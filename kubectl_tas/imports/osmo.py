@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
+from kubectl_tas.check.platforms import reserved_in
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
 from kubectl_tas.imports.written import Unplaced, config, distinct, document, file_text, plain_name
 from kubectl_tas.live.kubectl import shown
-from kubectl_tas.load.osmo import SINGLE, sections
+from kubectl_tas.load.osmo import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.pool import UNLIMITED
@@ -19,6 +20,8 @@ from kubectl_tas.resolve import names
 from kubectl_tas.resolve.platforms import OSMO_CONTAINERS
 
 _TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
+_LABELS = "labels_config"
+"""What a Config has of OSMO's workflow configuration, in its shape."""
 _POOL = (
     "description",
     "backend",
@@ -85,6 +88,7 @@ _WHOLE = {
     "BACKEND_TEST": ("BackendTest", "OSMO's agent runs it"),
     "SERVICE": ("SERVICE", _SERVICE),
     "DATASET": ("DATASET", "it is for OSMO's data service"),
+    "CHART": ("Key", "it is for OSMO's Helm chart"),
     "": ("Key", _UNKNOWN),
 }
 """What has no place at all: what it is called, and why."""
@@ -96,7 +100,7 @@ class Imported:
 
     files: Mapping[str, str]
     """Text of each file, by its path."""
-    backends: tuple[Mapping[str, Any], ...]
+    settings: Mapping[str, Any]
     """Those of the Config, as they stand there."""
     unplaced: tuple[Unplaced, ...]
     notes: tuple[str, ...]
@@ -155,7 +159,7 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
     backends = _backends(making)
     pools = _called(making, "Pool", making.all_of("POOL"))
     access = _access(making, pools)
-    defaults = _workflow_defaults(making)
+    defaults, settings = _workflow_settings(making)
     for name, data in making.all_of("POOL").items():
         spec = _pool(making, name, {**defaults, **{key: x for key, x in data.items() if not _says_nothing(x)}})
         if "backend" in spec:
@@ -166,12 +170,11 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
         making.files[f"pools/{names.file(pools[name])}"] = file_text(
             f"Imported: OSMO's pool {name}.", document("Pool", pools[name], spec)
         )
-    if backends:
-        making.files["tas.yaml"] = file_text("Imported from OSMO.", config({"backends": list(backends.values())}))
+    settings |= {"backends": list(backends.values())} if backends else {}
+    if settings:
+        making.files["tas.yaml"] = file_text("Imported from OSMO.", config(settings))
     files = dict(sorted(making.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-    return Imported(
-        files, tuple(backends.values()), tuple(making.unplaced), tuple(making.notes), tuple(_missing(making))
-    )
+    return Imported(files, settings, tuple(making.unplaced), tuple(making.notes), tuple(_missing(making)))
 
 
 def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
@@ -198,7 +201,12 @@ def _missing(making: _Making) -> Iterator[str]:
 def _gathered(documents: Iterable[Given]) -> dict[str, dict[str, Any]]:
     """All things by kind and name. Raises TasError."""
     found: dict[str, dict[str, Any]] = {}
-    for document_ in documents:
+    every = list(documents)
+    values = layered([item.data for item in every])
+    if values is not None:
+        first = next(item for item in every if is_values(item.data))
+        every = [replace(first, data=values), *(item for item in every if not is_values(item.data))]
+    for document_ in every:
         parts = sections(document_.data)
         if parts is None:
             hint = (
@@ -248,14 +256,27 @@ def _called(making: _Making, kind: str, wanted: Iterable[str]) -> dict[str, str]
     return called
 
 
-def _workflow_defaults(making: _Making) -> dict[str, Any]:
-    """The timeouts that pools take from OSMO's workflow configuration."""
-    found: dict[str, Any] = {}
+def _workflow_settings(making: _Making) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What OSMO's workflow configuration says: the timeouts that pools take from it, and what the Config has too."""
+    timeouts: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for data in making.all_of("WORKFLOW").values():
-        others = (key for key, value in data.items() if key not in _TIMEOUTS and not _says_nothing(value))
-        making.unplaced += (Unplaced("WORKFLOW", key, _SERVICE) for key in others)
-        found |= {key: data[key] for key in _TIMEOUTS if not _says_nothing(data.get(key))}
-    return found
+        told = {key: value for key, value in data.items() if not _says_nothing(value)}
+        labels = _mapping(_LABELS, "of the WORKFLOW", told.pop(_LABELS, {}))
+        labels = {key: value for key, value in labels.items() if not _says_nothing(value)}
+        if isinstance(labels.get("policy"), list):
+            labels["policy"] = [*map(_policy, labels["policy"])]
+        settings |= {_LABELS: labels} if labels else {}
+        making.unplaced += (Unplaced("WORKFLOW", key, _SERVICE) for key in told if key not in _TIMEOUTS)
+        timeouts |= {key: told[key] for key in _TIMEOUTS if key in told}
+    return timeouts, settings
+
+
+def _policy(written: Any) -> Any:
+    """A policy of labels without what holds by default."""
+    if not isinstance(written, dict):
+        return written
+    return {key: x for key, x in written.items() if not _says_nothing(x) and (key, x) != ("enforcement", "off")}
 
 
 def _pool(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,8 +333,17 @@ def _pod_templates(making: _Making) -> None:
 
 def _pod_template(making: _Making, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """What is put over pods, without what is said of OSMO's own containers."""
-    metadata = _mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {})
+    metadata = dict(_mapping("metadata of the POD_TEMPLATE", name, data.get("metadata") or {}))
     spec = dict(_mapping("spec of the POD_TEMPLATE", name, data.get("spec") or {}))
+    reserved = list(reserved_in(metadata, spec))
+    if reserved:
+        fields = ", ".join(".".join(path) for path in reserved)
+        making.unplaced.append(Unplaced("PodTemplate", name, f"{fields}: kubectl-tas sets it itself"))
+    for kind, *keys in reserved:
+        if kind == "spec":
+            del spec[keys[0]]
+        else:
+            metadata[keys[0]] = {key: value for key, value in metadata[keys[0]].items() if key != keys[1]}
     others = [f"metadata.{key}" for key in metadata if key not in ("labels", "annotations")]
     others += [key for key in data if key not in ("apiVersion", "kind", "metadata", "spec")]
     if others:

@@ -27,6 +27,11 @@ TEMPLATE_SYNTAX = Rule(
 _ENVIRONMENT = Environment(keep_trailing_newline=True)
 _INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
 _SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#])""", re.MULTILINE)
+_NO_WORKFLOW = re.compile(
+    r"""["']?default-values["']?[ \t]*:(?:.|\n)*|version:[ \t]*[0-9]+[ \t]*(?:(?:#.*)?\n[ \t]*)*(?:#.*)?"""
+)
+"""What OSMO takes out below the workflow."""
+_NO_BREAK = re.compile(r"[^\n]")
 _HEAD = re.compile(r"(?:(?:[ \t]*(?:#[^\n]*)?|---[ \t]*)\n)*")
 """Comments at the top, which may speak of tags."""
 _COMMENT = re.compile(r"[ \t]*(?:#.*)?")
@@ -306,27 +311,38 @@ class Template:
         return ExpandedLines(self.lines, self._rows, pieces, self._places)
 
     def _without_defaults(self, text: str) -> tuple[str, dict[str, Any]]:
-        """The text with blanks in place of default-values, and what they are."""
-        sections = list(DEFAULTS.finditer(text))
+        """The text without default-values, and what they are. No character of the rest changes its place.
+
+        OSMO expands and reads the section ``workflow`` alone, up to the next root key, and without its last line break
+        (``parse_workflow_spec`` of src/lib/utils/workflow.py, and Jinja's default). A scalar that ends there must be
+        the same to the byte.
+        """
+        roots = [*(found.start() for found in _SECTION.finditer(text)), len(text)]
+        sections = [number for number, start in enumerate(roots) if DEFAULTS.match(text, start)]
+        last = len(roots) - 1
+        while last and _NO_WORKFLOW.fullmatch(text, roots[last - 1], roots[last]):
+            last -= 1
+        kept = text[: roots[last]].removesuffix("\n")
         if not sections:
-            return text, {}
-        start = sections[0].start()
-        following = _SECTION.search(text, sections[0].end())
-        section = text[start : following.start() if following else len(text)]
-        section = _without_comments(section)
+            return kept, {}
+        start, end = roots[sections[0]], roots[sections[0] + 1]
         if len(sections) > 1:
-            self._fail("the file has default-values twice", sections[1].start(), "Write all of them in one place.")
-        documents, problems = parse(self.path, re.sub(r"[^\n]", " ", text[:start]) + section)
+            self._fail("the file has default-values twice", roots[sections[1]], "Write all of them in one place.")
+        documents, problems = parse(self.path, _NO_BREAK.sub(" ", text[:start]) + text[start:end])
         if problems:
             raise UnreadableError(problems[0])
         defaults = documents[0].data.get("default-values") if isinstance(documents[0].data, dict) else None
         if defaults is not None and not isinstance(defaults, dict):
             self._fail("default-values is no mapping", start, "Write a name and a value in each line.")
-        end = start + len(section)
-        behind = _HEAD.match(text, end)
-        comments = text[end : behind.end() if behind else end]
-        blank = re.sub(r"[^\n]", " ", section)
-        return text[:start] + blank + comments.translate(_SHIELD) + text[end + len(comments) :], defaults or {}
+        if start < len(kept):  # a comment of Jinja in its place, which gives no text
+            section = _without_comments(text[start:end])
+            breaks = section.count("\n")
+            blank = "{#" + "\n" * breaks + " " * (len(section) - breaks - 4) + "#}"
+            end = start + len(section)
+            behind = _HEAD.match(kept, end)
+            comments = kept[end : behind.end() if behind else end]
+            kept = kept[:start] + blank + comments.translate(_SHIELD) + kept[end + len(comments) :]
+        return kept, defaults or {}
 
     def _fail(self, message: str, start: int, hint: str) -> None:
         raise UnreadableError(Diagnostic(TEMPLATE_SYNTAX, message, self.lines.at(start), hint=hint))

@@ -228,7 +228,7 @@ def _of_osmo(document: Document) -> Diagnostic | None:
     """What is said of a document that OSMO prints of its configuration; None where it is none."""
     data = document.data
     is_object = isinstance(data, dict) and not data.keys().isdisjoint(("metadata", "spec"))  # without its kind
-    kinds = [section.kind for section in sections(data) or () if section.kind and not is_object]
+    kinds = [section.kind for section in sections(data) or () if section.kind not in ("", "CHART") and not is_object]
     if not kinds:
         return None
     message = f"this is a configuration of OSMO ({', '.join(dict.fromkeys(kinds))})"

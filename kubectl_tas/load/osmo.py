@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubectl_tas.model.base import API_VERSION
@@ -25,6 +25,8 @@ SECTIONS = {
     "dataset": "DATASET",
 }
 """The kind of what stands below a key of a file of OSMO's service, or of the values of its Helm chart."""
+_CHART = frozenset({"enabled", "extraConfigMaps", "extraAnnotations"})
+"""What stands beside them in the values of the chart."""
 SINGLE = frozenset({"SERVICE", "WORKFLOW", "DATASET"})
 """Kinds of which there is one each, without a name."""
 _MARKS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -61,9 +63,12 @@ def sections(data: Any) -> list[Section] | None:
     if not data and isinstance(data, dict | list):
         return []
     if isinstance(data, dict):
-        for key in ("configs", "configs_dict", "services"):
-            if key in data and (inner := _wrapped(data[key], key)) is not None:
-                return inner
+        settings = _of_chart(data)
+        for inner in (settings, data.get("configs"), data.get("configs_dict")):
+            if inner is not None and (found := sections(inner)) is not None:
+                others = data if inner is settings else {}
+                left = {key: value for key, value in others.items() if value and not _holds(value, inner)}
+                return [*found, *([Section("CHART", left)] if left else [])]
         if any(isinstance(data.get(key), dict | list) for key in SECTIONS):
             return None if _is_workflow(data.get("workflow")) else list(_of_file(data))
     elif isinstance(data, list) and all(isinstance(item, dict) and "config_type" in item for item in data):
@@ -82,18 +87,54 @@ def _is_workflow(data: Any) -> bool:
     return isinstance(data, dict) and not data.keys().isdisjoint(("tasks", "groups"))
 
 
-def _wrapped(data: Any, key: str) -> list[Section] | None:
-    """What stands below a key that OSMO's service, or its Helm chart, has around configurations."""
-    if key == "services":
-        return sections(data["configs"]) if isinstance(data, dict) and isinstance(data.get("configs"), dict) else None
-    return sections(data)
+def _of_chart(data: Any) -> dict[str, Any] | None:
+    """OSMO's settings in values of its Helm chart, ``deployments/charts/osmo`` or the earlier ``charts/service``."""
+    services = data.get("services") if isinstance(data, dict) else None
+    found = data.get("configuration") if isinstance(data, dict) else None
+    found = found if found is not None or not isinstance(services, dict) else services.get("configs")
+    return found if isinstance(found, dict) else None
+
+
+def _holds(value: Any, settings: Any) -> bool:
+    return value is settings or (isinstance(value, dict) and value.get("configs") is settings)
+
+
+def layered(documents: Sequence[Any]) -> Any:
+    """Values files of the Helm chart put over each other, as ``helm -f FIRST -f SECOND`` does (``mergeMaps`` of Helm
+    3.19, pkg/cli/values/options.go). None where none of the documents is one.
+    """
+    if not any(_of_chart(data) is not None for data in documents):
+        return None
+    merged: dict[str, Any] = {}
+    for data in documents:
+        if is_values(data):
+            merged = _over(merged, data)
+    return merged
+
+
+def is_values(data: Any) -> bool:
+    """Whether a document can be a values file of the Helm chart, beside one that certainly is."""
+    if not isinstance(data, dict) or "apiVersion" in data or _is_workflow(data.get("workflow")):
+        return False
+    return _of_chart(data) is not None or sections(data) is None
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """A mapping over another: mappings are merged, and what is null takes a key away."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = below.get(key)
+        merged[key] = _over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        if value is None and key in below:
+            del merged[key]
+    return merged
 
 
 def _of_file(data: Mapping[str, Any]) -> Iterator[Section]:
     for key, value in data.items():
-        kind = SECTIONS.get(key, "")
-        if not kind:
-            yield Section("", {key: value})
+        kind = SECTIONS.get(key, "CHART" if key in _CHART else "")
+        if kind in ("", "CHART"):
+            yield Section(kind, {key: value} if value or not kind else {})
         elif kind in SINGLE:
             yield Section(kind, {"": value})
         elif value:

@@ -20,6 +20,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
 from kubectl_tas.load.scalars import MAX_DIGITS
+from kubectl_tas.load.syntax import LEFT_OUT, LEFT_OUT_HINT
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.quantities import SUFFIXES
@@ -182,6 +183,7 @@ def unknown_field(
     renamed = Suggestion(f"It is called {other} here.", key, other) if other and other in known else ""
     close = renamed or meant or _closest(key, known)
     where = written(path)
+    close = LEFT_OUT_HINT if key == LEFT_OUT else close
     hint = close or otherwise or (f"Fields here: {', '.join(known)}." if 0 < len(known) <= MAX_LISTED else "")
     message = f'unknown field "{key}"' + (f" in {where}" if where else "")
     return Diagnostic(UNKNOWN_FIELD, message, document.locate((*path, key), key=True), hint=hint)
@@ -226,7 +228,7 @@ def wrong_type(
         examples = schema.get("examples")
         hint = f'Write it with its unit, such as "{examples[0]}".' if examples else f'Put it in quotes: "{source}".'
     else:
-        hint = _type_hint(path, value, types, schema)
+        hint = LEFT_OUT_HINT if value == LEFT_OUT else _type_hint(path, value, types, schema)
     return Diagnostic(WRONG_TYPE, message, place, hint=hint)
 
 
@@ -279,7 +281,7 @@ def invalid_value(
     """A finding about the value at ``path``; ``name`` is what the message speaks of where that is another."""
     shown = "" if isinstance(value, (dict, list)) or value == "" else f", not {_shown(value, None)}"
     message = f"{written(path if name is None else name) or 'the document'} {rule}{shown}"
-    return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=hint)
+    return Diagnostic(INVALID_VALUE, message, document.locate(path), hint=LEFT_OUT_HINT if value == LEFT_OUT else hint)
 
 
 def wrong_key(document: Origin, path: KeyPath, key: str, rule: str, hint: str = "") -> Diagnostic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,10 @@ class _Words:
     """Underline the line from that place on, not the one character."""
 
 
+LEFT_OUT = "..."
+"""What documents write for what they leave out."""
+_DOTS = re.compile(r"([ \t]+)\.\.\.\s*")
+LEFT_OUT_HINT = "Replace the '...' with the fields or values that it stands for, or remove it."
 _INDENTATION = "Check the indentation of this line and the one above."
 _ANCHOR = _Words(
     "a '*' or '&' must be followed by the name of an anchor", "Put text that begins with it in quotes.", at_start=True
@@ -102,6 +106,10 @@ def explain(error: Any, text: str, locate: Callable[[Any], Location]) -> Diagnos
         hint = "Keep one of the two sides and remove the markers."
         return Diagnostic(YAML_SYNTAX, "a merge conflict that is not resolved", place, hint=hint)
     stopped, began = error.problem_mark or error.context_mark, error.context_mark
+    dots = _left_out(text, [mark.line for mark in (began, stopped) if mark is not None])
+    if dots is not None:
+        place = replace(locate(_Mark(dots)), length=len(LEFT_OUT))
+        return Diagnostic(YAML_SYNTAX, "the '...' is no YAML", place, hint=LEFT_OUT_HINT)
     near = [mark for mark in (began, stopped) if mark is not None and mark.line >= stopped.line - 1]
     odd = _odd_space(text, near[0].line, stopped.line)
     if odd is not None:
@@ -120,6 +128,19 @@ def explain(error: Any, text: str, locate: Callable[[Any], Location]) -> Diagnos
             context = context.removeprefix(verb)
         related = (Related(f"{context} begins here", replace(locate(began), length=1)),)
     return Diagnostic(YAML_SYNTAX, words.message, place, related, hint=words.hint)
+
+
+def _left_out(text: str, numbers: Sequence[int]) -> int | None:
+    """Where dots stand alone in one of these lines, from 0, or above the last of them and indented like it."""
+    lines = [*text.splitlines(keepends=True), ""]
+    below = lines[min(numbers[-1], len(lines) - 1)]
+    for number in (*numbers, numbers[-1] - 1):
+        dots = _DOTS.fullmatch(lines[number]) if 0 <= number < len(lines) else None
+        if dots is None:
+            continue
+        if number in numbers or (below.startswith(dots[1]) and not below[len(dots[1])].isspace()):
+            return sum(map(len, lines[:number])) + len(dots[1])
+    return None
 
 
 def _odd_space(text: str, first: int, last: int) -> int | None:

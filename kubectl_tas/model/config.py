@@ -10,7 +10,18 @@ from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
 from kubectl_tas.model.access import Group
-from kubectl_tas.model.base import Many, Model, Named, Text, nothing, said
+from kubectl_tas.model.base import (
+    MAX_PREFIX,
+    AnyText,
+    LabelKey,
+    LabelValue,
+    Many,
+    Model,
+    Named,
+    Text,
+    nothing,
+    said,
+)
 from kubectl_tas.model.companionkinds import CompanionKind
 from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.model.values import Values
@@ -112,6 +123,28 @@ class PriorityClasses(Model):
     """Preemptible, value 50."""
 
 
+class LabelPolicy(Model):
+    """What workflows must say in one label."""
+
+    key: LabelKey
+    """Its key, without ``pod_label_prefix``."""
+    allow_list: Many[LabelValue] = ()
+    """The values that it may have; without any: every value."""
+    enforcement: Literal["off", "warn", "enforce"] = "off"
+    """Whether a workflow without it, or with another value, is an error (enforce), a warning (warn) or neither."""
+    assert_message: AnyText = ""
+    """What the finding says too, such as where the values are listed."""
+
+
+class LabelsConfig(Model):
+    """What holds for the labels of all workflows."""
+
+    policy: Many[LabelPolicy] = ()
+    """What they must say."""
+    pod_label_prefix: Annotated[str, StringConstraints(max_length=MAX_PREFIX, pattern=r"^[^ \t\r\n]*$")] = ""
+    """What is put before the key of each label of a workflow, such as example.com/."""
+
+
 class ConfigSpec(Model):
     """The settings; each has a default."""
 
@@ -163,6 +196,8 @@ class ConfigSpec(Model):
     """
     rules: dict[RuleCode, Literal["off", "info", "warning", "error"]] = nothing()
     """What findings of a rule count for, by its code; `kubectl tas rule CODE` says whether it may be changed."""
+    labels_config: LabelsConfig = LabelsConfig.model_construct()
+    """Labels that workflows must have, as in OSMO's workflow configuration."""
     companions: Many[CompanionKind] = ()
     """Further kinds that may stand beside workloads, such as ServiceMonitor; they must make no pods. Service,
     ConfigMap, PersistentVolumeClaim, ServiceAccount, HorizontalPodAutoscaler, PodDisruptionBudget, Ingress and

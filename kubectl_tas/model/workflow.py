@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.model.base import (
+    MAX_COUNT,
     NAME_PART,
     AnyText,
     Count,
@@ -21,6 +22,7 @@ from kubectl_tas.model.base import (
     Quantity,
     Text,
     VariableName,
+    digits_up_to,
     nothing,
     said,
 )
@@ -77,6 +79,17 @@ HostName = Annotated[
 ]
 
 
+WrittenCount = (
+    Count
+    | Annotated[
+        str,
+        StringConstraints(pattern=rf"^({digits_up_to(MAX_COUNT)})$"),
+        said("must be a whole number", hint="Write the number alone, without a unit or a fraction."),
+    ]
+)
+"""A whole number, quoted or not: OSMO takes both (``ResourceSpec`` of src/utils/connectors/postgres.py)."""
+
+
 class TopologyRequirement(Model):
     """The tasks that name one group at one level run in one domain of that level."""
 
@@ -97,7 +110,7 @@ class Resource(Model):
     """Memory, such as 64Gi."""
     storage: Quantity | None = None
     """Ephemeral storage, such as 100Gi."""
-    gpu: Count = 0
+    gpu: WrittenCount = 0
     """Whole GPUs."""
     platform: Text | None = None
     """Which of the pool's platforms it is for; the pool's default_platform where it names none."""
@@ -109,13 +122,13 @@ class Resource(Model):
     @cached_property
     def asks(self) -> Amounts:
         """What a task with it asks for."""
-        return Amounts(self.gpu, millicores(self.cpu or 0), in_bytes(self.memory or 0))
+        return Amounts(int(self.gpu), millicores(self.cpu or 0), in_bytes(self.memory or 0))
 
     @cached_property
     def amounts(self) -> dict[str, str]:
         """The same as a container asks for it: Kubernetes quantities."""
         cpu = f"{Decimal(str(self.cpu)):f}" if isinstance(self.cpu, float) else self.cpu  # never 1e-05
-        asked = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.gpu or None}
+        asked = {"cpu": cpu, "ephemeral-storage": self.storage, "memory": self.memory, GPU: self.asks.gpu or None}
         return {name: str(amount) for name, amount in asked.items() if amount is not None}
 
 

@@ -294,7 +294,8 @@ def resolve_work(repository: Repository, context: Context) -> Fleet:
     topologies, pools, grove = dict(context.topologies), context.pools, context.grove
     dangling = list(context.dangling)
     known = Known(context.backends, {**topologies, **own}, pools, context.declared_pools, dangling)
-    workflows = _known(resolve_workflow(item, known) for item in repository.workflows)
+    prefix = context.config.labels_config.pod_label_prefix
+    workflows = _known(resolve_workflow(item, known, prefix) for item in repository.workflows)
     groups: dict[str, list[Declared[PodGroup]]] = {}
     for item in repository.pod_groups:
         groups.setdefault(item.spec.metadata.name, []).append(item)

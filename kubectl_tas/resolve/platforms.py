@@ -354,7 +354,7 @@ def values_of(platform: FleetPlatform, resource: Resource, task: Task, about: Ma
     """
     own = {
         "USER_CPU": resource.cpu or None,
-        "USER_GPU": resource.gpu or None,
+        "USER_GPU": resource.asks.gpu or None,
         "USER_MEMORY": resource.memory,
         "USER_STORAGE": resource.storage,
     }

@@ -93,6 +93,8 @@ class FleetGroup:
 
     name: str
     """Folded."""
+    written: str
+    """The name as its file has it, which the value of a label can be."""
     tasks: tuple[FleetTask, ...]
     path: KeyPath
 
@@ -113,6 +115,8 @@ class FleetWorkflow(Submission):
     subpool: FleetSubpool | None
     """None: the pool's shadow queue."""
     groups: tuple[FleetGroup, ...]
+    label_prefix: str
+    """What the Config puts before the keys of its own labels."""
 
     @property
     def kind(self) -> str:
@@ -140,12 +144,17 @@ class FleetWorkflow(Submission):
         return self.declared.at("workflow", "pool")
 
     @cached_property
+    def own_labels(self) -> dict[str, str]:
+        """The labels that its author writes, as its pods carry them."""
+        return {f"{self.label_prefix}{key}": value for key, value in self.declared.spec.workflow.labels.items()}
+
+    @cached_property
     def labels(self) -> dict[str, str]:
         """The labels of all that it becomes: its own, its pool, its name and, for KAI, its queue and shard."""
         return {
-            **self.declared.spec.workflow.labels,
+            **self.own_labels,
             labels.POOL: self.target,
-            labels.WORKFLOW: names.shorten(self.name),
+            labels.WORKFLOW: names.shorten(self.declared.spec.workflow.name),
             **self.kai_labels,
         }
 
@@ -155,7 +164,7 @@ class FleetWorkflow(Submission):
         return total(group.asks for group in self.groups)
 
 
-def resolve_workflow(declared: Declared[Workflow], known: Known) -> FleetWorkflow | None:
+def resolve_workflow(declared: Declared[Workflow], known: Known, label_prefix: str) -> FleetWorkflow | None:
     """The resolved workflow; None where its pool or subpool is unknown or could not be resolved itself."""
     spec = declared.spec.workflow
     target = known.target(spec.pool, declared, ("workflow", "pool"))
@@ -164,7 +173,7 @@ def resolve_workflow(declared: Declared[Workflow], known: Known) -> FleetWorkflo
     pool, subpool = target
     found = _Resources(declared, pool, known.dangling)
     groups = tuple(_group(group, path, found) for group, path in groups_of(declared.spec))
-    return FleetWorkflow(declared, names.fold(spec.name), pool, subpool, groups)
+    return FleetWorkflow(declared, names.fold(spec.name), pool, subpool, groups, label_prefix)
 
 
 def groups_of(workflow: Workflow) -> Iterator[tuple[Group, KeyPath]]:
@@ -249,7 +258,7 @@ def _group(group: Group, path: KeyPath, resources: _Resources) -> FleetGroup:
         priority = workflow.workflow.priority
         about = _about(task, resource, pool, WF_ID=workflow.workflow.name, WF_GROUP_NAME=name, WF_PRIORITY=priority)
         tasks.append(FleetTask(names.fold(task.name), task, resource, where, about))
-    return FleetGroup(name, tuple(tasks), path)
+    return FleetGroup(name, group.name, tuple(tasks), path)
 
 
 def _about(task: Task, resource: FleetResource, pool: FleetPool, **where: str) -> dict[str, str | None]:

@@ -362,3 +362,26 @@ def test_image_with_blanks(image: str) -> None:
     assert message.startswith(
         "workflow.tasks[0].image must be an image such as busybox:1.37: printable ASCII without blanks, not "
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  - {name: t, image: i}", "    ..."),
+        ("{name: t, image: i}", "..."),
+        ("image: i}", "image: i, ...}"),
+        ("{name: t, image: i}\n", "name: t\n    ...\n"),
+        ("{name: t, image: i}\n", "name: t\n    ...\n    # more\n\n  - name: u\n    ...\n"),
+        ("  name: w", "  ...\n  name: w"),
+        ("image: i}", "image: i}\n  ..."),
+    ],
+)
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_dots_of_an_example_are_named(old: str, new: str, ends: str) -> None:
+    text = TASK.replace(old, new)
+    _, problems = parse("f.yaml", text.replace("\n", ends))
+    found = problems[0] if problems else findings(text)[0]
+    assert found.location is not None
+    assert found.location.line == text[: text.index("...")].count("\n") + 1
+    assert "..." in found.message
+    assert found.hint.startswith("Replace the '...'")

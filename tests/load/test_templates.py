@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from jinja2 import Environment
 
+from kubectl_tas.load.templates import Templates
 from tests.support.cli import Result, kubectl_tas, pool, write
 
 TEMPLATE = """\
@@ -283,3 +285,85 @@ def test_a_template_beside_the_config(repository: Path) -> None:
     config = "apiVersion: tas/v1alpha1\nkind: Config\n---\n"
     root = write(repository, {"pools/team.yaml": pool("team"), "tas.yaml": config + TEMPLATE})
     assert told(root)[0].startswith("tas.yaml:5:1 template-unsupported the Config and a template")
+
+
+SCALARS = {
+    "literal": "|\n{0}one {{{{ word }}}}\n\n{0}  two",
+    "literal strip": "|-\n{0}one\n{0}two",
+    "literal keep": "|+\n{0}one\n{0}two",
+    "literal indented": "|2\n{0}  one\n{0}two",
+    "literal indented keep": "|2+\n{0}  one\n{0}two",
+    "folded": ">\n{0}one\n{0}two\n\n{0}three",
+    "folded strip": ">-\n{0}one\n{0}two",
+    "folded keep": ">+\n{0}one\n{0}two",
+    "folded indented": ">2\n{0}  one\n{0}two",
+    "plain": "one\n{0}two\n\n{0}three",
+    "quoted": '"one\n{0}two \\\n{0}three\\n\n{0}"',
+    "single": "'one\n{0}{{{{ word }}}} it''s\n\n{0}'",
+    "tabs": "|\n{0}one\t\n{0}\ttwo\n{0}\t",
+    "blanks": "|\n{0}one\n{0}   ",
+}
+"""A value of each style, whose lines are indented by ``{0}``."""
+VALUES = 'default-values:\n  word: "it"\n  text: |+\n    x\n\n  # of the defaults\n'
+WORKFLOW = "workflow:\n  name: train\n  tasks:\n  - command: [sh]\n    {0}: "
+LAYOUTS = {
+    "at the end": "{workflow}\n{values}",
+    "at the end, after a blank line": "{workflow}\n\n{values}",
+    "at the end, after blank lines": "{workflow}\n\n\n\n{values}",
+    "at the end, after lines of blanks": "{workflow}\n  \n            \n{values}",
+    "at the end, after a comment": "{workflow}\n# of the values: {{# hidden #}}\n\n{values}",
+    "at the end, with a comment below": "{workflow}\n{values}# the end {{{{ nothing }}}}\n",
+    "at the end, without a line break": "{workflow}\n{values}  last: 1",
+    "behind the end of the document": "{workflow}\n...\n{values}",
+    "at the top": "{values}{workflow}\n",
+    "at the top, after a comment": "# {{{{ nothing }}}}\n{values}\n# {{% nothing %}}\n{workflow}\n",
+    "at the top, without a line break": "{values}{workflow}",
+    "at the top, with blank lines below": "{values}{workflow}\n\n\n",
+    "between the version and the workflow": "version: 2\n{values}{workflow}\n",
+    "between the workflow and the version": "{workflow}\n{values}version: 2\n",
+    "below the version": "{workflow}\nversion: 2 # of the format\n{values}",
+    "nowhere": "{workflow}\n# {{{{ 1 }}}}\n",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("scalar", SCALARS.values(), ids=SCALARS)
+def test_scalars_are_osmos_to_the_byte(scalar: str, layout: str, ends: str) -> None:
+    """OSMO gives Jinja the text from ``workflow:`` to the next root key, and reads what Jinja makes of it."""
+    for place, indent in (("image", " " * 6), ("args:\n    -", " " * 6)):
+        begin = WORKFLOW.format(place).replace(":\n    -:", ":\n    -")
+        workflow = begin + scalar.format(indent)
+        text = layout.format(workflow=workflow, values=VALUES)
+        if "values" not in layout:
+            text = text.replace("{{ word }}", "it")
+        section = text[text.index("workflow:") :]
+        section = re.split(r"^(?:default-values|version):", section, flags=re.MULTILINE)[0]
+        expected = yaml.safe_load(Environment().from_string(section).render(word="it", text="x\n\n"))
+        found = Templates(["workflows"], []).expand("workflows/a.yaml", text.replace("\n", ends))
+        assert not found.problems
+        assert [item.data["workflow"] for item in found.documents] == [expected["workflow"]]
+
+
+def test_a_value_of_many_lines_is_osmos_to_the_byte() -> None:
+    text = 'default-values:\n  text: |+\n    x\n\n\n  # more\nworkflow:\n  args: ["{{ text | length }}"]\n'
+    found = Templates(["workflows"], []).expand("workflows/a.yaml", text)
+    assert [item.data for item in found.documents] == [{"workflow": {"args": ["4"]}}]
+
+
+def test_what_stands_below_the_version_is_read(repository: Path) -> None:
+    template = TEMPLATE + "version: 2\n  tasks: []\n"
+    assert [item["rule"] for item in findings(declared(repository, template))] == ["yaml-syntax"]
+
+
+@pytest.mark.parametrize(("written", "counted"), [('"{{ gpus }}"', ["8", "8"]), ('"08"', ["8", "8"]), ('"0"', [])])
+def test_gpus_may_be_quoted(repository: Path, written: str, counted: list[str]) -> None:
+    found = pods(declared(repository, TEMPLATE.replace("gpu: {{ gpus }}", f"gpu: {written}")))
+    limits = [item["resources"]["limits"].get("nvidia.com/gpu") for item in found.values()]
+    assert [amount for amount in limits if amount is not None] == counted
+    assert any("env" in item for item in found.values()) is (counted == [])
+
+
+def test_quoted_gpus_are_counted(repository: Path) -> None:
+    found = findings(declared(repository, TEMPLATE.replace("gpu: {{ gpus }}", 'gpu: "4000"')))
+    assert "4000" in found[0]["message"]

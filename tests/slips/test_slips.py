@@ -690,6 +690,14 @@ YAML: tuple[Row, ...] = (
     ("workflows/train", '        DEBUG: "1"', "        DEBUG: [1]", "DEBUG"),
     ("workflows/train", "    gpu: 4", "    gpu: four", "four whole number"),
     ("workflows/train", "    gpu: 4", "    gpu: 1.5", "1.5 whole number"),
+    ("workflows/train", "    gpu: 4", '    gpu: "4.5"', "4.5 whole number fraction"),
+    ("workflows/train", "    gpu: 4", '    gpu: "4 GPUs"', "4 GPUs number alone unit"),
+    ("workflows/train", "    gpu: 4", '    gpu: "-4"', "-4 whole number"),
+    ("workflows/train", "    gpu: 4", '    gpu: "9999999999"', "9999999999 whole number"),
+    ("workflows/train", "    gpu: 4", "    ...", "... replace"),
+    ("workflows/train", "    gpu: 4", "    ...\n    gpu: 4", "... replace"),
+    ("workflows/train", "    gpu: 4", "    gpu: ...", "... replace whole number"),
+    ("workflows/train", "    gpu: 4", "    gpu: true", "true whole number"),
 )
 COMPANIONS: tuple[Row, ...] = (
     ("workflows/service", "kind: Service", "kind: Servcie", "Servcie Service"),
