@@ -5,14 +5,13 @@ as data. None of its code runs.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kubectl_tas import quantities, schedules
+from kubectl_tas import quantities, schedules, spellings
 from kubectl_tas.errors import TasError
 from kubectl_tas.yaml import LargeNumber
 
@@ -68,17 +67,11 @@ _MUST_BE_THERE = {
 }
 """Fields that every API server demands and no schema does."""
 _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def _port_refused(name: str) -> tuple[str, str] | None:
-    if _PORT_NAME.fullmatch(name):
-        return None
-    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", "Shorten it."
-
-
-def _image_refused(image: str) -> tuple[str, str] | None:
-    return None if image else ("must not be empty", "Write an image such as busybox:1.37.")
+def _or_empty(refused: Callable[[str], tuple[str, str] | None]) -> Bound:
+    """A text that counts as absent where it is empty."""
+    return lambda text: refused(text) if text else None
 
 
 _COUNT = range(2**31)
@@ -89,6 +82,11 @@ _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+_KEPT = ("Retain", "Delete")
+_KEY: dict[str, Bound] = {"key": spellings.config_key, "name": spellings.subdomain}
+_FILES: dict[str, Bound] = {"defaultMode": spellings.mode}
+_USER: dict[str, Bound] = {"runAsGroup": _COUNT, "runAsUser": _COUNT}
 _PROBE: dict[str, Bound] = {
     "failureThreshold": _COUNT,
     "initialDelaySeconds": _COUNT,
@@ -98,17 +96,26 @@ _PROBE: dict[str, Bound] = {
     "timeoutSeconds": _COUNT,
 }
 BOUNDS: dict[str, dict[str, Bound]] = {
-    "ContainerPort": {
-        "containerPort": _PORT,
-        "hostPort": range(2**16),
-        "name": _port_refused,
-        "protocol": _PROTOCOLS,
-    },
+    "AppArmorProfile": {"type": _PROFILES},
+    "CSIVolumeSource": {"driver": spellings.subdomain},
+    "ConfigMapEnvSource": {"name": spellings.subdomain},
+    "ConfigMapKeySelector": _KEY,
+    "ConfigMapVolumeSource": _FILES,
     "Container": {
-        "image": _image_refused,
+        "image": spellings.image,
         "imagePullPolicy": _PULLS,
         "restartPolicy": _RESTARTS,
         "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+    },
+    "ContainerPort": {
+        "containerPort": _PORT,
+        "hostPort": range(2**16),
+        "name": spellings.port_name,
+        "protocol": _PROTOCOLS,
+    },
+    "ContainerResizePolicy": {
+        "resourceName": ("cpu", "memory"),
+        "restartPolicy": ("NotRequired", "RestartContainer"),
     },
     "CronJobSpec": {
         "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
@@ -125,8 +132,16 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "revisionHistoryLimit": _COUNT,
     },
     "DeploymentStrategy": {"type": ("Recreate", "RollingUpdate")},
+    "DownwardAPIVolumeFile": {"mode": spellings.mode, "path": spellings.file_path},
+    "DownwardAPIVolumeSource": _FILES,
+    "EmptyDirVolumeSource": {"medium": spellings.medium},
+    "EnvFromSource": {"prefix": spellings.variable_prefix},
     "GRPCAction": {"port": _PORT},
+    "HTTPGetAction": {"port": spellings.port, "scheme": ("HTTP", "HTTPS")},
+    "HTTPHeader": {"name": spellings.header},
+    "HostAlias": {"hostnames": spellings.subdomain, "ip": spellings.address},
     "HostPathVolumeSource": {
+        "path": spellings.some,
         "type": (
             "",
             "DirectoryOrCreate",
@@ -136,53 +151,118 @@ BOUNDS: dict[str, dict[str, Bound]] = {
             "Socket",
             "CharDevice",
             "BlockDevice",
-        )
+        ),
     },
-    "HTTPGetAction": {"scheme": ("HTTP", "HTTPS")},
+    "ImageVolumeSource": {"pullPolicy": _PULLS},
     "JobSpec": {
         "activeDeadlineSeconds": _SECONDS,
         "backoffLimit": _COUNT,
         "backoffLimitPerIndex": _COUNT,
         "completionMode": ("NonIndexed", "Indexed"),
         "completions": _COUNT,
+        "managedBy": spellings.domain_path,
         "maxFailedIndexes": _COUNT,
         "parallelism": _COUNT,
         "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
         "ttlSecondsAfterFinished": _COUNT,
     },
-    "LabelSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist")},
+    "KeyToPath": {"key": spellings.some, "mode": spellings.mode, "path": spellings.file_path},
+    "LabelSelectorRequirement": {
+        "key": spellings.label_key,
+        "operator": ("In", "NotIn", "Exists", "DoesNotExist"),
+        "values": spellings.label_value,
+    },
     "MetricSpec": {"type": ("ContainerResource", "External", "Object", "Pods", "Resource")},
     "MetricTarget": {"averageUtilization": _POSITIVE, "type": ("Utilization", "Value", "AverageValue")},
+    "NFSVolumeSource": {"path": spellings.absolute, "server": spellings.some},
     "NodeSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")},
-    "PersistentVolumeClaimSpec": {"volumeMode": ("Filesystem", "Block")},
+    "ObjectFieldSelector": {"apiVersion": ("", "v1")},
+    "PersistentVolumeClaimSpec": {
+        "accessModes": ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"),
+        "volumeMode": ("Filesystem", "Block"),
+    },
+    "PersistentVolumeClaimVolumeSource": {"claimName": spellings.some},
+    "PodAffinityTerm": {"namespaces": spellings.label, "topologyKey": spellings.label_key},
+    "PodDNSConfig": {"nameservers": spellings.address, "searches": spellings.search_domain},
+    "PodDNSConfigOption": {"name": spellings.some},
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
+    "PodFailurePolicyOnPodConditionsPattern": {
+        "status": ("True", "False", "Unknown"),
+        "type": spellings.label_key,
+    },
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
+    "PodOS": {"name": ("linux", "windows")},
+    "PodReadinessGate": {"conditionType": spellings.label_key},
+    "PodResourceClaim": {
+        "name": spellings.label,
+        "resourceClaimName": spellings.subdomain,
+        "resourceClaimTemplateName": spellings.subdomain,
+    },
+    "PodSecurityContext": {
+        **_USER,
+        "fsGroup": _COUNT,
+        "fsGroupChangePolicy": ("OnRootMismatch", "Always"),
+        "supplementalGroups": _COUNT,
+        "supplementalGroupsPolicy": ("Merge", "Strict"),
+    },
     "PodSpec": {
         "activeDeadlineSeconds": range(1, 2**31),
         "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+        "hostname": _or_empty(spellings.label),
+        "hostnameOverride": _or_empty(spellings.subdomain),
         "preemptionPolicy": ("PreemptLowerPriority", "Never"),
         "restartPolicy": _RESTARTS,
+        "runtimeClassName": spellings.subdomain,
+        "serviceAccountName": _or_empty(spellings.subdomain),
+        "subdomain": _or_empty(spellings.label),
         "terminationGracePeriodSeconds": _SECONDS,
     },
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
     "Probe": _PROBE,
-    "SeccompProfile": {"type": ("Localhost", "RuntimeDefault", "Unconfined")},
+    "ProjectedVolumeSource": _FILES,
+    "RollingUpdateDeployment": {"maxSurge": spellings.share, "maxUnavailable": spellings.share_of_all},
+    "RollingUpdateStatefulSetStrategy": {"maxUnavailable": spellings.share_of_all, "partition": _COUNT},
+    "SeccompProfile": {"localhostProfile": spellings.local_path, "type": _PROFILES},
+    "SecretEnvSource": {"name": spellings.subdomain},
+    "SecretKeySelector": _KEY,
+    "SecretVolumeSource": _FILES,
+    "SecurityContext": {**_USER, "procMount": ("Default", "Unmasked")},
+    "ServiceAccountTokenProjection": {"expirationSeconds": range(600, 2**32 + 1), "path": spellings.file_path},
+    "StatefulSetOrdinals": {"start": _COUNT},
+    "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {
         "minReadySeconds": _COUNT,
         "podManagementPolicy": ("OrderedReady", "Parallel"),
         "replicas": _COUNT,
         "revisionHistoryLimit": _COUNT,
+        "serviceName": _or_empty(spellings.label),
     },
     "StatefulSetUpdateStrategy": {"type": ("RollingUpdate", "OnDelete")},
-    "Toleration": {"effect": ("", *_EFFECTS), "operator": ("", "Exists", "Equal", "Lt", "Gt")},
+    "SuccessPolicyRule": {"succeededCount": _COUNT},
+    "Sysctl": {"name": spellings.sysctl},
+    "TCPSocketAction": {"port": spellings.port},
+    "Toleration": {
+        "effect": ("", *_EFFECTS),
+        "key": _or_empty(spellings.label_key),
+        "operator": ("", "Exists", "Equal", "Lt", "Gt"),
+        "value": spellings.label_value,
+    },
     "TopologySpreadConstraint": {
         "maxSkew": _POSITIVE,
         "minDomains": _POSITIVE,
         "nodeAffinityPolicy": ("Honor", "Ignore"),
         "nodeTaintsPolicy": ("Honor", "Ignore"),
+        "topologyKey": spellings.label_key,
         "whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
     },
-    "VolumeMount": {"mountPropagation": ("None", "HostToContainer", "Bidirectional")},
+    "VolumeDevice": {"devicePath": spellings.some},
+    "VolumeMount": {
+        "mountPath": spellings.some,
+        "mountPropagation": ("None", "HostToContainer", "Bidirectional"),
+        "recursiveReadOnly": ("Disabled", "IfPossible", "Enabled"),
+        "subPath": spellings.local_path,
+        "subPathExpr": spellings.local_path,
+    },
     "WeightedPodAffinityTerm": {"weight": range(1, 101)},
 }
 """The values that fields of Kubernetes' own types take, by type and field, of all releases. Follows
@@ -233,9 +313,11 @@ class Shape:
 
     @cached_property
     def items(self) -> Shape | None:
-        """Each item of a list, or each value of a mapping with any keys; None where they may be anything."""
+        """Each item of a list, or each value of a mapping with any keys; None where they may be anything. A bound of a
+        list is one of each item.
+        """
         part = self._schema.get("items", self._schema.get("additionalProperties"))
-        return self._shapes.of(part) if isinstance(part, dict) else None
+        return self._shapes.of(part, self.bound) if isinstance(part, dict) else None
 
 
 class Shapes:
