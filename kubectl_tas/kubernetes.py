@@ -58,6 +58,7 @@ _MUST_BE_THERE = {
     "Ingress": ("spec",),
     "IngressServiceBackend": ("port",),
     "PersistentVolumeClaim": ("spec",),
+    "PodDNSConfigOption": ("name",),
     "PersistentVolumeClaimSpec": ("accessModes", "resources"),
     "SecretEnvSource": ("name",),
     "SecretKeySelector": ("name",),
@@ -297,9 +298,7 @@ class Shape:
         needed = (*schema.get("required", ()), *_MUST_BE_THERE.get(self.name, ()))
         self.required = tuple(field for field in needed if field not in absent)
         """Fields that must be there."""
-        self.bound = bound or (
-            quantities.refused if self.name == "Quantity" else _FORMATS.get(schema.get("format", ""))
-        )
+        self.bound = bound or (shapes.quantity if self.name == "Quantity" else _FORMATS.get(schema.get("format", "")))
         """The values that it takes; None: all of its types."""
 
     @cached_property
@@ -323,7 +322,7 @@ class Shape:
 class Shapes:
     """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself, each with
     its fields, as in Go: ``string``, ``[]EnvVar``, ``{}string`` for a mapping. ``bounds`` is which values the fields of
-    these take, ``required`` which of them must be there.
+    these take, ``required`` which of them must be there, ``quantity`` which amounts.
     """
 
     def __init__(
@@ -332,9 +331,11 @@ class Shapes:
         more: Mapping[str, Mapping[str, str]],
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
         required: Mapping[str, tuple[str, ...]] | None = None,
+        quantity: Bound = quantities.refused,
     ) -> None:
         self._definitions = definitions
         self.more = more
+        self.quantity = quantity
         self._required = required or {}
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._named: dict[str, Shape] = {}
@@ -347,8 +348,10 @@ class Shapes:
 
     def of(self, schema: Mapping[str, Any], bound: Bound | None = None) -> Shape:
         """The shape that a schema describes, of a field that takes the values of ``bound``."""
-        reference = schema.get("$ref")
-        return Shape(schema, "", self, bound) if reference is None else self.named(reference.rpartition("/")[2])
+        name: str = schema.get("$ref", "").rpartition("/")[2]
+        if name and bound is None:
+            return self.named(name)
+        return Shape(self._schema(name) if name else schema, name, self, bound)
 
     def _schema(self, name: str) -> Mapping[str, Any]:
         if name in self.more:

@@ -47,6 +47,7 @@ SUBJECTS = {
         "check.fields",
         "check.pods",
         "check.combinations",
+        "check.conflicts",
         "check.exported",
         "check.finished",
         "check.keys",

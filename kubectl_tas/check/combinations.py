@@ -4,27 +4,23 @@ pkg/apis/core/validation and batch/validation of Kubernetes 1.35, and what each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kubectl_tas import quantities
+from kubectl_tas import quantities, spellings
+from kubectl_tas.check import containers, jobs
+from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mappings, one_of
 from kubectl_tas.check.nodes import node_label
 from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
-from kubectl_tas.load.schema import missing_field, written
+from kubectl_tas.load.document import parse
+from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
-from kubectl_tas.words import closest, did_you_mean
+from kubectl_tas.words import did_you_mean
 
-FIELDS_CONFLICT = Rule(
-    "fields-conflict",
-    Severity.ERROR,
-    "Fields of a workload do not go together, or one needs another that is not there.",
-    "An API server refuses the object, or the pods that are made of it: an Indexed job without completions, a variable "
-    "with value and valueFrom, a volume of two types or of none. A term of a node selector without a condition selects "
-    "no node at all. Write what the message says.",
-)
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
@@ -70,15 +66,16 @@ OPERATOR_REFUSES = Rule(
     "an entrypoint, a JobSet without jobs. Where another release of the operator takes it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
-Found = Iterator[Diagnostic]
-Check = Callable[[Origin, KeyPath, Mapping[str, Any]], Found]
 _METRICS = {
     name: name[0].lower() + name[1:] for name in ("ContainerResource", "External", "Object", "Pods", "Resource")
 }
 """The field in which a metric of each type stands."""
+_SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
+_PROJECTED = (*("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken"),)
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may ask for, beside huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
+_HUGE = "hugepages-"
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
     ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
@@ -88,49 +85,23 @@ _POLICIES: KeyPath = ("spec", "volumeClaimPolicies")
 """Where a JobSet has such lists."""
 
 
-def _conflict(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(FIELDS_CONFLICT, message, origin.locate(path, key=True), hint=hint)
-
-
-def _has(value: Mapping[str, Any], name: str) -> bool:
-    """Whether a field is there and says something."""
-    return value.get(name) not in (None, "", [])
-
-
 def _variable(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if _has(value, "value") and _has(value, "valueFrom"):
+    if has(value, "value") and has(value, "valueFrom"):
         message = f"{written(path)} has both value and valueFrom"
-        yield _conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
-
-
-def _one_of(lacking: str, *names: str) -> Check:
-    """A mapping with exactly one of these fields; ``lacking`` is what it has without any."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        found = [name for name in names if value.get(name) is not None]
-        if len(found) > 1 or not (found or _slip(value, names)):
-            message = f"{written(path)} has {' and '.join(found) or lacking}"
-            yield _conflict(origin, path, message, f"Write one of {', '.join(names)}.")
-
-    return check
-
-
-def _slip(value: Mapping[str, Any], names: Iterable[str]) -> bool:
-    """Whether a key is a slip of one of these fields, which is told as an unknown field."""
-    return any(key not in names and closest(key, names, folds=True) for key in value)
+        yield conflict(origin, (*path, "valueFrom"), message, "Keep one of them.")
 
 
 def _toleration(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     operator = value.get("operator") or "Equal"
-    if operator == "Exists" and _has(value, "value"):
+    if operator == "Exists" and has(value, "value"):
         message = f"{written(path)} has operator Exists, which takes no value"
-        yield _conflict(origin, (*path, "value"), message, "Remove value, or write operator: Equal.")
-    elif operator != "Exists" and not _has(value, "key"):
+        yield conflict(origin, (*path, "value"), message, "Remove value, or write operator: Equal.")
+    elif operator != "Exists" and not has(value, "key"):
         message = f"{written(path)} has no key, which only operator Exists allows"
-        yield _conflict(origin, path, message, "Write key, or operator: Exists to tolerate all taints.")
+        yield conflict(origin, path, message, "Write key, or operator: Exists to tolerate all taints.")
     if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
         message = f"{written(path)} has tolerationSeconds without effect NoExecute"
-        yield _conflict(origin, (*path, "tolerationSeconds"), message, "Write effect: NoExecute, or remove it.")
+        yield conflict(origin, (*path, "tolerationSeconds"), message, "Write effect: NoExecute, or remove it.")
 
 
 def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -139,22 +110,24 @@ def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
     if not isinstance(values, list):
         return
     if operator in ("In", "NotIn") and not values:
-        yield _conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
+        yield conflict(origin, path, f"{written(path)} has operator {operator} and no values", "Write values.")
     elif operator in ("Exists", "DoesNotExist") and values:
         message = f"{written(path)} has operator {operator}, which takes no values"
-        yield _conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
+        yield conflict(origin, (*path, "values"), message, "Remove values, or write operator: In.")
     elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield _conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
+        yield conflict(origin, path, f"{written(path)} has operator {operator}, which takes one value", "Write one.")
 
 
 def _node_requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     yield from _requirement(origin, path, value)
+    yield from containers.node_condition(origin, path, value)
     if isinstance(value.get("key"), str):
         yield from node_label(origin, (*path, "key"), value["key"])
 
 
 def _over_nodes(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Pods that stand together or apart by a label of their nodes."""
+    yield from containers.over_nodes(origin, path, value)
     if isinstance(value.get("topologyKey"), str):
         yield from node_label(origin, (*path, "topologyKey"), value["topologyKey"])
 
@@ -164,13 +137,13 @@ def _node_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> F
     terms = value.get("nodeSelectorTerms")
     if terms == []:
         message = f"{written((*path, 'nodeSelectorTerms'))} has no term"
-        yield _conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
+        yield conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
     for index, term in enumerate(terms if isinstance(terms, list) else ()):
         conditions = ("matchExpressions", "matchFields")
-        if isinstance(term, dict) and not any(_has(term, name) for name in conditions) and not _slip(term, conditions):
+        if isinstance(term, dict) and not any(has(term, name) for name in conditions) and not is_slip(term, conditions):
             where = (*path, "nodeSelectorTerms", index)
             message = f"{written(where)} has no condition, and so selects no node"
-            yield _conflict(origin, where, message, "Write matchExpressions, or remove the term.")
+            yield conflict(origin, where, message, "Write matchExpressions, or remove the term.")
 
 
 def _metric(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -181,9 +154,7 @@ def _metric(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     for other in _METRICS.values():
         if field is not None and other != field and value.get(other) is not None:
             message = f"{written(path)} has type {value['type']}, which takes no {other}"
-            yield _conflict(
-                origin, (*path, other), message, f"Remove it, or write type: {other[0].upper()}{other[1:]}."
-            )
+            yield conflict(origin, (*path, other), message, f"Remove it, or write type: {other[0].upper()}{other[1:]}.")
 
 
 def _aims_at(*names: str) -> Check:
@@ -191,10 +162,14 @@ def _aims_at(*names: str) -> Check:
 
     def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         target = value.get("target")
-        if not isinstance(target, dict) or any(target.get(name) is not None for name in names) or _slip(target, names):
+        if (
+            not isinstance(target, dict)
+            or any(target.get(name) is not None for name in names)
+            or is_slip(target, names)
+        ):
             return
         where = (*path, "target")
-        yield _conflict(origin, where, f"{written(where)} has no {' or '.join(names)}", f"Write {names[0]}.")
+        yield conflict(origin, where, f"{written(where)} has no {' or '.join(names)}", f"Write {names[0]}.")
 
     return check
 
@@ -202,6 +177,18 @@ def _aims_at(*names: str) -> Check:
 def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if value.get("accessModes") == []:
         yield missing_field(origin, path, "accessModes", {})
+
+
+def _claim_template(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A claim that is made for each pod is the volume of its name there."""
+    name = _name(value)
+    if path and (refusal := spellings.label(name)) is not None:
+        where = (*path, "metadata", "name")
+        yield (
+            invalid_value(origin, where, refusal[0], name, refusal[1])
+            if name
+            else missing_field(origin, (*path, "metadata"), "name", {})
+        )
 
 
 def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -220,15 +207,15 @@ def _scaled(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _ingress(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     names = ("defaultBackend", "rules")
-    if not any(_has(value, name) for name in names) and not _slip(value, names):
-        yield _conflict(origin, path, f"{written(path)} has neither rules nor defaultBackend", "Write one of them.")
+    if not any(has(value, name) for name in names) and not is_slip(value, names):
+        yield conflict(origin, path, f"{written(path)} has neither rules nor defaultBackend", "Write one of them.")
 
 
 def _ingress_path(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     is_absolute = str(value.get("path") or "").startswith("/")
-    if value.get("pathType") in ("Exact", "Prefix") and not is_absolute and not _slip(value, ("path",)):
+    if value.get("pathType") in ("Exact", "Prefix") and not is_absolute and not is_slip(value, ("path",)):
         message = f"{written(path)} has pathType {value['pathType']}, which needs a path that begins with /"
-        yield _conflict(origin, path, message, "Write one, such as path: /.")
+        yield conflict(origin, path, message, "Write one, such as path: /.")
 
 
 def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -236,20 +223,9 @@ def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     spec = value.get("spec") or {}
     if path or not isinstance(spec, dict) or spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName":
         return
-    if not (_has(spec, "ports") or _slip(spec, ("ports",)) or _slip(value, ("spec",))):
+    if not (has(spec, "ports") or is_slip(spec, ("ports",)) or is_slip(value, ("spec",))):
         message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
-        yield _conflict(origin, ("spec",) if spec else (), message, "Write spec.ports.")
-
-
-def _container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    first: dict[str, int] = {}
-    ports = value.get("ports")
-    for index, port in enumerate(ports if isinstance(ports, list) else ()):
-        name = port.get("name") if isinstance(port, dict) else None
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            message = f'the port name "{name}" is there twice'
-            place = origin.locate((*path, "ports", index, "name"))
-            yield Diagnostic(FIELDS_CONFLICT, message, place, hint="Rename one.")
+        yield conflict(origin, ("spec",) if spec else (), message, "Write spec.ports.")
 
 
 def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -261,12 +237,23 @@ def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
             if name in _BYTES and number is not None and number != int(number):
                 message = f"{written((*path, field, name))} is {amount}, which is {number.normalize():f} bytes"
                 yield _amount(origin, (*path, field, name), message, _whole_bytes(str(amount)))
+            elif number is not None and "/" in name and number != int(number):
+                message = f"{written((*path, field, name))} is {amount}, and is given whole"
+                yield _amount(origin, (*path, field, name), message, "Write a whole number.")
+            elif name.startswith(_HUGE) and number and number % (quantities.parse(name.removeprefix(_HUGE)) or number):
+                message = f"{written((*path, field, name))} is {amount}, which is no number of such pages"
+                yield _amount(origin, (*path, field, name), message, f"Write a multiple of {name[len(_HUGE) :]}.")
     for name, asked in requests.items():
         if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
             yield from _extended(origin, path, name, asked, limits.get(name))
             continue
         request, limit = quantities.parse(asked), quantities.parse(limits.get(name))
-        if request is not None and limit is not None and request > limit:
+        if request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
+            message = (
+                f"the container requests {asked} of {name}, but its limit is {limits[name]}, which must be the same"
+            )
+            yield _amount(origin, (*path, "requests", name), message, f"Write {limits[name]}.")
+        elif request is not None and limit is not None and request > limit:
             message = f"the container requests {asked} of {name}, but its limit is {limits[name]}"
             yield _amount(
                 origin, (*path, "requests", name), message, f"Lower it to {limits[name]}, or raise the limit."
@@ -295,7 +282,7 @@ def _extended(origin: Origin, path: KeyPath, name: str, asked: object, given: ob
 def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if value.get("containers") == []:
         yield missing_field(origin, path, "containers", {})
-    if _has(value, "schedulingGates"):
+    if has(value, "schedulingGates"):
         place = origin.locate((*path, "schedulingGates"), key=True)
         hint = "Remove schedulingGates, unless a controller removes them from the pods."
         yield Diagnostic(POD_HELD, "no scheduler looks at pods with scheduling gates", place, hint=hint)
@@ -305,10 +292,12 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         )
         place = origin.locate((*path, "priority"), key=True)
         yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+    yield from containers.labels(origin, (*path, "nodeSelector"), value.get("nodeSelector"))
     for label in value["nodeSelector"] if isinstance(value.get("nodeSelector"), dict) else ():
         yield from node_label(origin, (*path, "nodeSelector", label), label)
     yield from _as_a_whole(origin, (*path, "resources"), value.get("resources"))
     yield from _mounts(origin, path, value)
+    yield from containers.pod(origin, path, value)
 
 
 def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
@@ -316,7 +305,7 @@ def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
     for field in ("limits", "requests"):
         amounts = resources.get(field) if isinstance(resources, dict) else None
         for name in amounts if isinstance(amounts, dict) else ():
-            if name not in _OF_PODS and not name.startswith("hugepages-"):
+            if name not in _OF_PODS and not name.startswith(_HUGE):
                 message = f"{written((*path, field))} has {name}, which a pod cannot ask for beside its containers"
                 place = origin.locate((*path, field, name), key=True)
                 hint = f"Move it to the {field} of a container: {written(path[:-1])}.containers[0].resources.{field}."
@@ -327,12 +316,12 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
     lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
     policies = origin.value(_POLICIES)
-    lists += [item.get("templates") for item in _mappings(policies)]
-    known = [_name(item) for part in lists for item in _mappings(part)]
+    lists += [item.get("templates") for item in mappings(policies)]
+    known = [_name(item) for part in lists for item in mappings(part)]
     for field in ("initContainers", "containers"):
-        for index, container in enumerate(_mappings(value.get(field))):
+        for index, container in enumerate(mappings(value.get(field))):
             for mounts in ("volumeMounts", "volumeDevices"):
-                for place, mount in enumerate(_mappings(container.get(mounts))):
+                for place, mount in enumerate(mappings(container.get(mounts))):
                     name = mount.get("name")
                     if isinstance(name, str) and name not in known:
                         message = f'the pod has no volume "{name}"'
@@ -340,11 +329,6 @@ def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
                         hint = did_you_mean(name, known, listed)
                         where = origin.locate((*path, field, index, mounts, place, "name"))
                         yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
-
-
-def _mappings(written: object) -> list[dict[str, Any]]:
-    """The items of a list, each as a mapping; empty where there is no list."""
-    return [item if isinstance(item, dict) else {} for item in written] if isinstance(written, list) else []
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -358,52 +342,13 @@ def _volume(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     found = [key for key in types if value[key] is not None]
     if len(found) > 1:
         message = f"{written(path)} has more than one type of volume: {' and '.join(found)}"
-        yield _conflict(origin, (*path, found[1]), message, "Keep one of them.")
+        yield conflict(origin, (*path, found[1]), message, "Keep one of them.")
     elif types and not found:
         message = f"{written(path)} has no type of volume: {types[0]} has no value"
-        yield _conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
+        yield conflict(origin, (*path, types[0]), message, f"Write {types[0]}: {{}}.")
     elif not types:
         message = f"{written(path)} has no type of volume"
-        yield _conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
-
-
-def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
-    is_set = origin.value(("kind",)) == "JobSet"
-    mode = value.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
-    if mode == "Indexed":
-        if value.get("completions") is None and (value.get("parallelism") is not None or not is_set):
-            why = ", as jobs of a JobSet are" if is_set and not value.get("completionMode") else ""
-            number = value.get("parallelism") or 1
-            message = f"{written(path)} has no completions, which an Indexed job needs{why}"
-            place = next((name for name in ("completionMode", "parallelism") if name in value), "")
-            hint = f"Write completions: {number}, as many as there are indices."
-            yield _conflict(origin, (*path, place) if place else path, message, hint)
-    else:
-        for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
-            if value.get(name) is not None:
-                message = f"{written((*path, name))} is for jobs with completionMode Indexed"
-                yield _conflict(origin, (*path, name), message, "Write completionMode: Indexed, or remove it.")
-    selector = value.get("selector")
-    if selector and value.get("manualSelector") is not True and "controller-uid" not in str(selector):
-        message = f"{written((*path, 'selector'))} is made by Kubernetes itself: another one is refused"
-        yield _conflict(origin, (*path, "selector"), message, "Remove it.")
-    if value.get("maxFailedIndexes") is not None and value.get("backoffLimitPerIndex") is None:
-        message = f"{written((*path, 'maxFailedIndexes'))} needs backoffLimitPerIndex"
-        yield _conflict(origin, (*path, "maxFailedIndexes"), message, "Write both, or neither.")
-    pods: KeyPath = (*path, "template", "spec", "restartPolicy")
-    for name in ("podFailurePolicy", "backoffLimitPerIndex"):
-        restarts = origin.value(pods)
-        if value.get(name) is not None and restarts is not None and restarts != "Never":
-            message = f"{written((*path, name))} needs pods with restartPolicy Never, not {restarts}"
-            yield _conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
-
-
-def _rolling(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """How a Deployment replaces its pods."""
-    if value.get("type") == "Recreate" and value.get("rollingUpdate") is not None:
-        message = f"{written(path)} has type Recreate, which takes no rollingUpdate"
-        yield _conflict(origin, (*path, "rollingUpdate"), message, "Remove it, or write type: RollingUpdate.")
+        yield conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
 
 
 def _span(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -443,7 +388,7 @@ def _replica_types(kind: str) -> Check:
                 hint = "Write 1; the pods beside it are those of Worker."
                 yield _operator(origin, (*path, replica_type, "replicas"), message, hint)
             where: KeyPath = (*path, replica_type, "template", "spec", "containers")
-            containers = _mappings(origin.value(where))
+            containers = mappings(origin.value(where))
             names = [str(item.get("name")) for item in containers]
             if name and containers and name not in names:
                 message = f"a {kind} needs a container that is called {name} in each pod, not only {', '.join(names)}"
@@ -479,7 +424,7 @@ def _elastic(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 
 def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if not value.get("replicatedJobs") and not _slip(value, ("replicatedJobs",)):
+    if not value.get("replicatedJobs") and not is_slip(value, ("replicatedJobs",)):
         message = f"{written(path)} has no replicatedJobs: this JobSet makes no pods"
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint="Add replicatedJobs.")
 
@@ -488,57 +433,113 @@ def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """KubeRay submits the entrypoint, unless somebody else submits, or its pod does what its own command says (1.7:
     ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
     """
+    yield from _as_yaml(origin, (*path, "runtimeEnvYAML"))
     mode = value.get("submissionMode") or "K8sJobMode"
     own: KeyPath = (*path, "submitterPodTemplate", "spec", "containers", 0, "command")
     if mode == "InteractiveMode" or (mode == "K8sJobMode" and origin.value(own)):
         return
-    if not str(value.get("entrypoint") or "").strip() and not _slip(value, ("entrypoint",)):
+    if not str(value.get("entrypoint") or "").strip() and not is_slip(value, ("entrypoint",)):
         message = f"{written(path)} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint=hint)
+
+
+def _ray_service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    yield from _as_yaml(origin, (*path, "serveConfigV2"))
+
+
+def _as_yaml(origin: Origin, path: KeyPath) -> Found:
+    """A text that KubeRay reads as a mapping (1.5: ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and
+    rayservice_controller.go); it refuses the object, or never submits.
+    """
+    text = origin.value(path)
+    if not isinstance(text, str):
+        return
+    documents, found = parse(origin.path, text)
+    if found and found[0].rule is YAML_SYNTAX:
+        place = found[0].location
+        line = f", line {place.line} of the text" if place is not None else ""
+        message = f"{written(path)} is no YAML, so KubeRay refuses it{line}: {found[0].message}"
+        yield _operator(origin, path, message, found[0].hint)
+    elif documents and not isinstance(documents[0].data, dict):
+        yield _operator(origin, path, f"{written(path)} must be a mapping in YAML", "Write it as 'key: value' lines.")
 
 
 def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
     return Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
 
 
+def _all(*checks: Check) -> Check:
+    """All of these of one mapping."""
+
+    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+        for one in checks:
+            yield from one(origin, path, value)
+
+    return check
+
+
 COMBINATIONS: Mapping[str, Check] = {
-    "Container": _container,
+    "AppArmorProfile": containers.profile,
+    "Container": containers.container,
     "ContainerResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
-    "DeploymentStrategy": _rolling,
-    "ElasticPolicy": _span,
-    "EnvFromSource": _one_of("nothing to take variables from", "configMapRef", "secretRef"),
-    "EnvVar": _variable,
-    "EnvVarSource": _one_of(
-        "nothing to take a value from", "configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"
+    "ConfigMapVolumeSource": containers.mode("defaultMode"),
+    "DeploymentSpec": jobs.deployment,
+    "DeploymentStrategy": jobs.rolling,
+    "DownwardAPIVolumeFile": _all(
+        containers.file_source, containers.mode("mode"), one_of("nothing to write", "fieldRef", "resourceFieldRef")
     ),
+    "ElasticPolicy": _span,
+    "DownwardAPIVolumeSource": containers.mode("defaultMode"),
+    "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
+    "EnvVar": _variable,
+    "EnvVarSource": _all(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
+    "ExecAction": containers.filled("command"),
     "ExternalMetricSource": _aims_at("averageValue", "value"),
     "HTTPIngressPath": _ingress_path,
     "HorizontalPodAutoscalerSpec": _scaled,
-    "IngressBackend": _one_of("nothing behind it", "resource", "service"),
+    "IngressBackend": one_of("nothing behind it", "resource", "service"),
     "IngressSpec": _ingress,
     "JobSetSpec": _job_set,
-    "JobSpec": _job,
+    "JobSpec": jobs.job,
+    "KeyToPath": containers.mode("mode"),
+    "LabelSelector": containers.selects("matchLabels"),
     "LabelSelectorRequirement": _requirement,
-    "LifecycleHandler": _one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
+    "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "MetricSpec": _metric,
     "NodeSelector": _node_selector,
     "NodeSelectorRequirement": _node_requirement,
     "ObjectMetricSource": _aims_at("averageValue", "value"),
+    "PersistentVolumeClaim": _claim_template,
     "PersistentVolumeClaimSpec": _claim,
     "PodAffinityTerm": _over_nodes,
+    "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
+    "PodFailurePolicyRule": jobs.failure_rule,
+    "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
+    "PodTemplateSpec": containers.template,
     "PodsMetricSource": _aims_at("averageValue"),
-    "Probe": _one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
+    "Probe": one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
+    "ProjectedVolumeSource": containers.mode("defaultMode"),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,
+    "RayServiceSpec": _ray_service,
     "ResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "ResourceRequirements": _resources,
+    "RollingUpdateDeployment": jobs.rolling_pods,
+    "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
+    "SeccompProfile": containers.profile,
+    "SecretVolumeSource": containers.mode("defaultMode"),
+    "SecurityContext": containers.security,
     "Service": _service,
-    "ServiceBackendPort": _one_of("no port", "name", "number"),
+    "ServiceBackendPort": one_of("no port", "name", "number"),
+    "StatefulSetSpec": jobs.endless,
+    "StatefulSetUpdateStrategy": jobs.rolling,
     "Toleration": _toleration,
     "TopologySpreadConstraint": _over_nodes,
     "Volume": _volume,
+    "VolumeMount": containers.mount,
+    "VolumeProjection": one_of("nothing to project", *_PROJECTED),
     "VolumeResourceRequirements": _claimed,
     "WorkerGroupSpec": _ray_group,
     **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in {**CONTAINER_NAMES, **LEADERS}},

@@ -23,7 +23,8 @@ ITEM_DUPLICATE = Rule(
     "item-duplicate",
     Severity.ERROR,
     "Two containers or volumes of a pod share a name, or two mounts of a container share a path.",
-    "An API server refuses the pod. Rename or remove one of the two.",
+    "An API server refuses the pod; or it does where Flux or Argo CD applies server-side: so of two variables of a "
+    "name, and of two equal ports or pull secrets. Rename or remove one of the two.",
 )
 RESTART_POLICY = Rule(
     "restart-policy",
@@ -39,7 +40,6 @@ SELECTOR_MISMATCH = Rule(
     "The selector of a Deployment or StatefulSet is empty, or does not match the labels of its pods.",
     "The workload would not find the pods that it makes, so an API server refuses it. Write the same labels in both.",
 )
-"""Resources of containers without a domain."""
 _VARIABLE = re.compile(r"[ -<>-~]+")
 """The name of an environment variable."""
 
@@ -91,8 +91,13 @@ def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
             if not names.is_label(name) or len(name) > names.MAX_LABEL:
                 rule = "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last"
                 yield invalid_value(origin, where, rule, name)
+    for field, what in (("imagePullSecrets", "pull secret"), ("resourceClaims", "resource claim")):
+        yield from _named_once(origin, (*path, field), what)
+    ports, is_shared = dict[str, KeyPath](), origin.value((*path, "hostNetwork")) is True
     for container, where in containers:
         yield from _container(origin, container, where)
+        if where[-2] == "containers":
+            yield from _ports(origin, where, ports, is_shared=is_shared)
     for volume, where in volumes:
         host = volume.get("hostPath")
         target = host.get("path") if isinstance(host, dict) else None
@@ -104,23 +109,44 @@ def _container(origin: Origin, container: dict[str, Any], path: KeyPath) -> Iter
     image = container.get("image")
     if isinstance(image, str) and image != image.strip():
         yield invalid_value(origin, (*path, "image"), "must have no blanks around it", image, f"Write {image.strip()}.")
+    yield from _named_once(origin, (*path, "env"), "variable")
     for index, variable in _items(origin, (*path, "env")):
         name = variable.get("name")
         if isinstance(name, str) and not _VARIABLE.fullmatch(name):
             rule = "must be the name of a variable: printable ASCII without '='"
             yield invalid_value(origin, (*path, "env", index, "name"), rule, name)
-    mounts = [
-        (part.get("mountPath"), (*path, "volumeMounts", i)) for i, part in _items(origin, (*path, "volumeMounts"))
-    ]
-    found = [(target, (*where, "mountPath")) for target, where in mounts if isinstance(target, str)]
-    yield from _duplicates(origin, "mount path", [target for target, _ in found], [where for _, where in found])
+    yield from _named_once(origin, (*path, "volumeMounts"), "mount path", "mountPath")
+    yield from _named_once(origin, (*path, "volumeDevices"), "device path", "devicePath")
+
+
+def _ports(origin: Origin, path: KeyPath, on_node: dict[str, KeyPath], *, is_shared: bool) -> Iterator[Diagnostic]:
+    """Each port of a container once, and each that a pod has on its node: all where it shares the node's network."""
+    own: dict[str, KeyPath] = {}
+    for index, port in _items(origin, (*path, "ports")):
+        where, protocol = (*path, "ports", index), port.get("protocol") or "TCP"
+        host = "hostPort" if port.get("hostPort") or not is_shared else "containerPort"
+        address = port.get("hostIP") or ""
+        for field, first, text in (
+            ("containerPort", own, f"{port.get('containerPort')}/{protocol}"),
+            (host, on_node, f"{address}:{port.get(host)}/{protocol}".removeprefix(":")),
+        ):
+            earlier = first.setdefault(text, (*where, field)) if port.get(field) else None
+            if earlier is not None and earlier != (*where, field):
+                yield from _duplicates(origin, field, [text, text], [earlier, (*where, field)])
+                break
+
+
+def _named_once(origin: Origin, path: KeyPath, what: str, field: str = "name") -> Iterator[Diagnostic]:
+    """The items of a list have a text of their own in a field."""
+    found = [(part[field], (*path, index, field)) for index, part in _items(origin, path) if part.get(field)]
+    yield from _duplicates(origin, what, [str(text) for text, _ in found], [where for _, where in found])
 
 
 def _duplicates(origin: Origin, what: str, texts: list[str], paths: Iterable[KeyPath]) -> Iterator[Diagnostic]:
     first: dict[str, KeyPath] = {}
     for text, path in zip(texts, paths, strict=True):
         earlier = first.setdefault(text, path)
-        if earlier is not path:
+        if earlier != path:
             related = (Related("first here", origin.locate(earlier)),)
             message = f'the {what} "{text}" is there twice'
             yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")
