@@ -70,11 +70,6 @@ _MUST_BE_THERE = {
 _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
 
-def _or_empty(refused: Callable[[str], tuple[str, str] | None]) -> Bound:
-    """A text that counts as absent where it is empty."""
-    return lambda text: refused(text) if text else None
-
-
 _COUNT = range(2**31)
 _POSITIVE = range(1, 2**31)
 _PORT = range(1, 2**16)
@@ -105,6 +100,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "Container": {
         "image": spellings.image,
         "imagePullPolicy": _PULLS,
+        "name": spellings.label,
         "restartPolicy": _RESTARTS,
         "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
     },
@@ -136,13 +132,14 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "DownwardAPIVolumeFile": {"mode": spellings.mode, "path": spellings.file_path},
     "DownwardAPIVolumeSource": _FILES,
     "EmptyDirVolumeSource": {"medium": spellings.medium},
+    "EnvVar": {"name": spellings.variable},
     "EnvFromSource": {"prefix": spellings.variable_prefix},
     "GRPCAction": {"port": _PORT},
     "HTTPGetAction": {"port": spellings.port, "scheme": ("HTTP", "HTTPS")},
     "HTTPHeader": {"name": spellings.header},
     "HostAlias": {"hostnames": spellings.subdomain, "ip": spellings.address},
     "HostPathVolumeSource": {
-        "path": spellings.some,
+        "path": spellings.node_path,
         "type": (
             "",
             "DirectoryOrCreate",
@@ -209,13 +206,13 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "PodSpec": {
         "activeDeadlineSeconds": range(1, 2**31),
         "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-        "hostname": _or_empty(spellings.label),
-        "hostnameOverride": _or_empty(spellings.subdomain),
+        "hostname": spellings.or_empty(spellings.label),
+        "hostnameOverride": spellings.or_empty(spellings.subdomain),
         "preemptionPolicy": ("PreemptLowerPriority", "Never"),
         "restartPolicy": _RESTARTS,
         "runtimeClassName": spellings.subdomain,
-        "serviceAccountName": _or_empty(spellings.subdomain),
-        "subdomain": _or_empty(spellings.label),
+        "serviceAccountName": spellings.or_empty(spellings.subdomain),
+        "subdomain": spellings.or_empty(spellings.label),
         "terminationGracePeriodSeconds": _SECONDS,
     },
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
@@ -236,7 +233,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "podManagementPolicy": ("OrderedReady", "Parallel"),
         "replicas": _COUNT,
         "revisionHistoryLimit": _COUNT,
-        "serviceName": _or_empty(spellings.label),
+        "serviceName": spellings.or_empty(spellings.label),
     },
     "StatefulSetUpdateStrategy": {"type": ("RollingUpdate", "OnDelete")},
     "SuccessPolicyRule": {"succeededCount": _COUNT},
@@ -244,7 +241,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "TCPSocketAction": {"port": spellings.port},
     "Toleration": {
         "effect": ("", *_EFFECTS),
-        "key": _or_empty(spellings.label_key),
+        "key": spellings.or_empty(spellings.label_key),
         "operator": ("", "Exists", "Equal", "Lt", "Gt"),
         "value": spellings.label_value,
     },
@@ -256,6 +253,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "topologyKey": spellings.label_key,
         "whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
     },
+    "Volume": {"name": spellings.label},
     "VolumeDevice": {"devicePath": spellings.some},
     "VolumeMount": {
         "mountPath": spellings.some,

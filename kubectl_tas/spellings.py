@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 Refusal = tuple[str, str] | None
 """What a value must be, and how to mend it; None where it is right."""
 
+_KEPT = 512
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _QUALIFIED = rf"((?=[^/]{{1,253}}/){_SUBDOMAIN}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
@@ -23,12 +25,18 @@ _TAG, _DIGEST = r"\w[\w.-]{0,127}", r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z
 
 
 def _spelled(pattern: str, rule: str, hint: str) -> Callable[[str], Refusal]:
-    """What a whole text must match; a field without a text is as if it were absent, and no business of this."""
+    """What a whole text must match. Most texts are those of many documents."""
 
+    @lru_cache(maxsize=_KEPT)
     def refused(text: str) -> Refusal:
         return None if re.fullmatch(pattern, text, re.ASCII) else (rule, hint)
 
     return refused
+
+
+def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
+    """The same of a field that counts as absent where its text is empty."""
+    return lambda text: refused(text) if text else None
 
 
 label = _spelled(
@@ -66,6 +74,9 @@ config_key = _spelled(
     "must be a key of a ConfigMap or Secret: letters, digits, '-', '_' and '.'",
     "Write the key as the object has it.",
 )
+variable = _spelled(
+    r"[ -<>-~]+", "must be the name of a variable: printable ASCII without '='", "Write one such as LOG_LEVEL."
+)
 variable_prefix = _spelled(
     r"[ -<>-~]*", "must be printable ASCII without '='", "Write the beginning of variables' names, such as APP_."
 )
@@ -78,17 +89,25 @@ sysctl = _spelled(
 some = _spelled(r"[\s\S]+", "must not be empty", "Write one.")
 absolute = _spelled(r"/[\s\S]*", "must be an absolute path", "Begin it with '/'.")
 medium = _spelled(r"(Memory|HugePages(-.+)?)?", "must be Memory, HugePages or empty", "Write Memory, or leave it out.")
-image = _spelled(
+_IMAGE = _spelled(
     rf"({_HOST}/)?{_PART}(/{_PART})*(:{_TAG})?(@{_DIGEST})?",
-    "must be an image that a kubelet can pull, NAME:TAG or NAME@DIGEST in lower-case letters",
-    "Write an image such as registry.example.com/team/trainer:1.37.",
+    "must be an image that a kubelet can pull: NAME:TAG or NAME@DIGEST, its name in lower-case letters",
+    "Write an image such as busybox:1.37.",
 )
 _PORT_NAME = _spelled(
     r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*",
     "must be at most 15 lower-case letters, digits and single '-', with a letter among them",
     "Shorten it.",
 )
-port_name = _PORT_NAME
+
+
+def image(text: str) -> Refusal:
+    """A container image."""
+    refusal, meant = _IMAGE(text), text.strip().removeprefix("https://").removeprefix("docker://").removesuffix(":")
+    return (refusal[0], f"Write {meant}.") if refusal and meant and _IMAGE(meant) is None else refusal
+
+
+port_name = or_empty(_PORT_NAME)
 
 
 def port(value: int | str) -> Refusal:
@@ -123,6 +142,11 @@ def local_path(text: str) -> Refusal:
     if ".." in text.split("/") or text.startswith(".."):
         return "must not begin with '..' or hold it", "Write the path without."
     return None
+
+
+def node_path(text: str) -> Refusal:
+    """A path of the node."""
+    return ("must not hold '..'", "Write the path without.") if ".." in text.split("/") else some(text)
 
 
 def file_path(text: str) -> Refusal:

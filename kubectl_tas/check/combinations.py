@@ -314,21 +314,24 @@ def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
 
 def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
+    wanted = [
+        (mount.get("name"), (*path, field, index, mounts, place, "name"))
+        for field in ("initContainers", "containers")
+        for index, container in enumerate(mappings(value.get(field)))
+        for mounts in ("volumeMounts", "volumeDevices")
+        if mounts in container
+        for place, mount in enumerate(mappings(container[mounts]))
+    ]
+    if not wanted:
+        return
     lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
-    policies = origin.value(_POLICIES)
-    lists += [item.get("templates") for item in mappings(policies)]
+    lists += [item.get("templates") for item in mappings(origin.value(_POLICIES))]
     known = [_name(item) for part in lists for item in mappings(part)]
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(mappings(value.get(field))):
-            for mounts in ("volumeMounts", "volumeDevices"):
-                for place, mount in enumerate(mappings(container.get(mounts))):
-                    name = mount.get("name")
-                    if isinstance(name, str) and name not in known:
-                        message = f'the pod has no volume "{name}"'
-                        listed = f"Its volumes are {', '.join(known)}." if known else "Add it to volumes."
-                        hint = did_you_mean(name, known, listed)
-                        where = origin.locate((*path, field, index, mounts, place, "name"))
-                        yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
+    for name, where in wanted:
+        if isinstance(name, str) and name not in known:
+            listed = f"Its volumes are {', '.join(known)}." if known else "Add it to volumes."
+            hint = did_you_mean(name, known, listed)
+            yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', origin.locate(where), hint=hint)
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -481,7 +484,6 @@ def _all(*checks: Check) -> Check:
 
 COMBINATIONS: Mapping[str, Check] = {
     "AppArmorProfile": containers.profile,
-    "Container": containers.container,
     "ContainerResourceMetricSource": _aims_at("averageUtilization", "averageValue"),
     "ConfigMapVolumeSource": containers.mode("defaultMode"),
     "DeploymentSpec": jobs.deployment,
@@ -519,7 +521,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "PodSpec": _pod,
     "PodTemplateSpec": containers.template,
     "PodsMetricSource": _aims_at("averageValue"),
-    "Probe": one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
+    "Probe": _all(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
     "ProjectedVolumeSource": containers.mode("defaultMode"),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,

@@ -31,6 +31,14 @@ _NOT_ON = {
 """What pods and security contexts for an operating system cannot have."""
 _RUNNING = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 """What only containers have that keep running."""
+_SPECIAL = frozenset(
+    (
+        *(*_SHARED, "shareProcessNamespace", "setHostnameAsFQDN", "hostUsers", "overhead", "ephemeralContainers"),
+        *("dnsPolicy", "dnsConfig", "securityContext", "topologySpreadConstraints", "os"),
+        *(*_RUNNING, "ports"),
+    )
+)
+"""Fields of pods and containers of which there is something to say; most have few of them."""
 _SYSCTLS = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 """The sysctls that belong to the node once a pod shares it."""
 _GRACE = 30
@@ -49,6 +57,16 @@ _AMOUNTS = tuple(f"{of}.{name}" for of in ("limits", "requests") for name in ("c
 
 def pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """A pod, and what its containers need of it."""
+    for field in ("initContainers", "containers"):
+        for index, item in enumerate(mappings(value.get(field))):
+            resources = item.get("resources")
+            if not _SPECIAL.isdisjoint(item) or (isinstance(resources, dict) and "claims" in resources):
+                yield from _in_pod(origin, (*path, field, index), item, value)
+    if not _SPECIAL.isdisjoint(value):
+        yield from _by_itself(origin, path, value)
+
+
+def _by_itself(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     for first, second in (("hostPID", "shareProcessNamespace"), ("setHostnameAsFQDN", "hostnameOverride")):
         if value.get(first) and value.get(second):
             yield _both(origin, path, first, second)
@@ -65,9 +83,6 @@ def pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     yield from _names_of_hosts(origin, path, value)
     yield from _sysctls(origin, path, value)
     yield from _spread(origin, path, value)
-    for field in ("initContainers", "containers"):
-        for index, item in enumerate(mappings(value.get(field))):
-            yield from _in_pod(origin, (*path, field, index), item, value)
     system = value.get("os")
     if isinstance(system, dict) and system.get("name") in _NOT_ON:
         yield from _on_system(origin, path, value, str(system["name"]))
@@ -176,30 +191,15 @@ def _on_system(origin: Origin, path: KeyPath, value: Mapping[str, Any], system: 
             yield conflict(origin, (*where, name), message, "Remove it, or correct the os.")
 
 
-def container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A container by itself."""
-    first: dict[str, int] = {}
-    for index, port in enumerate(mappings(value.get("ports"))):
-        name = port.get("name")
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            yield conflict(
-                origin, (*path, "ports", index, "name"), f'the port name "{name}" is there twice', "Rename one."
-            )
-    for field in ("livenessProbe", "startupProbe"):
-        probe = value.get(field)
-        if isinstance(probe, dict) and probe.get("successThreshold") not in (None, 0, 1):
-            where = (*path, field, "successThreshold")
-            yield conflict(origin, where, f"{written(where)} must be 1 in a {field}", "Write 1, or remove it.")
-    probe = value.get("readinessProbe")
-    if isinstance(probe, dict) and probe.get("terminationGracePeriodSeconds") is not None:
-        where = (*path, "readinessProbe", "terminationGracePeriodSeconds")
+def probe(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """A probe, by the field that it stands in."""
+    field = path[-1]
+    if field in ("livenessProbe", "startupProbe") and value.get("successThreshold") not in (None, 0, 1):
+        where = (*path, "successThreshold")
+        yield conflict(origin, where, f"{written(where)} must be 1 in a {field}", "Write 1, or remove it.")
+    if field == "readinessProbe" and value.get("terminationGracePeriodSeconds") is not None:
+        where = (*path, "terminationGracePeriodSeconds")
         yield conflict(origin, where, f"{written(where)} is for probes that end a container", "Remove it.")
-    if not _context(value).get("privileged"):
-        for index, mount in enumerate(mappings(value.get("volumeMounts"))):
-            if mount.get("mountPropagation") == "Bidirectional":
-                where = (*path, "volumeMounts", index, "mountPropagation")
-                message = f"{written(where)} is Bidirectional, which only a privileged container may have"
-                yield conflict(origin, where, message, "Write HostToContainer, or securityContext.privileged: true.")
 
 
 def security(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -235,6 +235,11 @@ def mount(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if value.get("recursiveReadOnly") not in (None, "Disabled") and not value.get("readOnly"):
         message = f"{written(path)} has recursiveReadOnly without readOnly"
         yield conflict(origin, (*path, "recursiveReadOnly"), message, "Write readOnly: true.")
+    privileged: KeyPath = (*path[:-2], "securityContext", "privileged")
+    if value.get("mountPropagation") == "Bidirectional" and origin.value(privileged) is not True:
+        message = f"{written((*path, 'mountPropagation'))} is Bidirectional, which only a privileged container may have"
+        hint = "Write HostToContainer, or securityContext.privileged: true."
+        yield conflict(origin, (*path, "mountPropagation"), message, hint)
 
 
 def template(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
