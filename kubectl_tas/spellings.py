@@ -103,6 +103,8 @@ _PORT_NAME = _spelled(
 
 def image(text: str) -> Refusal:
     """A container image."""
+    if not text:
+        return some(text)
     refusal, meant = _IMAGE(text), text.strip().removeprefix("https://").removeprefix("docker://").removesuffix(":")
     return (refusal[0], f"Write {meant}.") if refusal and meant and _IMAGE(meant) is None else refusal
 

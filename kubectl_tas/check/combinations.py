@@ -496,7 +496,7 @@ COMBINATIONS: Mapping[str, Check] = {
     "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
     "EnvVarSource": _all(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
-    "ExecAction": containers.filled("command"),
+    "ExecAction": containers.command,
     "ExternalMetricSource": _aims_at("averageValue", "value"),
     "HTTPIngressPath": _ingress_path,
     "HorizontalPodAutoscalerSpec": _scaled,

@@ -254,13 +254,12 @@ def template(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
             yield conflict(origin, where, message, "Keep long texts in a ConfigMap.")
 
 
-def filled(*names: str) -> Check:
-    """A mapping whose lists of these names are not empty."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        yield from (missing_field(origin, path, name, {}) for name in names if value.get(name) in ([], None))
-
-    return check
+def command(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    """What is run in a container."""
+    if value.get("command") is None:
+        yield missing_field(origin, path, "command", {}, ("command",))
+    elif value["command"] == []:
+        yield invalid_value(origin, (*path, "command"), "must not be empty", [], "Write the program and its arguments.")
 
 
 def mode(name: str) -> Check:

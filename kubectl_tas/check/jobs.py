@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubectl_tas.check.conflicts import Found, conflict, has, mappings
-from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.load.schema import invalid_value, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import did_you_mean
@@ -98,7 +98,7 @@ def exit_codes(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
     """Codes are in order, each once, and a container that succeeded is none that failed."""
     codes = value.get("values")
     if codes == []:
-        yield missing_field(origin, path, "values", {})
+        yield invalid_value(origin, (*path, "values"), "must not be empty", codes, "Write the codes.")
     if not isinstance(codes, list) or not all(type(code) is int for code in codes):
         return
     where = (*path, "values")
@@ -113,7 +113,7 @@ def _successes(origin: Origin, path: KeyPath, policy: object, completions: objec
     if not isinstance(policy, dict):
         return
     if policy.get("rules") == []:
-        yield missing_field(origin, path, "rules", {})
+        yield invalid_value(origin, (*path, "rules"), "must not be empty", [], "Write one, or remove the policy.")
     for index, rule in enumerate(mappings(policy.get("rules"))):
         where: KeyPath = (*path, "rules", index)
         indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
