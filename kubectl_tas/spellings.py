@@ -105,7 +105,9 @@ def image(text: str) -> Refusal:
     """A container image."""
     if not text:
         return some(text)
-    refusal, meant = _IMAGE(text), text.strip().removeprefix("https://").removeprefix("docker://").removesuffix(":")
+    if text != text.strip():
+        return "must have no blanks around it", f"Write {text.strip()}."
+    refusal, meant = _IMAGE(text), text.removeprefix("https://").removeprefix("docker://").removesuffix(":")
     return (refusal[0], f"Write {meant}.") if refusal and meant and _IMAGE(meant) is None else refusal
 
 

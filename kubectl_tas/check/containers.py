@@ -136,7 +136,9 @@ def _in_pod(origin: Origin, path: KeyPath, value: Mapping[str, Any], pod: Mappin
     for index, claim in enumerate(mappings(resources.get("claims") if isinstance(resources, dict) else None)):
         if (name := claim.get("name")) is not None and name not in claims:
             message = f'the pod has no resource claim "{name}"'
-            hint = did_you_mean(str(name), claims, f"Its claims are {', '.join(claims)}." if claims else "Add it.")
+            hint = did_you_mean(
+                str(name), claims, f"Its claims are {', '.join(claims)}." if claims else "Add it to resourceClaims."
+            )
             yield conflict(origin, (*path, "resources", "claims", index, "name"), message, hint)
     for index, port in enumerate(mappings(value.get("ports")) if pod.get("hostNetwork") else ()):
         own, host = port.get("containerPort"), port.get("hostPort")

@@ -299,11 +299,13 @@ OF_PODS = (
     ("volumes: [{name: a, persistentVolumeClaim: {claimName: ''}}]", "claimName empty"),
     ("volumes: [{name: a, nfs: {server: s, path: data}}]", "absolute path"),
     (
-        "topologySpreadConstraints: [{maxSkew: 0, whenUnsatisfiable: DoNotSchedule, topologyKey: kubernetes.io/hostname}]",
+        "topologySpreadConstraints: [{maxSkew: 0, topologyKey: kubernetes.io/hostname, "
+        "whenUnsatisfiable: DoNotSchedule}]",
         "maxSkew least 1",
     ),
     (
-        "topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, whenUnsatisfiable: ScheduleAnyway, topologyKey: kubernetes.io/hostname}]",
+        "topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: kubernetes.io/hostname, "
+        "whenUnsatisfiable: ScheduleAnyway}]",
         "minDomains DoNotSchedule",
     ),
     (
@@ -453,6 +455,14 @@ PODS: tuple[Row, ...] = (
     (JOB, "memory: 1Gi}", "memory: 1Gi, example.com/nic: '0.5'}", "whole"),
     (JOB, "memory: 1Gi}", "memory: 1Gi, hugepages-2Mi: 3Mi}", "multiple of 2Mi"),
     *((JOB, NEVER, f"      {field}\n{NEVER}", words) for field, words in OF_PODS),
+    (JOB, LIMITS, f"          claims: [{{name: gpu}}]\n{LIMITS}", "resource claim gpu"),
+    (
+        JOB,
+        f"      containers:\n      - name: main\n{IMAGE}\n{COMMAND}\n        resources:\n{LIMITS}\n",
+        "      containers: [{name: main, image: a, ports: [{containerPort: 80, hostPort: 81}]}]\n"
+        "      hostNetwork: true\n",
+        "hostNetwork 81 80",
+    ),
     *((JOB, COMMAND, f"        {field}\n{COMMAND}", words) for field, words in OF_CONTAINERS),
     *((JOB, COMMAND, f"{ENV}{{{source}}}}}]\n{COMMAND}", words) for source, words in OF_VARIABLES),
 )
