@@ -163,6 +163,7 @@ def address(text: str) -> Refusal:
     from ipaddress import ip_address
 
     try:
+        text = text.replace("%", "/")  # the zone of an address, which Go refuses and Python does not
         ip_address(re.sub(r"(?<![0-9])0+(?=[0-9])", "", text) if "." in text else text)
     except ValueError:
         return "must be an IP address", "Write one such as 10.9.8.7 or 2001:db8::1."

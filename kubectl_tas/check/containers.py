@@ -84,7 +84,7 @@ def _by_itself(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
     yield from _sysctls(origin, path, value)
     yield from _spread(origin, path, value)
     system = value.get("os")
-    if isinstance(system, dict) and system.get("name") in _NOT_ON:
+    if isinstance(system, dict) and str(system.get("name")) in _NOT_ON:
         yield from _on_system(origin, path, value, str(system["name"]))
 
 
@@ -134,11 +134,11 @@ def _in_pod(origin: Origin, path: KeyPath, value: Mapping[str, Any], pod: Mappin
     resources = value.get("resources")
     claims = [str(item.get("name")) for item in mappings(pod.get("resourceClaims"))]
     for index, claim in enumerate(mappings(resources.get("claims") if isinstance(resources, dict) else None)):
-        if (name := claim.get("name")) is not None and name not in claims:
-            message = f'the pod has no resource claim "{name}"'
-            hint = did_you_mean(
-                str(name), claims, f"Its claims are {', '.join(claims)}." if claims else "Add it to resourceClaims."
-            )
+        wanted = claim.get("name")
+        if wanted is not None and wanted not in claims:
+            message = f'the pod has no resource claim "{wanted}"'
+            listed = f"Its claims are {', '.join(claims)}." if claims else "Add it to resourceClaims."
+            hint = did_you_mean(str(wanted), claims, listed)
             yield conflict(origin, (*path, "resources", "claims", index, "name"), message, hint)
     for index, port in enumerate(mappings(value.get("ports")) if pod.get("hostNetwork") else ()):
         own, host = port.get("containerPort"), port.get("hostPort")
@@ -210,10 +210,8 @@ def security(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         return
     capabilities = value.get("capabilities")
     added = capabilities.get("add") if isinstance(capabilities, dict) else None
-    for name, is_there in (
-        ("privileged", value.get("privileged")),
-        ("CAP_SYS_ADMIN", "CAP_SYS_ADMIN" in (added or ())),
-    ):
+    is_admin = isinstance(added, list) and "CAP_SYS_ADMIN" in added
+    for name, is_there in (("privileged", value.get("privileged")), ("CAP_SYS_ADMIN", is_admin)):
         if is_there:
             message = f"{written(path)} has allowPrivilegeEscalation: false and {name}"
             yield conflict(origin, (*path, "allowPrivilegeEscalation"), message, "Remove one of the two.")
@@ -249,7 +247,7 @@ def template(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict) and annotations:
-        size = sum(len(str(text).encode()) for pair in annotations.items() for text in pair)
+        size = sum(len(str(text).encode(errors="surrogatepass")) for pair in annotations.items() for text in pair)
         if size > _MOST_ANNOTATIONS:
             where = (*path, "metadata", "annotations")
             message = f"{written(where)} has {size / 1024:.0f} KiB; an object takes {_MOST_ANNOTATIONS // 1024} KiB"
@@ -289,7 +287,7 @@ def selects(field: str) -> Check:
 def labels(origin: Origin, path: KeyPath, wanted: object) -> Found:
     """Labels that something is to have."""
     for key, value in wanted.items() if isinstance(wanted, dict) else ():
-        if (refusal := spellings.label_key(key)) is not None:
+        if (refusal := spellings.label_key(str(key))) is not None:
             yield invalid_value(origin, (*path, key), refusal[0], key, refusal[1])
         if isinstance(value, str) and (refusal := spellings.label_value(value)) is not None:
             yield invalid_value(origin, (*path, key), refusal[0], value, refusal[1])
