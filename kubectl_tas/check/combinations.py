@@ -24,9 +24,9 @@ from kubectl_tas.words import did_you_mean
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
-    "More of a resource is requested than its limit gives, or bytes are asked for in fractions.",
-    "An API server refuses a request above its limit. In memory, 512m is half a byte, which no container starts with: "
-    "512M or 512Mi is meant.",
+    "More of a resource is requested than its limit gives, or a part of what is given whole.",
+    "An API server refuses a request above its limit, parts of a device, and huge pages that are no whole number of "
+    "pages. In memory, 512m is half a byte, which no container starts with: 512M or 512Mi is meant.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",
@@ -238,7 +238,7 @@ def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
                 message = f"{written((*path, field, name))} is {amount}, which is {number.normalize():f} bytes"
                 yield _amount(origin, (*path, field, name), message, _whole_bytes(str(amount)))
             elif number is not None and "/" in name and number != int(number):
-                message = f"{written((*path, field, name))} is {amount}, and is given whole"
+                message = f"{written((*path, field, name))} is {amount}; the API server takes whole numbers of it"
                 yield _amount(origin, (*path, field, name), message, "Write a whole number.")
             elif name.startswith(_HUGE) and number and number % (quantities.parse(name.removeprefix(_HUGE)) or number):
                 message = f"{written((*path, field, name))} is {amount}, which is no number of such pages"
