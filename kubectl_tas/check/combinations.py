@@ -71,7 +71,7 @@ _METRICS = {
 }
 """The field in which a metric of each type stands."""
 _SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
-_PROJECTED = (*("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken"),)
+_PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may ask for, beside huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
@@ -182,13 +182,10 @@ def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 def _claim_template(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """A claim that is made for each pod is the volume of its name there."""
     name = _name(value)
-    if path and (refusal := spellings.label(name)) is not None:
-        where = (*path, "metadata", "name")
-        yield (
-            invalid_value(origin, where, refusal[0], name, refusal[1])
-            if name
-            else missing_field(origin, (*path, "metadata"), "name", {})
-        )
+    if path and not name:
+        yield missing_field(origin, (*path, "metadata"), "name", {}, ("name",))
+    elif path and (refusal := spellings.label(name)) is not None:
+        yield invalid_value(origin, (*path, "metadata", "name"), refusal[0], name, refusal[1])
 
 
 def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -452,7 +449,7 @@ def _ray_service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
 
 
 def _as_yaml(origin: Origin, path: KeyPath) -> Found:
-    """A text that KubeRay reads as a mapping (1.5: ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and
+    """A text that KubeRay reads as a mapping (1.7: ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and
     rayservice_controller.go); it refuses the object, or never submits.
     """
     text = origin.value(path)

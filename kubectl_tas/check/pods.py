@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas import spellings
 from kubectl_tas.check.conflicts import mappings
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
-from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, missing_field
+from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve import names
@@ -56,7 +57,7 @@ _IN_CONTAINERS: tuple[_List, ...] = (
 
 
 def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every pod template of workloads and of PodCliqueSets, and the mounts of every task."""
+    """Every pod template of workloads and of PodCliqueSets, and the image and mounts of every task."""
     for declared in fleet.repository.workloads:
         for path in dict.fromkeys(item.path for item in declared.spec.pod_sets if item.template is not None):
             yield from _absent(declared.origin, path)
@@ -70,7 +71,11 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     for workflow in fleet.repository.workflows:
         for group, where in groups_of(workflow.spec):
             for index, task in enumerate(group.tasks):
-                path = (*task_path(workflow.spec, where, index), "volumeMounts")
+                at = task_path(workflow.spec, where, index)
+                refusal = None if "{{" in task.image else spellings.image(task.image)
+                if refusal is not None:
+                    yield invalid_value(workflow.origin, (*at, "image"), refusal[0], task.image, refusal[1])
+                path = (*at, "volumeMounts")
                 mounted = [mount.rpartition(":")[2] for mount in task.volumeMounts]
                 found = ((text, (*path, index)) for index, text in enumerate(mounted))
                 yield from _duplicates(workflow.origin, "mount path", found)

@@ -450,6 +450,7 @@ PODS: tuple[Row, ...] = (
     ),
     (JOB, "      - name: main", "      - name: Main 1", "Main 1 lower-case"),
     (JOB, IMAGE, "        image: 'a:'", "image write a."),
+    ("workflows/train", "      image: trainer:1", "      image: 'trainer:'", "image write trainer."),
     (JOB, IMAGE, "        image: https://example.com/a:1", "write example.com/a:1."),
     (JOB, IMAGE, "        image: example.com/Team/a:1", "Team lower-case"),
     (JOB, "memory: 1Gi}", "memory: 1Gi, example.com/nic: '0.5'}", "whole"),
