@@ -5,14 +5,13 @@ as data. None of its code runs.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kubectl_tas import quantities, schedules
+from kubectl_tas import quantities, schedules, spellings
 from kubectl_tas.errors import TasError
 from kubectl_tas.yaml import LargeNumber
 
@@ -59,6 +58,7 @@ _MUST_BE_THERE = {
     "Ingress": ("spec",),
     "IngressServiceBackend": ("port",),
     "PersistentVolumeClaim": ("spec",),
+    "PodDNSConfigOption": ("name",),
     "PersistentVolumeClaimSpec": ("accessModes", "resources"),
     "SecretEnvSource": ("name",),
     "SecretKeySelector": ("name",),
@@ -68,19 +68,6 @@ _MUST_BE_THERE = {
 }
 """Fields that every API server demands and no schema does."""
 _FORMATS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
-
-
-def port_refused(name: str) -> tuple[str, str] | None:
-    """Why an API server refuses the name of a port, and how to mend it; None where it does not."""
-    if _PORT_NAME.fullmatch(name):
-        return None
-    hint = "Shorten it." if len(name) > 15 else "Write one such as http."
-    return "must be at most 15 lower-case letters, digits and single '-', with a letter among them", hint
-
-
-def _image_refused(image: str) -> tuple[str, str] | None:
-    return None if image else ("must not be empty", "Write an image such as busybox:1.37.")
 
 
 _COUNT = range(2**31)
@@ -91,6 +78,11 @@ _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _RESTARTS = ("Always", "OnFailure", "Never")
 _PULLS = ("Always", "IfNotPresent", "Never")
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+_KEPT = ("Retain", "Delete")
+_KEY: dict[str, Bound] = {"key": spellings.config_key, "name": spellings.subdomain}
+_FILES: dict[str, Bound] = {"defaultMode": spellings.mode}
+_USER: dict[str, Bound] = {"runAsGroup": _COUNT, "runAsUser": _COUNT}
 _PROBE: dict[str, Bound] = {
     "failureThreshold": _COUNT,
     "initialDelaySeconds": _COUNT,
@@ -100,17 +92,27 @@ _PROBE: dict[str, Bound] = {
     "timeoutSeconds": _COUNT,
 }
 BOUNDS: dict[str, dict[str, Bound]] = {
+    "AppArmorProfile": {"type": _PROFILES},
+    "CSIVolumeSource": {"driver": spellings.subdomain},
+    "ConfigMapEnvSource": {"name": spellings.subdomain},
+    "ConfigMapKeySelector": _KEY,
+    "ConfigMapVolumeSource": _FILES,
+    "Container": {
+        "image": spellings.image,
+        "imagePullPolicy": _PULLS,
+        "name": spellings.label,
+        "restartPolicy": _RESTARTS,
+        "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+    },
     "ContainerPort": {
         "containerPort": _PORT,
         "hostPort": range(2**16),
-        "name": port_refused,
+        "name": spellings.port_name,
         "protocol": _PROTOCOLS,
     },
-    "Container": {
-        "image": _image_refused,
-        "imagePullPolicy": _PULLS,
-        "restartPolicy": _RESTARTS,
-        "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+    "ContainerResizePolicy": {
+        "resourceName": ("cpu", "memory"),
+        "restartPolicy": ("NotRequired", "RestartContainer"),
     },
     "CronJobSpec": {
         "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
@@ -127,8 +129,17 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "revisionHistoryLimit": _COUNT,
     },
     "DeploymentStrategy": {"type": ("Recreate", "RollingUpdate")},
+    "DownwardAPIVolumeFile": {"mode": spellings.mode, "path": spellings.file_path},
+    "DownwardAPIVolumeSource": _FILES,
+    "EmptyDirVolumeSource": {"medium": spellings.medium},
+    "EnvVar": {"name": spellings.variable},
+    "EnvFromSource": {"prefix": spellings.variable_prefix},
     "GRPCAction": {"port": _PORT},
+    "HTTPGetAction": {"port": spellings.port, "scheme": ("HTTP", "HTTPS")},
+    "HTTPHeader": {"name": spellings.header},
+    "HostAlias": {"hostnames": spellings.subdomain, "ip": spellings.address},
     "HostPathVolumeSource": {
+        "path": spellings.node_path,
         "type": (
             "",
             "DirectoryOrCreate",
@@ -138,50 +149,113 @@ BOUNDS: dict[str, dict[str, Bound]] = {
             "Socket",
             "CharDevice",
             "BlockDevice",
-        )
+        ),
     },
-    "HTTPGetAction": {"scheme": ("HTTP", "HTTPS")},
+    "ImageVolumeSource": {"pullPolicy": _PULLS},
     "JobSpec": {
         "activeDeadlineSeconds": _SECONDS,
         "backoffLimit": _COUNT,
         "backoffLimitPerIndex": _COUNT,
         "completionMode": ("NonIndexed", "Indexed"),
         "completions": _COUNT,
+        "managedBy": spellings.domain_path,
         "maxFailedIndexes": _COUNT,
         "parallelism": _COUNT,
         "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
         "ttlSecondsAfterFinished": _COUNT,
     },
-    "LabelSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist")},
+    "KeyToPath": {"key": spellings.some, "mode": spellings.mode, "path": spellings.file_path},
+    "LabelSelectorRequirement": {
+        "key": spellings.label_key,
+        "operator": ("In", "NotIn", "Exists", "DoesNotExist"),
+        "values": spellings.label_value,
+    },
+    "NFSVolumeSource": {"path": spellings.absolute, "server": spellings.some},
     "NodeSelectorRequirement": {"operator": ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")},
+    "ObjectFieldSelector": {"apiVersion": ("", "v1")},
+    "PersistentVolumeClaimVolumeSource": {"claimName": spellings.some},
+    "PodAffinityTerm": {"namespaces": spellings.label, "topologyKey": spellings.label_key},
+    "PodDNSConfig": {"nameservers": spellings.address, "searches": spellings.search_domain},
+    "PodDNSConfigOption": {"name": spellings.some},
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
+    "PodFailurePolicyOnPodConditionsPattern": {
+        "status": ("True", "False", "Unknown"),
+        "type": spellings.label_key,
+    },
     "PodFailurePolicyRule": {"action": ("FailJob", "FailIndex", "Ignore", "Count")},
+    "PodOS": {"name": ("linux", "windows")},
+    "PodReadinessGate": {"conditionType": spellings.label_key},
+    "PodResourceClaim": {
+        "name": spellings.label,
+        "resourceClaimName": spellings.subdomain,
+        "resourceClaimTemplateName": spellings.subdomain,
+    },
+    "PodSecurityContext": {
+        **_USER,
+        "fsGroup": _COUNT,
+        "fsGroupChangePolicy": ("OnRootMismatch", "Always"),
+        "supplementalGroups": _COUNT,
+        "supplementalGroupsPolicy": ("Merge", "Strict"),
+    },
     "PodSpec": {
         "activeDeadlineSeconds": range(1, 2**31),
         "dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+        "hostname": spellings.or_empty(spellings.label),
+        "hostnameOverride": spellings.or_empty(spellings.subdomain),
         "preemptionPolicy": ("PreemptLowerPriority", "Never"),
         "restartPolicy": _RESTARTS,
+        "runtimeClassName": spellings.subdomain,
+        "serviceAccountName": spellings.or_empty(spellings.subdomain),
+        "subdomain": spellings.or_empty(spellings.label),
         "terminationGracePeriodSeconds": _SECONDS,
     },
     "PreferredSchedulingTerm": {"weight": range(1, 101)},
     "Probe": _PROBE,
-    "SeccompProfile": {"type": ("Localhost", "RuntimeDefault", "Unconfined")},
+    "ProjectedVolumeSource": _FILES,
+    "RollingUpdateDeployment": {"maxSurge": spellings.share, "maxUnavailable": spellings.share_of_all},
+    "RollingUpdateStatefulSetStrategy": {"maxUnavailable": spellings.share_of_all, "partition": _COUNT},
+    "SeccompProfile": {"localhostProfile": spellings.local_path, "type": _PROFILES},
+    "SecretEnvSource": {"name": spellings.subdomain},
+    "SecretKeySelector": _KEY,
+    "SecretVolumeSource": _FILES,
+    "SecurityContext": {**_USER, "procMount": ("Default", "Unmasked")},
+    "ServiceAccountTokenProjection": {"expirationSeconds": range(600, 2**32 + 1), "path": spellings.file_path},
+    "StatefulSetOrdinals": {"start": _COUNT},
+    "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted": _KEPT, "whenScaled": _KEPT},
     "StatefulSetSpec": {
         "minReadySeconds": _COUNT,
         "podManagementPolicy": ("OrderedReady", "Parallel"),
         "replicas": _COUNT,
         "revisionHistoryLimit": _COUNT,
+        "serviceName": spellings.or_empty(spellings.label),
     },
     "StatefulSetUpdateStrategy": {"type": ("RollingUpdate", "OnDelete")},
-    "Toleration": {"effect": ("", *_EFFECTS), "operator": ("", "Exists", "Equal", "Lt", "Gt")},
+    "SuccessPolicyRule": {"succeededCount": _COUNT},
+    "Sysctl": {"name": spellings.sysctl},
+    "TCPSocketAction": {"port": spellings.port},
+    "Toleration": {
+        "effect": ("", *_EFFECTS),
+        "key": spellings.or_empty(spellings.label_key),
+        "operator": ("", "Exists", "Equal", "Lt", "Gt"),
+        "value": spellings.label_value,
+    },
     "TopologySpreadConstraint": {
         "maxSkew": _POSITIVE,
         "minDomains": _POSITIVE,
         "nodeAffinityPolicy": ("Honor", "Ignore"),
         "nodeTaintsPolicy": ("Honor", "Ignore"),
+        "topologyKey": spellings.label_key,
         "whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
     },
-    "VolumeMount": {"mountPropagation": ("None", "HostToContainer", "Bidirectional")},
+    "Volume": {"name": spellings.label},
+    "VolumeDevice": {"devicePath": spellings.some},
+    "VolumeMount": {
+        "mountPath": spellings.some,
+        "mountPropagation": ("None", "HostToContainer", "Bidirectional"),
+        "recursiveReadOnly": ("Disabled", "IfPossible", "Enabled"),
+        "subPath": spellings.local_path,
+        "subPathExpr": spellings.local_path,
+    },
     "WeightedPodAffinityTerm": {"weight": range(1, 101)},
 }
 """The values that fields of Kubernetes' own types take, by type and field, of all releases. Follows
@@ -216,9 +290,7 @@ class Shape:
         needed = (*schema.get("required", ()), *_MUST_BE_THERE.get(self.name, ()))
         self.required = tuple(field for field in needed if field not in absent)
         """Fields that must be there."""
-        self.bound = bound or (
-            quantities.refused if self.name == "Quantity" else _FORMATS.get(schema.get("format", ""))
-        )
+        self.bound = bound or (shapes.quantity if self.name == "Quantity" else _FORMATS.get(schema.get("format", "")))
         """The values that it takes; None: all of its types."""
 
     @cached_property
@@ -242,7 +314,7 @@ class Shape:
 class Shapes:
     """All types of a release, and those of ``more``: types of kinds that Kubernetes does not have itself, each with
     its fields, as in Go: ``string``, ``[]EnvVar``, ``{}string`` for a mapping. ``bounds`` is which values the fields of
-    these take, ``required`` which of them must be there.
+    these take, ``required`` which of them must be there, ``quantity`` which amounts.
     """
 
     def __init__(
@@ -251,9 +323,11 @@ class Shapes:
         more: Mapping[str, Mapping[str, str]],
         bounds: Mapping[str, Mapping[str, Bound]] | None = None,
         required: Mapping[str, tuple[str, ...]] | None = None,
+        quantity: Bound = quantities.refused,
     ) -> None:
         self._definitions = definitions
         self.more = more
+        self.quantity = quantity
         self._required = required or {}
         self.bounds: Mapping[str, Mapping[str, Bound]] = {**BOUNDS, **(bounds or {})}
         self._named: dict[str, Shape] = {}
@@ -266,11 +340,10 @@ class Shapes:
 
     def of(self, schema: Mapping[str, Any], bound: Bound | None = None) -> Shape:
         """The shape that a schema describes, of a field that takes the values of ``bound``."""
-        reference = schema.get("$ref")
-        if reference is None:
-            return Shape(schema, "", self, bound)
-        name = reference.rpartition("/")[2]
-        return self.named(name) if bound is None else Shape(self._schema(name), name, self, bound)
+        name: str = schema.get("$ref", "").rpartition("/")[2]
+        if name and bound is None:
+            return self.named(name)
+        return Shape(self._schema(name) if name else schema, name, self, bound)
 
     def _schema(self, name: str) -> Mapping[str, Any]:
         if name in self.more:

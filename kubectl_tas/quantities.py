@@ -74,6 +74,13 @@ def refused(value: object) -> tuple[str, str] | None:
     return None
 
 
+def refused_by_crds(value: object) -> tuple[str, str] | None:
+    """The same of a CRD, which takes text and whole numbers alone (apiextensions-apiserver: int-or-string)."""
+    if isinstance(value, float) and not value.is_integer():
+        return "must be text or a whole number", f'Put it in quotes: "{value}". The CRD of this kind takes no fraction.'
+    return refused(value)
+
+
 def _meant(text: str) -> str:
     """What was likely meant by a text that is no quantity."""
     found = _SLIP.fullmatch(text.strip())

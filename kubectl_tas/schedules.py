@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-import re
+from functools import cache
+from pathlib import Path
 
 from kubectl_tas import durations
 from kubectl_tas.records import dataclass
+from kubectl_tas.words import did_you_mean, question
 
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _EVERY = "@every "
@@ -30,7 +32,6 @@ _FIELDS = (
     _Field("the month", 1, 12, ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")),
     _Field("the day of the week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
 )
-_ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*")
 
 
 def refused(text: str) -> tuple[str, str] | None:
@@ -57,10 +58,20 @@ def refused(text: str) -> tuple[str, str] | None:
 
 
 def zone_refused(text: str) -> tuple[str, str] | None:
-    """Why no API server takes a time zone, as far as its spelling says; None where it may."""
-    if text.lower() != "local" and _ZONE.fullmatch(text):
+    """Why no API server takes a time zone; None where it is one of the tz database 2025c, as Go embeds it."""
+    known = _zones()
+    if text in known:
         return None
-    return "must be the name of a time zone", "Write one of the IANA database, such as Etc/UTC or Europe/Zurich."
+    meant = text.casefold()
+    near = (name for name in known if meant in (name.casefold(), name.rpartition("/")[2].casefold()))
+    hint = did_you_mean(text, known, "Write one of the tz database, such as Etc/UTC or Europe/Zurich.", folds=True)
+    return "must be the name of a time zone", question(text, found) if (found := next(near, None)) else hint
+
+
+@cache
+def _zones() -> tuple[str, ...]:
+    """Packed, since the machine that checks may have other zones than the one that runs the API server."""
+    return tuple(Path(__file__).with_name("timezones.txt").read_text(encoding="utf-8").split())
 
 
 def _is_range(text: str, field: _Field) -> bool:

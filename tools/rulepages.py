@@ -48,6 +48,7 @@ SUBJECTS = {
         "check.pods",
         "check.conflicts",
         "check.combinations",
+        "check.conflicts",
         "check.exported",
         "check.finished",
         "check.suspended",

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubectl_tas import quantities
-from kubectl_tas.check.conflicts import FIELDS_CONFLICT, Check, Found, conflict, has, mapping, mappings, one_of, slip
+from kubectl_tas.check import containers, jobs
+from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mapping, mappings, one_of
 from kubectl_tas.check.nodes import node_label
 from kubectl_tas.check.resourcenames import RESOURCE_NAME
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
+from kubectl_tas.load.document import parse
 from kubectl_tas.load.schema import invalid_value, missing_field, written
+from kubectl_tas.load.syntax import YAML_SYNTAX
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.operators import CONTAINER_NAMES, LEADERS
 from kubectl_tas.model.repository import Origin
@@ -21,9 +24,9 @@ from kubectl_tas.words import did_you_mean, shortened
 RESOURCE_AMOUNT = Rule(
     "resource-amount",
     Severity.ERROR,
-    "More of a resource is requested than its limit gives, or bytes are asked for in fractions.",
-    "An API server refuses a request above its limit. In memory, 512m is half a byte, which no container starts with: "
-    "512M or 512Mi is meant.",
+    "More of a resource is requested than its limit gives, or a part of what is given whole.",
+    "An API server refuses a request above its limit, parts of a device, and huge pages that are no whole number of "
+    "pages. In memory, 512m is half a byte, which no container starts with: 512M or 512Mi is meant.",
 )
 GPU_LIMIT = Rule(
     "gpu-limit",
@@ -64,9 +67,12 @@ OPERATOR_REFUSES = Rule(
     "another release of the operator takes it, waive the rule.",
     protects=Waiving.ANYBODY,
 )
+_SOURCES = ("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef")
+_PROJECTED = ("clusterTrustBundle", "configMap", "downwardAPI", "podCertificate", "secret", "serviceAccountToken")
 _OF_PODS = ("cpu", "memory")
 """Resources that a pod as a whole may ask for, beside huge pages."""
 _BYTES = ("memory", "ephemeral-storage")
+_HUGE = "hugepages-"
 _CLAIMS: tuple[KeyPath, ...] = (
     ("spec", "volumeClaimTemplates"),
     ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
@@ -113,12 +119,14 @@ def _requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
 
 def _node_requirement(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     yield from _requirement(origin, path, value)
+    yield from containers.node_condition(origin, path, value)
     if isinstance(value.get("key"), str):
         yield from node_label(origin, (*path, "key"), value["key"])
 
 
 def _over_nodes(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Pods that stand together or apart by a label of their nodes."""
+    yield from containers.over_nodes(origin, path, value)
     if isinstance(value.get("topologyKey"), str):
         yield from node_label(origin, (*path, "topologyKey"), value["topologyKey"])
 
@@ -131,21 +139,10 @@ def _node_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> F
         yield conflict(origin, (*path, "nodeSelectorTerms"), message, "Write one, or remove the selector.")
     for index, term in enumerate(terms if isinstance(terms, list) else ()):
         conditions = ("matchExpressions", "matchFields")
-        if isinstance(term, dict) and not any(has(term, name) for name in conditions) and not slip(term, conditions):
+        if isinstance(term, dict) and not any(has(term, name) for name in conditions) and not is_slip(term, conditions):
             where = (*path, "nodeSelectorTerms", index)
             message = f"{written(where)} has no condition, and so selects no node"
             yield conflict(origin, where, message, "Write matchExpressions, or remove the term.")
-
-
-def _container(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    first: dict[str, int] = {}
-    ports = value.get("ports")
-    for index, port in enumerate(ports if isinstance(ports, list) else ()):
-        name = port.get("name") if isinstance(port, dict) else None
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            message = f'the port name "{name}" is there twice'
-            place = origin.locate((*path, "ports", index, "name"))
-            yield Diagnostic(FIELDS_CONFLICT, message, place, hint="Rename one.")
 
 
 def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -157,12 +154,23 @@ def _resources(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found
             if name in _BYTES and number is not None and number != int(number):
                 message = f"{written((*path, field, name))} is {amount}, which is {number.normalize():f} bytes"
                 yield _amount(origin, (*path, field, name), message, _whole_bytes(str(amount)))
+            elif number is not None and "/" in name and number != int(number):
+                message = f"{written((*path, field, name))} is {amount}; the API server takes whole numbers of it"
+                yield _amount(origin, (*path, field, name), message, "Write a whole number.")
+            elif name.startswith(_HUGE) and number and number % (quantities.parse(name.removeprefix(_HUGE)) or number):
+                message = f"{written((*path, field, name))} is {amount}, which is no number of such pages"
+                yield _amount(origin, (*path, field, name), message, f"Write a multiple of {name[len(_HUGE) :]}.")
     for name, asked in requests.items():
         if "/" in name and not name.partition("/")[0].endswith("kubernetes.io"):
             yield from _extended(origin, path, name, asked, limits.get(name))
             continue
         request, limit = quantities.parse(asked), quantities.parse(limits.get(name))
-        if request is not None and limit is not None and request > limit:
+        if request is not None and limit is not None and name.startswith(_HUGE) and request != limit:
+            message = (
+                f"the container requests {asked} of {name}, but its limit is {limits[name]}, which must be the same"
+            )
+            yield _amount(origin, (*path, "requests", name), message, f"Write {limits[name]}.")
+        elif request is not None and limit is not None and request > limit:
             message = f"the container requests {asked} of {name}, but its limit is {limits[name]}"
             yield _amount(
                 origin, (*path, "requests", name), message, f"Lower it to {limits[name]}, or raise the limit."
@@ -201,10 +209,12 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         )
         place = origin.locate((*path, "priority"), key=True)
         yield Diagnostic(POD_PRIORITY, message, place, hint="Remove it.")
+    yield from containers.labels(origin, (*path, "nodeSelector"), value.get("nodeSelector"))
     for label in value["nodeSelector"] if isinstance(value.get("nodeSelector"), dict) else ():
         yield from node_label(origin, (*path, "nodeSelector", label), label)
     yield from _as_a_whole(origin, (*path, "resources"), value.get("resources"))
     yield from _mounts(origin, path, value)
+    yield from containers.pod(origin, path, value)
     for field in ("initContainers", "containers"):
         for index, container in enumerate(mappings(value.get(field))):
             for item, variable in enumerate(mappings(container.get("env"))):
@@ -214,12 +224,19 @@ def _pod(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
                     yield from _of_container(origin, (*where, "containerName"), of["containerName"], value)
 
 
+def _of_container(origin: Origin, path: KeyPath, name: object, pod: Mapping[str, Any]) -> Found:
+    """The name of a container of a pod; empty stands for any, or for the one that it is written in."""
+    known = [_name(item) for field in ("containers", "initContainers") for item in mappings(pod.get(field))]
+    if isinstance(name, str) and name and name not in known:
+        yield invalid_value(origin, path, "must be the name of a container of the pod", name, _meant(name, known))
+
+
 def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
     """What a pod asks for beside its containers: ``validatePodResourceName``."""
     for field in ("limits", "requests"):
         amounts = resources.get(field) if isinstance(resources, dict) else None
         for name in amounts if isinstance(amounts, dict) else ():
-            if name not in _OF_PODS and not name.startswith("hugepages-"):
+            if name not in _OF_PODS and not name.startswith(_HUGE):
                 message = f"{written((*path, field))} has {name}, which a pod cannot ask for beside its containers"
                 place = origin.locate((*path, field, name), key=True)
                 hint = f"Move it to the {field} of a container: {written(path[:-1])}.containers[0].resources.{field}."
@@ -228,22 +245,25 @@ def _as_a_whole(origin: Origin, path: KeyPath, resources: object) -> Found:
 
 def _mounts(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """Mounts name a volume of the pod, or a claim that the workload makes for it."""
+    wanted = [
+        (mount.get("name"), (*path, field, index, mounts, place, "name"))
+        for field in ("initContainers", "containers")
+        for index, container in enumerate(mappings(value.get(field)))
+        for mounts in ("volumeMounts", "volumeDevices")
+        if mounts in container
+        for place, mount in enumerate(mappings(container[mounts]))
+    ]
+    if not wanted:
+        return
     lists = [value.get("volumes"), *(origin.value(where) for where in _CLAIMS)]
-    policies = origin.value(_POLICIES)
-    lists += [item.get("templates") for item in mappings(policies)]
+    lists += [item.get("templates") for item in mappings(origin.value(_POLICIES))]
     known = [_name(item) for part in lists for item in mappings(part)]
     known += _added_volumes(origin, path)
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(mappings(value.get(field))):
-            for mounts in ("volumeMounts", "volumeDevices"):
-                for place, mount in enumerate(mappings(container.get(mounts))):
-                    name = mount.get("name")
-                    if isinstance(name, str) and name not in known:
-                        message = f'the pod has no volume "{name}"'
-                        listed = f"Its volumes are {', '.join(known)}." if known else "Add it to volumes."
-                        hint = did_you_mean(name, known, listed)
-                        where = origin.locate((*path, field, index, mounts, place, "name"))
-                        yield Diagnostic(VOLUME_UNKNOWN, message, where, hint=hint)
+    for name, where in wanted:
+        if isinstance(name, str) and name not in known:
+            listed = f"Its volumes are {', '.join(known)}." if known else "Add it to volumes."
+            hint = did_you_mean(name, known, listed)
+            yield Diagnostic(VOLUME_UNKNOWN, f'the pod has no volume "{name}"', origin.locate(where), hint=hint)
 
 
 def _added_volumes(origin: Origin, path: KeyPath) -> list[str]:
@@ -271,57 +291,6 @@ def _volume(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     elif not types:
         message = f"{written(path)} has no type of volume"
         yield conflict(origin, path, message, "Write emptyDir: {}, or another type such as persistentVolumeClaim.")
-
-
-def _job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """A JobSet makes its jobs Indexed (v0.12.0: pkg/webhooks/jobset_webhook.go)."""
-    is_set = origin.value(("kind",)) == "JobSet"
-    mode = value.get("completionMode") or ("Indexed" if is_set else "NonIndexed")
-    if mode == "Indexed":
-        if value.get("completions") is None and (value.get("parallelism") is not None or not is_set):
-            why = ", as jobs of a JobSet are" if is_set and not value.get("completionMode") else ""
-            number = value.get("parallelism") or 1
-            message = f"{written(path)} has no completions, which an Indexed job needs{why}"
-            place = next((name for name in ("completionMode", "parallelism") if name in value), "")
-            hint = f"Write completions: {number}, as many as there are indices."
-            yield conflict(origin, (*path, place) if place else path, message, hint)
-    else:
-        for name in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
-            if value.get(name) is not None:
-                message = f"{written((*path, name))} is for jobs with completionMode Indexed"
-                yield conflict(origin, (*path, name), message, "Write completionMode: Indexed, or remove it.")
-    selector = value.get("selector")
-    if selector and value.get("manualSelector") is not True and "controller-uid" not in str(selector):
-        message = f"{written((*path, 'selector'))} is made by Kubernetes itself: another one is refused"
-        yield conflict(origin, (*path, "selector"), message, "Remove it.")
-    if value.get("maxFailedIndexes") is not None and value.get("backoffLimitPerIndex") is None:
-        message = f"{written((*path, 'maxFailedIndexes'))} needs backoffLimitPerIndex"
-        yield conflict(origin, (*path, "maxFailedIndexes"), message, "Write both, or neither.")
-    pods: KeyPath = (*path, "template", "spec", "restartPolicy")
-    for name in ("podFailurePolicy", "backoffLimitPerIndex"):
-        restarts = origin.value(pods)
-        if value.get(name) is not None and restarts is not None and restarts != "Never":
-            message = f"{written((*path, name))} needs pods with restartPolicy Never, not {restarts}"
-            yield conflict(origin, (*path, name), message, "Write restartPolicy: Never in template.spec.")
-    policy = mapping(value.get("podFailurePolicy"))
-    for index, rule in enumerate(mappings(policy.get("rules"))):
-        where: KeyPath = (*path, "podFailurePolicy", "rules", index, "onExitCodes", "containerName")
-        named = mapping(rule.get("onExitCodes")).get("containerName")
-        yield from _of_container(origin, where, named, mapping(origin.value((*path, "template", "spec"))))
-
-
-def _of_container(origin: Origin, path: KeyPath, name: object, pod: Mapping[str, Any]) -> Found:
-    """The name of a container of a pod; empty stands for any, or for the one that it is written in."""
-    known = [_name(item) for field in ("containers", "initContainers") for item in mappings(pod.get(field))]
-    if isinstance(name, str) and name and name not in known:
-        yield invalid_value(origin, path, "must be the name of a container of the pod", name, _meant(name, known))
-
-
-def _rolling(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    """How a Deployment replaces its pods."""
-    if value.get("type") == "Recreate" and value.get("rollingUpdate") is not None:
-        message = f"{written(path)} has type Recreate, which takes no rollingUpdate"
-        yield conflict(origin, (*path, "rollingUpdate"), message, "Remove it, or write type: RollingUpdate.")
 
 
 def _span(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
@@ -397,7 +366,7 @@ def _elastic(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 
 def _job_set(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-    if not value.get("replicatedJobs") and not slip(value, ("replicatedJobs",)):
+    if not value.get("replicatedJobs") and not is_slip(value, ("replicatedJobs",)):
         message = f"{written(path)} has no replicatedJobs: this JobSet makes no pods"
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint="Add replicatedJobs.")
     known: list[str] = []
@@ -432,15 +401,16 @@ def _ray_job(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """KubeRay submits the entrypoint, unless somebody else submits, or its pod does what its own command says (1.7:
     ray-operator/controllers/ray/common/job.go and ``getSubmitterTemplate``).
     """
+    yield from _as_yaml(origin, (*path, "runtimeEnvYAML"))
     mode = value.get("submissionMode") or "K8sJobMode"
     if value.get("clusterSelector"):
         yield from _ray_selector(origin, path, value)
-    elif value.get("rayClusterSpec") is None and not slip(value, ("clusterSelector", "rayClusterSpec")):
+    elif value.get("rayClusterSpec") is None and not is_slip(value, ("clusterSelector", "rayClusterSpec")):
         yield missing_field(origin, path, "rayClusterSpec", {})
     own: KeyPath = (*path, "submitterPodTemplate", "spec", "containers", 0, "command")
     if mode == "InteractiveMode" or (mode == "K8sJobMode" and origin.value(own)):
         return
-    if not str(value.get("entrypoint") or "").strip() and not slip(value, ("entrypoint",)):
+    if not str(value.get("entrypoint") or "").strip() and not is_slip(value, ("entrypoint",)):
         message = f"{written(path)} has no entrypoint: KubeRay has nothing to submit"
         hint = "Add entrypoint, the command of the job; or write submissionMode: InteractiveMode to submit it yourself."
         yield Diagnostic(OPERATOR_REFUSES, message, origin.locate(path, key=True), hint=hint)
@@ -462,34 +432,85 @@ def _ray_selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fo
             yield _operator(origin, (*path, name), message, f"Remove {name}.")
 
 
+def _ray_service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+    yield from _as_yaml(origin, (*path, "serveConfigV2"))
+
+
+def _as_yaml(origin: Origin, path: KeyPath) -> Found:
+    """A text that KubeRay reads as a mapping (1.7: ``UnmarshalRuntimeEnvYAML`` of dashboardclient, and
+    rayservice_controller.go); it refuses the object, or never submits.
+    """
+    text = origin.value(path)
+    if not isinstance(text, str):
+        return
+    documents, found = parse(origin.path, text)
+    if found and found[0].rule is YAML_SYNTAX:
+        place = found[0].location
+        line = f", line {place.line} of the text" if place is not None else ""
+        message = f"{written(path)} is no YAML, so KubeRay refuses it{line}: {found[0].message}"
+        yield _operator(origin, path, message, found[0].hint)
+    elif documents and not isinstance(documents[0].data, dict):
+        yield _operator(origin, path, f"{written(path)} must be a mapping in YAML", "Write it as 'key: value' lines.")
+
+
 def _operator(origin: Origin, path: KeyPath, message: str, hint: str) -> Diagnostic:
     return Diagnostic(OPERATOR_REFUSES, message, origin.locate(path), hint=hint)
 
 
+def _all(*checks: Check) -> Check:
+    """All of these of one mapping."""
+
+    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
+        for one in checks:
+            yield from one(origin, path, value)
+
+    return check
+
+
 COMBINATIONS: Mapping[str, Check] = {
-    "Container": _container,
-    "DeploymentStrategy": _rolling,
+    "AppArmorProfile": containers.profile,
+    "ConfigMapVolumeSource": containers.mode("defaultMode"),
+    "DeploymentSpec": jobs.deployment,
+    "DeploymentStrategy": jobs.rolling,
+    "DownwardAPIVolumeFile": _all(
+        containers.file_source, containers.mode("mode"), one_of("nothing to write", "fieldRef", "resourceFieldRef")
+    ),
     "ElasticPolicy": _span,
+    "DownwardAPIVolumeSource": containers.mode("defaultMode"),
     "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
-    "EnvVarSource": one_of(
-        "nothing to take a value from", "configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"
-    ),
+    "EnvVarSource": _all(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
+    "ExecAction": containers.command,
     "JobSetSpec": _job_set,
-    "JobSpec": _job,
+    "JobSpec": jobs.job,
+    "KeyToPath": containers.mode("mode"),
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": _node_selector,
     "NodeSelectorRequirement": _node_requirement,
     "PodAffinityTerm": _over_nodes,
+    "PodFailurePolicyOnExitCodesRequirement": jobs.exit_codes,
+    "PodFailurePolicyRule": jobs.failure_rule,
+    "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
-    "Probe": one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket"),
+    "Probe": _all(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
+    "ProjectedVolumeSource": containers.mode("defaultMode"),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,
+    "RayServiceSpec": _ray_service,
     "ResourceRequirements": _resources,
+    "RollingUpdateDeployment": jobs.rolling_pods,
+    "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
+    "SeccompProfile": containers.profile,
+    "SecretVolumeSource": containers.mode("defaultMode"),
+    "SecurityContext": containers.security,
+    "StatefulSetSpec": jobs.endless,
+    "StatefulSetUpdateStrategy": jobs.rolling,
     "Toleration": _toleration,
     "TopologySpreadConstraint": _over_nodes,
     "Volume": _volume,
+    "VolumeMount": containers.mount,
+    "VolumeProjection": one_of("nothing to project", *_PROJECTED),
     "WorkerGroupSpec": _ray_group,
     **{f"{kind.removesuffix('Job')}ReplicaSpecs": _replica_types(kind) for kind in {**CONTAINER_NAMES, **LEADERS}},
 }

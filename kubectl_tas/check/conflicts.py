@@ -39,14 +39,14 @@ def one_of(lacking: str, *names: str) -> Check:
 
     def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         found = [name for name in names if value.get(name) is not None]
-        if len(found) > 1 or not (found or slip(value, names)):
+        if len(found) > 1 or not (found or is_slip(value, names)):
             message = f"{written(path)} has {' and '.join(found) or lacking}"
             yield conflict(origin, path, message, f"Write one of {', '.join(names)}.")
 
     return check
 
 
-def slip(value: Mapping[str, Any], names: Iterable[str]) -> bool:
+def is_slip(value: Mapping[str, Any], names: Iterable[str]) -> bool:
     """Whether a key is a slip of one of these fields, which is told as an unknown field."""
     return any(key not in names and closest(key, names, folds=True) for key in value)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from kubectl_tas import kubernetes
+from kubectl_tas import kubernetes, quantities
 from kubectl_tas.check import combinations, objectfields
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.kubernetes import Bound, Shape, Shapes
@@ -55,11 +55,11 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
         id(item.declared): item.pool.backend.spec.kubernetes for item in fleet.workloads if item.pool is not None
     }
     for declared in fleet.repository.workloads:
-        shapes = _shapes(kubernetes.nearest(releases.get(id(declared))))
         kind = declared.spec.kind
         versioned = f"{declared.spec.apiVersion} {kind}"
-        shape = shapes.named(versioned if versioned in TYPES else kind)
-        yield from _below(declared.origin, (), declared.origin.data, shape)
+        name = versioned if versioned in TYPES else kind
+        shapes = _shapes(kubernetes.nearest(releases.get(id(declared))), is_custom=name in TYPES)
+        yield from _below(declared.origin, (), declared.origin.data, shapes.named(name))
     clusters = {id(item.declared): item.backend.spec.kubernetes for item in fleet.companions}
     for companion in fleet.repository.companions:
         origin, shapes = companion.origin, _shapes(kubernetes.nearest(clusters.get(id(companion))))
@@ -72,7 +72,7 @@ def check_fields(fleet: Fleet) -> Iterator[Diagnostic]:
     sets = {id(item.declared): item.backend for item in fleet.pod_clique_sets}
     for item in fleet.repository.pod_clique_sets:
         backend = sets.get(id(item))
-        shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None))
+        shapes = _shapes(kubernetes.nearest(backend.spec.kubernetes if backend else None), is_custom=True)
         yield from _below(item.origin, ("metadata",), item.origin.value(("metadata",)), shapes.named("ObjectMeta"))
         yield from (unknown_field(item.origin, (), key, _SET) for key in item.origin.data if key not in _SET)
         shape = shapes.named("PodSpec")
@@ -87,8 +87,10 @@ def check_pod(origin: Origin, release: str | None) -> Iterator[Diagnostic]:
 
 
 @cache
-def _shapes(release: int) -> Shapes:
-    return Shapes(kubernetes.definitions(release), TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED)
+def _shapes(release: int, *, is_custom: bool = False) -> Shapes:
+    """The types of a release; ``is_custom``: as a CRD has them."""
+    quantity = quantities.refused_by_crds if is_custom else quantities.refused
+    return Shapes(kubernetes.definitions(release), TYPES, {**BOUNDS, **objectfields.BOUNDS}, REQUIRED, quantity)
 
 
 def _below(origin: Origin, path: KeyPath, value: Any, shape: Shape) -> Iterator[Diagnostic]:

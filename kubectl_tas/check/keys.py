@@ -31,12 +31,15 @@ KEY_MISPLACED = Rule(
 OTHER_QUEUE = Rule(
     "other-queue",
     Severity.WARNING,
-    "A workload has the label of another admission system's queue.",
+    "A workload names a queue of Kueue or of Volcano.",
     "Kueue suspends a workload with kueue.x-k8s.io/queue-name until its own quota has room, and KAI then counts it "
-    "against the pool's: it waits twice, and without a LocalQueue of that name for ever. Remove the label.",
+    "against the pool's: it waits twice, and without a LocalQueue of that name for ever. KAI ignores Volcano's queue: "
+    "the pool says which queue work is in. Remove the key.",
 )
 KUEUE = "kueue.x-k8s.io/queue-name"
 """The label of work that Kueue suspends, and starts itself."""
+_VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+"""Volcano 1.12: pkg/apis of volcano.sh/apis, scheduling/v1beta1 and batch/v1alpha1."""
 _ENDINGS = (".x-k8s.io", ".io", ".dev", ".com", ".ai")
 """What people put behind a domain that has no such ending."""
 DOMAINS = ("kai.scheduler", "kubectl-tas", "grove.io", "runai")
@@ -61,6 +64,10 @@ def _check(origin: Origin, where: str, path: KeyPath) -> Iterator[Diagnostic]:
     if key == KUEUE and where == "labels":
         message = "Kueue holds this workload until a queue of its own has room, beside the quota of its pool"
         yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove the label {key}.")
+        return
+    if key in _VOLCANO:
+        message = "KAI ignores the queue of Volcano: the pool says which queue this work is in"
+        yield Diagnostic(OTHER_QUEUE, message, place, hint=f"Remove {key}.")
         return
     if key.startswith(labels.OWN_PREFIX) and (where == "labels" or key in KNOWN[other]):
         return  # check.workload says more of those

@@ -12,9 +12,9 @@ from typing import Any
 
 from kubectl_tas import addresses, quantities
 from kubectl_tas.addresses import NO_ADDRESS
-from kubectl_tas.check.conflicts import Check, Found, conflict, has, mappings, one_of, slip
+from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mappings, one_of
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.kubernetes import Bound, port_refused
+from kubectl_tas.kubernetes import Bound
 from kubectl_tas.late import imported
 from kubectl_tas.load.schema import INVALID_VALUE, invalid_value, missing_field, written, wrong_key
 from kubectl_tas.model.base import (
@@ -29,6 +29,7 @@ from kubectl_tas.model.base import (
 )
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
+from kubectl_tas.spellings import port_name as port_refused
 from kubectl_tas.words import did_you_mean
 
 Refused = tuple[str, str] | None
@@ -250,13 +251,6 @@ def _labels(origin: Origin, path: KeyPath, labels: object) -> Found:
 
 def _selector(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     yield from _labels(origin, (*path, "matchLabels"), value.get("matchLabels"))
-    for index, part in enumerate(mappings(value.get("matchExpressions"))):
-        where, key, values = (*path, "matchExpressions", index), part.get("key"), part.get("values")
-        if isinstance(key, str) and not _is_label_key(key):
-            yield invalid_value(origin, (*where, "key"), KEY_RULE, key, KEY_HINT)
-        for place, text in enumerate(values if isinstance(values, list) else ()):
-            if isinstance(text, str) and not _is_label_value(text):
-                yield invalid_value(origin, (*where, "values", place), VALUE_RULE, text, VALUE_HINT)
 
 
 def _size(texts: Iterable[Any]) -> int:
@@ -318,7 +312,7 @@ def _aims_at(*fields: str, alone: bool = True) -> Check:
         if not isinstance(target, dict):
             return
         found = [name for name in fields if target.get(name) is not None]
-        if not found and not slip(target, fields):
+        if not found and not is_slip(target, fields):
             yield conflict(origin, where, f"{written(where)} has no {' or '.join(fields)}", f"Write {fields[0]}.")
         elif len(found) > 1 and alone:
             message = f"{written(where)} has both {' and '.join(found)}"
@@ -377,7 +371,7 @@ def _claimed(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _ingress(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     fields = ("defaultBackend", "rules")
-    if not any(has(value, name) for name in fields) and not slip(value, fields):
+    if not any(has(value, name) for name in fields) and not is_slip(value, fields):
         yield conflict(origin, path, f"{written(path)} has neither rules nor defaultBackend", "Write one of them.")
 
 
@@ -390,7 +384,7 @@ def _ingress_path(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fo
     kind, text = value.get("pathType"), str(value.get("path") or "")
     is_strict = kind in ("Exact", "Prefix")
     if (is_strict or (kind == "ImplementationSpecific" and text)) and not text.startswith("/"):
-        if not slip(value, ("path",)):
+        if not is_slip(value, ("path",)):
             message = f"{written(path)} has pathType {kind}, which needs a path that begins with /"
             yield conflict(origin, (*path, "path") if text else path, message, "Write one, such as path: /.")
         return
@@ -407,7 +401,7 @@ def _budget(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if len(found) > 1:
         message = f"{written(path)} has both minAvailable and maxUnavailable"
         yield conflict(origin, (*path, "maxUnavailable"), message, "Keep one of them.")
-    elif not found and not slip(value, fields):
+    elif not found and not is_slip(value, fields):
         message = f"{written(path)} has neither minAvailable nor maxUnavailable: Kubernetes evicts none of its pods"
         yield conflict(origin, path, message, "Write one, such as maxUnavailable: 1.")
 
@@ -428,7 +422,7 @@ def _policy_port(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Fou
 def _peer(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     fields = ("ipBlock", "namespaceSelector", "podSelector")
     found = [name for name in fields if value.get(name) is not None]
-    if not found and not slip(value, fields):
+    if not found and not is_slip(value, fields):
         message = f"{written(path)} has none of {', '.join(fields)}"
         yield conflict(origin, path, message, "Write one; podSelector: {} selects all pods of the namespace.")
     elif len(found) > 1 and found[0] == "ipBlock":
@@ -472,7 +466,7 @@ def _service(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     kind = spec.get("type") or "ClusterIP"
     is_headless = NO_ADDRESS in (spec.get("clusterIP"), *_listed(spec.get("clusterIPs")))
     needs_ports = kind != "ExternalName" and not is_headless
-    if needs_ports and not (has(spec, "ports") or slip(spec, ("ports",)) or slip(value, ("spec",))):
+    if needs_ports and not (has(spec, "ports") or is_slip(spec, ("ports",)) or is_slip(value, ("spec",))):
         message = "a Service needs ports, unless it has clusterIP None or type ExternalName"
         yield conflict(origin, ("spec",) if spec else (), message, "Write spec.ports.")
     yield from _labels(origin, ("spec", "selector"), spec.get("selector"))

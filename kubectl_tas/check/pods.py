@@ -4,10 +4,11 @@ selectors. Follows ``pkg/apis/core/validation``, ``apps/validation`` and ``batch
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from kubectl_tas import spellings
+from kubectl_tas.check.conflicts import mappings
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity
 from kubectl_tas.load.schema import INVALID_VALUE, MISSING_FIELD, invalid_value, missing_field
 from kubectl_tas.model.base import KeyPath
@@ -23,7 +24,8 @@ ITEM_DUPLICATE = Rule(
     "item-duplicate",
     Severity.ERROR,
     "Two containers or volumes of a pod share a name, or two mounts of a container share a path.",
-    "An API server refuses the pod. Rename or remove one of the two.",
+    "An API server refuses the pod; or it does where Flux or Argo CD applies server-side: so of two variables of a "
+    "name, and of two equal ports or pull secrets. Rename or remove one of the two.",
 )
 RESTART_POLICY = Rule(
     "restart-policy",
@@ -39,13 +41,23 @@ SELECTOR_MISMATCH = Rule(
     "The selector of a Deployment or StatefulSet is empty, or does not match the labels of its pods.",
     "The workload would not find the pods that it makes, so an API server refuses it. Write the same labels in both.",
 )
-"""Resources of containers without a domain."""
-_VARIABLE = re.compile(r"[ -<>-~]+")
-"""The name of an environment variable."""
+_List = tuple[str, str, str]
+"""A list, the field that its items differ in, and what that is."""
+_IN_PODS: tuple[_List, ...] = (
+    ("volumes", "name", "volume name"),
+    ("imagePullSecrets", "name", "pull secret"),
+    ("resourceClaims", "name", "resource claim"),
+)
+_IN_CONTAINERS: tuple[_List, ...] = (
+    ("env", "name", "variable"),
+    ("ports", "name", "port name"),
+    ("volumeMounts", "mountPath", "mount path"),
+    ("volumeDevices", "devicePath", "device path"),
+)
 
 
 def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
-    """Every pod template of workloads and of PodCliqueSets, and the mounts of every task."""
+    """Every pod template of workloads and of PodCliqueSets, and the image and mounts of every task."""
     for declared in fleet.repository.workloads:
         for path in dict.fromkeys(item.path for item in declared.spec.pod_sets if item.template is not None):
             yield from _absent(declared.origin, path)
@@ -59,11 +71,14 @@ def check_pods(fleet: Fleet) -> Iterator[Diagnostic]:
     for workflow in fleet.repository.workflows:
         for group, where in groups_of(workflow.spec):
             for index, task in enumerate(group.tasks):
-                path = (*task_path(workflow.spec, where, index), "volumeMounts")
+                at = task_path(workflow.spec, where, index)
+                refusal = None if "{{" in task.image else spellings.image(task.image)
+                if refusal is not None:
+                    yield invalid_value(workflow.origin, (*at, "image"), refusal[0], task.image, refusal[1])
+                path = (*at, "volumeMounts")
                 mounted = [mount.rpartition(":")[2] for mount in task.volumeMounts]
-                yield from _duplicates(
-                    workflow.origin, "mount path", mounted, [(*path, i) for i in range(len(mounted))]
-                )
+                found = ((text, (*path, index)) for index, text in enumerate(mounted))
+                yield from _duplicates(workflow.origin, "mount path", found)
 
 
 def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
@@ -78,49 +93,59 @@ def _absent(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
 
 def check_spec(origin: Origin, path: KeyPath) -> Iterator[Diagnostic]:
     """The PodSpec at ``path``."""
+    spec = origin.value(path)
+    if not isinstance(spec, dict):
+        return
     containers = [
         (part, (*path, field, index))
         for field in ("initContainers", "containers")
-        for index, part in _items(origin, (*path, field))
+        for index, part in enumerate(mappings(spec.get(field)))
     ]
-    volumes = [(part, (*path, "volumes", index)) for index, part in _items(origin, (*path, "volumes"))]
-    for what, parts in (("container", containers), ("volume", volumes)):
-        named = [(part["name"], (*where, "name")) for part, where in parts if isinstance(part.get("name"), str)]
-        yield from _duplicates(origin, f"{what} name", [name for name, _ in named], [where for _, where in named])
-        for name, where in named:
-            if not names.is_label(name) or len(name) > names.MAX_LABEL:
-                rule = "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last"
-                yield invalid_value(origin, where, rule, name)
+    if len(containers) > 1:
+        named = [(str(part["name"]), (*where, "name")) for part, where in containers if part.get("name")]
+        yield from _duplicates(origin, "container name", named)
+    yield from _once(origin, path, spec, _IN_PODS)
+    on_node: dict[str, KeyPath] = {}
     for container, where in containers:
-        yield from _container(origin, container, where)
-    for volume, where in volumes:
-        host = volume.get("hostPath")
-        target = host.get("path") if isinstance(host, dict) else None
-        if isinstance(target, str) and ".." in target.split("/"):
-            yield invalid_value(origin, (*where, "hostPath", "path"), "must not hold '..'", target)
+        yield from _once(origin, where, container, _IN_CONTAINERS)
+        if "ports" in container and where[-2] == "containers":
+            yield from _ports(origin, where, container, on_node, is_shared=spec.get("hostNetwork") is True)
 
 
-def _container(origin: Origin, container: dict[str, Any], path: KeyPath) -> Iterator[Diagnostic]:
-    image = container.get("image")
-    if isinstance(image, str) and image != image.strip():
-        yield invalid_value(origin, (*path, "image"), "must have no blanks around it", image, f"Write {image.strip()}.")
-    for index, variable in _items(origin, (*path, "env")):
-        name = variable.get("name")
-        if isinstance(name, str) and not _VARIABLE.fullmatch(name):
-            rule = "must be the name of a variable: printable ASCII without '='"
-            yield invalid_value(origin, (*path, "env", index, "name"), rule, name)
-    mounts = [
-        (part.get("mountPath"), (*path, "volumeMounts", i)) for i, part in _items(origin, (*path, "volumeMounts"))
-    ]
-    found = [(target, (*where, "mountPath")) for target, where in mounts if isinstance(target, str)]
-    yield from _duplicates(origin, "mount path", [target for target, _ in found], [where for _, where in found])
+def _once(origin: Origin, path: KeyPath, value: dict[str, Any], table: Iterable[_List]) -> Iterator[Diagnostic]:
+    """Lists whose items have a text of their own in a field."""
+    for field, key, what in table:
+        listed = value.get(field)
+        if isinstance(listed, list) and len(listed) > 1:
+            items = [(index, item.get(key)) for index, item in enumerate(mappings(listed))]
+            found = [(str(text), (*path, field, index, key)) for index, text in items if text]
+            yield from _duplicates(origin, what, found)
 
 
-def _duplicates(origin: Origin, what: str, texts: list[str], paths: Iterable[KeyPath]) -> Iterator[Diagnostic]:
+def _ports(
+    origin: Origin, path: KeyPath, container: dict[str, Any], on_node: dict[str, KeyPath], *, is_shared: bool
+) -> Iterator[Diagnostic]:
+    """Each port of a container once, and each that a pod has on its node: all where it shares the node's network."""
+    own: dict[str, KeyPath] = {}
+    for index, port in enumerate(mappings(container.get("ports"))):
+        where, protocol = (*path, "ports", index), port.get("protocol") or "TCP"
+        host = "hostPort" if port.get("hostPort") or not is_shared else "containerPort"
+        address = port.get("hostIP") or ""
+        for field, first, text in (
+            ("containerPort", own, f"{port.get('containerPort')}/{protocol}"),
+            (host, on_node, f"{address}:{port.get(host)}/{protocol}".removeprefix(":")),
+        ):
+            earlier = first.setdefault(text, (*where, field)) if port.get(field) else None
+            if earlier is not None and earlier != (*where, field):
+                yield from _duplicates(origin, field, [(text, earlier), (text, (*where, field))])
+                break
+
+
+def _duplicates(origin: Origin, what: str, found: Iterable[tuple[str, KeyPath]]) -> Iterator[Diagnostic]:
     first: dict[str, KeyPath] = {}
-    for text, path in zip(texts, paths, strict=True):
+    for text, path in found:
         earlier = first.setdefault(text, path)
-        if earlier is not path:
+        if earlier != path:
             related = (Related("first here", origin.locate(earlier)),)
             message = f'the {what} "{text}" is there twice'
             yield Diagnostic(ITEM_DUPLICATE, message, origin.locate(path), related, hint="Rename or remove one.")

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from kubectl_tas import kubernetes
+from kubectl_tas.check.combinations import COMBINATIONS
 from kubectl_tas.kubernetes import Shapes
 from kubectl_tas.model.operators import TYPES
 from kubectl_tas.model.workload import WORKLOADS, kind_of
+from tests.slips.repository import FILES
+from tests.support.cli import kubectl_tas, write
 from tests.support.golden import GOLDEN
 from tests.support.rendered import load
 from tests.support.workloads import Object, accepted, deployment, named, problems, pytorch_job
@@ -81,6 +84,24 @@ def test_every_type_of_operators_is_known() -> None:
     newest = kubernetes.definitions(kubernetes.releases()[-1])
     known = {*TYPES, *(name.rpartition(".")[2] for name in newest), "any", "string", "integer", "number", "boolean"}
     assert {text.lstrip("[]{}") for fields in TYPES.values() for text in fields.values()} <= known
+
+
+def test_every_row_of_the_tables_is_a_field_of_some_release() -> None:
+    """A row of a type or of a field that nobody has would check nothing."""
+    releases = [Shapes(kubernetes.definitions(release), TYPES) for release in kubernetes.releases()]
+    for name, fields in kubernetes.BOUNDS.items():
+        known = {field for shapes in releases for field in shapes.named(name).fields or ()}
+        assert fields.keys() <= known, name
+    for name in COMBINATIONS:
+        assert any(shapes.named(name).fields for shapes in releases), name
+
+
+def test_sets_of_grove_have_the_roles_that_its_crd_demands(tmp_path: Path) -> None:
+    name = "workflows/podcliqueset.yaml"
+    text = FILES[name].replace("        roleName: main\n", "")
+    assert text != FILES[name]
+    result = kubectl_tas("render", "-o", "-", "-C", write(tmp_path, {**FILES, name: text}))
+    assert "        roleName: main\n" in result.out
 
 
 @pytest.mark.parametrize("release", kubernetes.releases())

@@ -209,7 +209,10 @@ def test_conditions_of_node_affinity_hold_as_in_kubernetes(operator: str, values
             },
             "a pod of it has a rule about pods beside it (podAntiAffinity)",
         ),
-        ({"spec": "resourceClaims: [{name: c}],"}, "a pod of it asks for devices by a ResourceClaim"),
+        (
+            {"spec": "resourceClaims: [{name: c, resourceClaimName: c}],"},
+            "a pod of it asks for devices by a ResourceClaim",
+        ),
         ({"spec": "nodeName: n1,"}, "a pod of it names its node itself"),
     ],
 )

@@ -264,6 +264,107 @@ AFFINITY = (
     f"{{nodeSelectorTerms: [{{matchExpressions: [ONE]}}]}}}}}}\n{NEVER}"
 )
 SCHEDULE = "  schedule: 0 * * * *"
+ENV = "        env: [{name: A, valueFrom: "
+OF_PODS = (
+    ("securityContext: {runAsUser: -1}", "runAsUser least 0"),
+    ("securityContext: {runAsGroup: -1}", "runAsGroup least 0"),
+    ("securityContext: {fsGroup: -1}", "fsGroup least 0"),
+    ("securityContext: {supplementalGroups: [5, -1]}", "supplementalGroups[1] least 0"),
+    ("securityContext: {fsGroupChangePolicy: onRootMismatch}", "mean OnRootMismatch"),
+    ("securityContext: {seccompProfile: {type: Localhost}}", "localhostProfile RuntimeDefault"),
+    (
+        "securityContext: {seccompProfile: {type: RuntimeDefault, localhostProfile: a.json}}",
+        "localhostProfile Localhost",
+    ),
+    ("securityContext: {appArmorProfile: {type: Localhost}}", "localhostProfile"),
+    ("securityContext: {appArmorProfile: {type: Confined, localhostProfile: a}}", "RuntimeDefault Localhost"),
+    ("securityContext: {sysctls: [{name: kernel shm}]}", "sysctl net.core.somaxconn"),
+    ("imagePullSecrets: [{name: a}, {name: a}]", "pull secret a twice"),
+    ("hostAliases: [{ip: 10.0.0.300, hostnames: [a]}]", "10.0.0.300 IP address"),
+    ("hostAliases: [{ip: 10.0.0.3, hostnames: [a_b]}]", "hostnames[0] a_b lower-case"),
+    ("dnsConfig: {nameservers: [dns.example.com]}", "nameservers[0] IP address"),
+    ("dnsConfig: {nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]}", "4 addresses 3"),
+    ("dnsConfig: {searches: [a b]}", "searches[0] domain"),
+    ("dnsConfig: {options: [{value: '2'}]}", "name missing"),
+    ("dnsPolicy: None", "nameservers ClusterFirst"),
+    ("overhead: {cpu: 1}", "overhead runtimeClassName"),
+    ("runtimeClassName: Nvidia GPU", "runtimeClassName lower-case"),
+    ("serviceAccountName: a b", "serviceAccountName a b lower-case"),
+    ("hostname: a.b", "hostname a.b"),
+    ("subdomain: a b", "subdomain letters"),
+    ("os: {name: Windows}", "mean windows"),
+    ("nodeSelector: {a b: c}", "key of a label a b"),
+    ("nodeSelector: {a: b c}", "value of a label b c"),
+    ("resourceClaims: [{name: a b, resourceClaimName: x}]", "name a b lower-case"),
+    ("readinessGates: [{conditionType: a b}]", "conditionType key"),
+    ("ephemeralContainers: [{name: a, image: b}]", "running kubectl debug"),
+    ("tolerations: [{key: a b, operator: Exists}]", "key a b label"),
+    ("tolerations: [{key: a, value: b c}]", "value b c label"),
+    ("terminationGracePeriodSeconds: -5", "least 0"),
+    ("activeDeadlineSeconds: 0", "least 1"),
+    ("volumes: [{name: a b, emptyDir: {}}]", "a b lower-case"),
+    ("volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]", "volume a twice"),
+    ("volumes: [{name: a, emptyDir: {medium: memory}}]", "medium Memory"),
+    ("volumes: [{name: a, configMap: {name: a, defaultMode: 512}}]", "512 511"),
+    ("volumes: [{name: a, configMap: {name: a, defaultMode: 0644}}]", "420 octal"),
+    ("volumes: [{name: a, secret: {secretName: a, defaultMode: 0400}}]", "0400 kubectl 256"),
+    ("volumes: [{name: a, secret: {secretName: a, items: [{key: a, path: a, mode: 0400}]}}]", "0400 kubectl 256"),
+    ("volumes: [{name: a, configMap: {name: a, items: [{key: a, path: a, mode: 755}]}}]", "493 octal"),
+    ("volumes: [{name: a, configMap: {name: a, items: [{key: a, path: /a}]}}]", "relative without"),
+    (
+        "volumes: [{name: a, downwardAPI: {items: [{path: a, fieldRef: {fieldPath: status.podIP}}]}}]",
+        "metadata.labels status.podIP",
+    ),
+    (
+        "volumes: [{name: a, downwardAPI: {items: [{path: a, resourceFieldRef: {resource: limits.cpu}}]}}]",
+        "containerName missing",
+    ),
+    ("volumes: [{name: a, downwardAPI: {items: [{path: a}]}}]", "nothing fieldRef"),
+    ("volumes: [{name: a, projected: {sources: [{configMap: {name: a}, secret: {name: a}}]}}]", "configMap and secret"),
+    ("volumes: [{name: a, persistentVolumeClaim: {claimName: ''}}]", "claimName empty"),
+    ("volumes: [{name: a, nfs: {server: s, path: data}}]", "absolute path"),
+    (
+        "topologySpreadConstraints: [{maxSkew: 0, topologyKey: kubernetes.io/hostname, "
+        "whenUnsatisfiable: DoNotSchedule}]",
+        "maxSkew least 1",
+    ),
+    (
+        "topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: kubernetes.io/hostname, "
+        "whenUnsatisfiable: ScheduleAnyway}]",
+        "minDomains DoNotSchedule",
+    ),
+    (
+        "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: ''}]}}",
+        "topologyKey key",
+    ),
+)
+OF_CONTAINERS = (
+    ("env: [{name: A, value: b}, {name: A, value: c}]", "variable A twice"),
+    ("ports: [{containerPort: 80, name: a b}]", "name a b lower-case"),
+    ("ports: [{containerPort: 80}, {containerPort: 80}]", "containerPort 80/TCP twice"),
+    ("ports: [{containerPort: 80, hostPort: 80}, {containerPort: 81, hostPort: 80}]", "hostPort 80/TCP twice"),
+    ("livenessProbe: {httpGet: {port: 0}}", "port 65535"),
+    ("livenessProbe: {httpGet: {port: '80'}}", "without quotes 80"),
+    ("livenessProbe: {tcpSocket: {port: 80}, successThreshold: 2}", "successThreshold 1"),
+    ("livenessProbe: {exec: {command: []}}", "command empty"),
+    (
+        "readinessProbe: {tcpSocket: {port: 80}, terminationGracePeriodSeconds: 5}",
+        "terminationGracePeriodSeconds remove",
+    ),
+    ("lifecycle: {preStop: {sleep: {seconds: 60}}}", "60 terminationGracePeriodSeconds 30"),
+    ("securityContext: {runAsUser: -1}", "runAsUser least 0"),
+    ("securityContext: {allowPrivilegeEscalation: false, capabilities: {add: [CAP_SYS_ADMIN]}}", "CAP_SYS_ADMIN"),
+)
+OF_VARIABLES = (
+    ("fieldRef: {fieldPath: metadata.nme}", "metadata.nme metadata.name"),
+    ("fieldRef: {fieldPath: status.podIp}", "mean status.podIP"),
+    ("fieldRef: {fieldPath: metadata.labels}", "metadata.labels['app']"),
+    ("resourceFieldRef: {resource: limits.cpus}", "mean limits.cpu"),
+    ("resourceFieldRef: {resource: limits.nvidia.com/gpu}", "limits.nvidia.com/gpu limits.memory"),
+    ("resourceFieldRef: {resource: limits.cpu, divisor: 3}", "divisor 1m"),
+    ("secretKeyRef: {name: s, key: a b}", "key a b"),
+    ("configMapKeyRef: {name: S_1, key: a}", "name S_1 lower-case"),
+)
 PODS: tuple[Row, ...] = (
     (JOB, f"      - name: main\n{IMAGE}", "      - name: main", "image missing"),
     (JOB, "      - name: main\n        image", "      - image", "name missing"),
@@ -348,8 +449,49 @@ PODS: tuple[Row, ...] = (
         AFFINITY.replace("ONE", "{key: a, operator: In}"),
         "values",
     ),
+    (JOB, NEVER, AFFINITY.replace("ONE", "{key: a b, operator: Exists}"), "key a b label"),
+    (JOB, NEVER, AFFINITY.replace("ONE", "{key: a, operator: In, values: [b c]}"), "values[0] b c label"),
+    (JOB, NEVER, AFFINITY.replace("ONE", "{key: a, operator: Gt, values: [many]}"), "Gt whole number many"),
+    (JOB, NEVER, f"      shareProcessNamespace: true\n      hostPID: true\n{NEVER}", "hostPID shareProcessNamespace"),
+    (JOB, NEVER, f"      hostNetwork: true\n      hostUsers: false\n{NEVER}", "hostNetwork hostUsers"),
+    (JOB, NEVER, f"      hostPID: true\n      os: {{name: windows}}\n{NEVER}", "hostPID windows"),
+    (
+        JOB,
+        "      labels: {app: x}",
+        f"      annotations: {{a: '{'x' * 2**18}'}}\n      labels: {{app: x}}",
+        "annotations 256 KiB ConfigMap",
+    ),
+    (
+        JOB,
+        "      containers:",
+        "      initContainers: [{name: a, image: a, readinessProbe: {tcpSocket: {port: 80}}}]\n      containers:",
+        "readinessProbe restartPolicy: Always sidecar",
+    ),
+    (
+        JOB,
+        "      containers:",
+        "      initContainers: [{name: a, image: a, lifecycle: {preStop: {exec: {command: [a]}}}}]\n      containers:",
+        "lifecycle restartPolicy: Always",
+    ),
+    (JOB, "      - name: main", "      - name: Main 1", "Main 1 lower-case"),
+    (JOB, IMAGE, "        image: 'a:'", "image write a."),
+    ("workflows/train", "      image: trainer:1", "      image: 'trainer:'", "image write trainer."),
+    (JOB, IMAGE, "        image: https://example.com/a:1", "write example.com/a:1."),
+    (JOB, IMAGE, "        image: example.com/Team/a:1", "Team lower-case"),
+    (JOB, "memory: 1Gi}", "memory: 1Gi, example.com/nic: '0.5'}", "whole"),
+    (JOB, "memory: 1Gi}", "memory: 1Gi, hugepages-2Mi: 3Mi}", "multiple of 2Mi"),
+    *((JOB, NEVER, f"      {field}\n{NEVER}", words) for field, words in OF_PODS),
+    (JOB, LIMITS, f"          claims: [{{name: gpu}}]\n{LIMITS}", "resource claim gpu"),
+    (
+        JOB,
+        f"      containers:\n      - name: main\n{IMAGE}\n{COMMAND}\n        resources:\n{LIMITS}\n",
+        "      containers: [{name: main, image: a, ports: [{containerPort: 80, hostPort: 81}]}]\n"
+        "      hostNetwork: true\n",
+        "hostNetwork 81 80",
+    ),
+    *((JOB, COMMAND, f"        {field}\n{COMMAND}", words) for field, words in OF_CONTAINERS),
+    *((JOB, COMMAND, f"{ENV}{{{source}}}}}]\n{COMMAND}", words) for source, words in OF_VARIABLES),
 )
-ENV = "        env: [{name: A, valueFrom: "
 VISIBLE = "        env: [{name: NVIDIA_VISIBLE_DEVICES"
 CLAIM = "volumeClaimTemplates: [{metadata: {name: d}"
 ASKS: tuple[Row, ...] = (
@@ -433,6 +575,19 @@ ASKS: tuple[Row, ...] = (
         "gpu-memory pods alone no GPU headGroupSpec.template workerGroupSpecs.0.template",
     ),
 )
+OF_FAILURES = (
+    ("{action: Ignore}", "rules[0] no condition onExitCodes"),
+    (
+        "{action: Ignore, onExitCodes: {operator: In, values: [1]}, onPodConditions: [{type: DisruptionTarget}]}",
+        "onExitCodes and onPodConditions",
+    ),
+    ("{action: Ignore, onExitCodes: {operator: In, values: [0]}}", "0 In"),
+    ("{action: Ignore, onExitCodes: {operator: In, values: [2, 1]}}", "order [1, 2]"),
+    ("{action: Ignore, onExitCodes: {operator: In, values: []}}", "values empty"),
+    ("{action: Ignore, onExitCodes: {containerName: mian, operator: In, values: [1]}}", "mian main"),
+    ("{action: FailIndex, onExitCodes: {operator: In, values: [1]}}", "FailIndex backoffLimitPerIndex"),
+    ("{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'yes'}]}", "status True"),
+)
 JOBS: tuple[Row, ...] = (
     (JOB, "  completions: 2", "  completionMode: Indexed", "completions 2"),
     (JOB, "  completions: 2", "  backoffLimit: -1", "backoffLimit least 0"),
@@ -490,6 +645,80 @@ JOBS: tuple[Row, ...] = (
         "raycluster suspended no pod starts",
     ),
     ("workflows/trainjob", "  trainer:", "  suspend: true\n  trainer:", "trainjob suspended no pod starts"),
+    (
+        JOB,
+        "  parallelism:",
+        "  podReplacementPolicy: TerminatingOrFailed\n"
+        "  podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]}\n  parallelism:",
+        "podReplacementPolicy Failed",
+    ),
+    (
+        JOB,
+        "  parallelism: 2",
+        "  successPolicy: {rules: []}\n  completionMode: Indexed\n  parallelism: 2",
+        "rules empty",
+    ),
+    (
+        JOB,
+        "  parallelism: 2",
+        "  successPolicy: {rules: [{}]}\n  completionMode: Indexed\n  parallelism: 2",
+        "rules[0] condition succeededCount",
+    ),
+    (
+        JOB,
+        "  parallelism: 2",
+        "  successPolicy: {rules: [{succeededIndexes: 0-2}]}\n  completionMode: Indexed\n  parallelism: 2",
+        "indexes below 2 0-2",
+    ),
+    (
+        JOB,
+        "  parallelism: 2",
+        "  successPolicy: {rules: [{succeededCount: 3}]}\n  completionMode: Indexed\n  parallelism: 2",
+        "3 2 indexes",
+    ),
+    (
+        JOB,
+        "  parallelism: 2",
+        "  maxFailedIndexes: 3\n  backoffLimitPerIndex: 1\n  completionMode: Indexed\n  parallelism: 2",
+        "maxFailedIndexes 3 completions 2",
+    ),
+    (JOB, "  parallelism:", "  managedBy: kueue\n  parallelism:", "managedBy domain"),
+    (CRON, SCHEDULE, f"  timeZone: Berlin\n{SCHEDULE}", "Berlin mean Europe/Berlin"),
+    (CRON, SCHEDULE, f"  timeZone: europe/berlin\n{SCHEDULE}", "mean Europe/Berlin"),
+    (CRON, SCHEDULE, f"  timeZone: GMT+2\n{SCHEDULE}", "time zone Etc/GMT+2"),
+    (CRON, SCHEDULE, f"  timeZone: Atlantis/Port\n{SCHEDULE}", "tz database Europe/Zurich"),
+    (CRON, "      parallelism: 1", "      manualSelector: true\n      parallelism: 1", "manualSelector CronJob"),
+    ("workflows/deployment", "  replicas: 1", "  minReadySeconds: 600\n  replicas: 1", "progressDeadlineSeconds 601"),
+    (
+        "workflows/deployment",
+        "  replicas: 1",
+        "  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}\n  replicas: 1",
+        "maxSurge maxUnavailable 1",
+    ),
+    (
+        "workflows/deployment",
+        "  replicas: 1",
+        "  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: '1'}}\n  replicas: 1",
+        "maxUnavailable without quotes 1",
+    ),
+    ("workflows/statefulset", "  serviceName: x", "  serviceName: x y", "serviceName x y lower-case"),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
+        "  updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}\n  serviceName: x",
+        "OnDelete rollingUpdate",
+    ),
+    (
+        "workflows/statefulset",
+        "  serviceName: x",
+        "  volumeClaimTemplates: [{metadata: {name: My data}, spec: {accessModes: [ReadWriteOnce], resources: "
+        "{requests: {storage: 1Gi}}}}]\n  serviceName: x",
+        "name My data lower-case",
+    ),
+    *(
+        (JOB, "  parallelism:", f"  podFailurePolicy: {{rules: [{rule}]}}\n  parallelism:", words)
+        for rule, words in OF_FAILURES
+    ),
 )
 ELASTIC = "elasticPolicy: {maxReplicas: 1}"
 OPERATORS: tuple[Row, ...] = (
@@ -549,6 +778,40 @@ OPERATORS: tuple[Row, ...] = (
     ("workflows/rayjob", "  rayClusterSpec:", "  submissionMode: HttpMode\n  rayClusterSpec:", "mean HTTPMode"),
     ("workflows/leaderworkerset", "    size: 2", "    restartPolicy: Never\n    size: 2", "RecreateGroupOnPodRestart"),
     ("workflows/trainjob", "    numNodes: 2", "    resourcesPerNode: {limits: {memory: 64GB}}", "64G 64Gi"),
+    ("workflows/pytorchjob", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/tfjob", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/xgboostjob", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/jaxjob", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/mpijob", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/leaderworkerset", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/jobset", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/raycluster", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/rayjob", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    ("workflows/rayservice", "memory: 1Gi}", "memory: 1Gi, cpu: 0.5}", "cpu 0.5 quotes CRD"),
+    (
+        "workflows/podcliqueset",
+        "            image: server:1",
+        "            resources: {limits: {cpu: 0.5}}\n            image: server:1",
+        "cpu 0.5 quotes CRD",
+    ),
+    (
+        "workflows/rayjob",
+        "  entrypoint: python tune.py",
+        "  runtimeEnvYAML: 'pip: [a'\n  entrypoint: python tune.py",
+        "runtimeEnvYAML YAML line 1 ]",
+    ),
+    (
+        "workflows/rayjob",
+        "  entrypoint: python tune.py",
+        "  runtimeEnvYAML: pip=a\n  entrypoint: python tune.py",
+        "runtimeEnvYAML mapping",
+    ),
+    (
+        "workflows/rayservice",
+        "  rayClusterConfig:",
+        "  serveConfigV2: '- a'\n  rayClusterConfig:",
+        "serveConfigV2 mapping",
+    ),
 )
 LIVE = "    kubectl-tas/priority: LOW"
 EXPORTS: tuple[Row, ...] = (
@@ -673,6 +936,8 @@ KEYS: tuple[Row, ...] = (
     (JOB, LIVE, "    kubectl-tas.io/priority: LOW", "kubectl-tas.io/priority kubectl-tas/priority"),
     (JOB, LIVE, "    kueue.x-k8s.io/queue-name: team", "Kueue remove"),
     ("workflows/deployment", "labels: {app: x}\n    spec", "labels: {app: x, runai/queu: a}\n    spec", "runai/queu"),
+    (JOB, LIVE, "    volcano.sh/queue-name: team", "KAI Volcano pool remove"),
+    ("workflows/job", "labels: {app: x}", "annotations: {scheduling.volcano.sh/queue-name: a}", "KAI Volcano pool"),
 )
 YAML: tuple[Row, ...] = (
     ("workflows/train", "  priority: HIGH", "\tpriority: HIGH", "tab"),

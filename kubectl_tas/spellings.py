@@ -1,0 +1,180 @@
+"""How Kubernetes spells names, keys, paths, addresses and images: for each, why the API server or the kubelet refuses a
+text, and how to mend it. Follows k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation of Kubernetes
+1.35, and for images github.com/distribution/reference v0.6, which the kubelet reads them with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+Refusal = tuple[str, str] | None
+"""What a value must be, and how to mend it; None where it is right."""
+
+_KEPT = 512
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED = rf"((?=[^/]{{1,253}}/){_SUBDOMAIN}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?"
+_HOST = (
+    r"([a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(:[0-9]+)?"
+)
+_PART = r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*"
+_TAG, _DIGEST = r"\w[\w.-]{0,127}", r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+
+
+def _spelled(pattern: str, rule: str, hint: str) -> Callable[[str], Refusal]:
+    """What a whole text must match. Most texts are those of many documents."""
+
+    @lru_cache(maxsize=_KEPT)
+    def refused(text: str) -> Refusal:
+        return None if re.fullmatch(pattern, text, re.ASCII) else (rule, hint)
+
+    return refused
+
+
+def or_empty(refused: Callable[[str], Refusal]) -> Callable[[str], Refusal]:
+    """The same of a field that counts as absent where its text is empty."""
+    return lambda text: refused(text) if text else None
+
+
+label = _spelled(
+    rf"(?=.{{1,63}}$){_LABEL}",
+    "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last",
+    "Write it so, such as data-1.",
+)
+subdomain = _spelled(
+    rf"(?=.{{1,253}}$){_SUBDOMAIN}",
+    "must be lower-case letters, digits, '-' and '.', a letter or digit first and last",
+    "Write the name of an object, such as trainer-1.",
+)
+search_domain = _spelled(
+    r"(?=.{1,254}$)(_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*\.?|\.)",
+    "must be a domain in lower-case letters",
+    "Write one domain, such as svc.cluster.local.",
+)
+label_key = _spelled(
+    _QUALIFIED,
+    "must be the key of a label: letters, digits, '-', '_' and '.', perhaps behind a domain and '/'",
+    "Write one such as example.com/zone.",
+)
+label_value = _spelled(
+    r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?",
+    "must be the value of a label: at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends",
+    "Write '-' or '_' in place of other characters.",
+)
+domain_path = _spelled(
+    rf"(?=.{{1,63}}$){_SUBDOMAIN}/[A-Za-z0-9/._~%!$&'()*+,;=:-]+",
+    "must be a name behind a domain",
+    "Write one such as kueue.x-k8s.io/multikueue.",
+)
+config_key = _spelled(
+    r"(?!\.\.|\.$)[-._a-zA-Z0-9]{1,253}",
+    "must be a key of a ConfigMap or Secret: letters, digits, '-', '_' and '.'",
+    "Write the key as the object has it.",
+)
+variable = _spelled(
+    r"[ -<>-~]+", "must be the name of a variable: printable ASCII without '='", "Write one such as LOG_LEVEL."
+)
+variable_prefix = _spelled(
+    r"[ -<>-~]*", "must be printable ASCII without '='", "Write the beginning of variables' names, such as APP_."
+)
+header = _spelled(r"[-A-Za-z0-9]+", "must be the name of an HTTP header", "Write one such as X-Health.")
+sysctl = _spelled(
+    r"(?=.{1,253}$)([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?",
+    "must be the name of a sysctl",
+    "Write one such as net.core.somaxconn.",
+)
+some = _spelled(r"[\s\S]+", "must not be empty", "Write one.")
+absolute = _spelled(r"/[\s\S]*", "must be an absolute path", "Begin it with '/'.")
+medium = _spelled(r"(Memory|HugePages(-.+)?)?", "must be Memory, HugePages or empty", "Write Memory, or leave it out.")
+_IMAGE = _spelled(
+    rf"({_HOST}/)?{_PART}(/{_PART})*(:{_TAG})?(@{_DIGEST})?",
+    "must be an image that a kubelet can pull: NAME:TAG or NAME@DIGEST, its name in lower-case letters",
+    "Write an image such as busybox:1.37.",
+)
+_PORT_NAME = _spelled(
+    r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*",
+    "must be at most 15 lower-case letters, digits and single '-', with a letter among them",
+    "Shorten it.",
+)
+
+
+def image(text: str) -> Refusal:
+    """A container image."""
+    if not text:
+        return some(text)
+    if text != text.strip():
+        return "must have no blanks around it", f"Write {text.strip()}."
+    refusal, meant = _IMAGE(text), text.removeprefix("https://").removeprefix("docker://").removesuffix(":")
+    return (refusal[0], f"Write {meant}.") if refusal and meant and _IMAGE(meant) is None else refusal
+
+
+port_name = or_empty(_PORT_NAME)
+
+
+def port(value: int | str) -> Refusal:
+    """The number or the name of a port, as probes have it."""
+    if isinstance(value, int):
+        return None if 0 < value < 2**16 else ("must be from 1 to 65535", "Write a port of the container.")
+    if value.isdecimal():
+        return "must be a number, or a name with a letter in it", f"Write it without quotes: {value}."
+    return _PORT_NAME(value)
+
+
+def share(value: int | str) -> Refusal:
+    """A number of pods, or a share of them."""
+    if isinstance(value, int):
+        return None if value >= 0 else ("must be at least 0", "Use 0 or more.")
+    if re.fullmatch(r"[0-9]{1,9}%", value):
+        return None
+    hint = f"Write it without quotes: {value}." if value.isdecimal() else "Write a number such as 1, or a share: 25%."
+    return "must be a number, or a share such as 25%", hint
+
+
+def share_of_all(value: int | str) -> Refusal:
+    """The same, of which there is no more than all."""
+    is_more = isinstance(value, str) and share(value) is None and int(value[:-1]) > 100
+    return ("must be at most 100%", "Write 100% or less.") if is_more else share(value)
+
+
+def local_path(text: str) -> Refusal:
+    """A path in a volume."""
+    if text.startswith("/"):
+        return "must be a relative path", f"Write {text.lstrip('/') or 'a path'} without '/' before it."
+    if ".." in text.split("/") or text.startswith(".."):
+        return "must not begin with '..' or hold it", "Write the path without."
+    return None
+
+
+def node_path(text: str) -> Refusal:
+    """A path of the node."""
+    return ("must not hold '..'", "Write the path without.") if ".." in text.split("/") else some(text)
+
+
+def file_path(text: str) -> Refusal:
+    """A path in a volume, of one file."""
+    return local_path(text) if text else some(text)
+
+
+def address(text: str) -> Refusal:
+    """An IP address."""
+    from ipaddress import ip_address
+
+    try:
+        text = text.replace("%", "/")  # the zone of an address, which Go refuses and Python does not
+        ip_address(re.sub(r"(?<![0-9])0+(?=[0-9])", "", text) if "." in text else text)
+    except ValueError:
+        return "must be an IP address", "Write one such as 10.9.8.7 or 2001:db8::1."
+    return None
+
+
+def mode(value: Any) -> Refusal:
+    """The mode of files: a number up to 0777, which people write with octal digits."""
+    if 0 <= value <= 0o777:
+        return None
+    digits = str(value)
+    meant = int(digits, 8) if re.fullmatch(r"[0-7]{3}", digits) else None
+    hint = "Write a number from 0 to 511." if meant is None else f"Write {meant}, which is {digits} in octal digits."
+    return "must be from 0 to 511, which is 777 in octal digits", hint

@@ -1,0 +1,81 @@
+"""Texts as Kubernetes reads them: what its own validation says of each."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubectl_tas import schedules, spellings
+
+TAKEN = {
+    "image": (
+        "busybox",
+        "busybox:1.37",
+        "a/b_c/d-e.f",
+        "A/b:1",
+        "localhost:5000/a",
+        "[2001:db8::1]:5000/a",
+        "ghcr.io/team/trainer:v1@sha256:" + "0" * 64,
+    ),
+    "label_key": ("a", "example.com/a", "A_b.c-d", "x" * 63),
+    "label_value": ("", "a", "A_b.c", "x" * 63),
+    "subdomain": ("a", "a.b-c", "x" * 253),
+    "config_key": ("a", "A_b-c.d"),
+    "search_domain": (".", "svc.cluster.local.", "_a.b", "a_b.c"),
+    "local_path": ("a", "a/b", "a..b", ""),
+    "address": ("10.9.8.7", "10.0.0.01", "2001:db8::1", "::ffff:1.2.3.4"),
+    "port": (80, "http"),
+    "share": (0, 3, "25%", "150%"),
+    "share_of_all": (0, "100%"),
+    "mode": (0, 420, 511),
+    "medium": ("", "Memory", "HugePages", "HugePages-2Mi"),
+    "domain_path": ("kueue.x-k8s.io/multikueue",),
+}
+REFUSED = {
+    "image": ("", " a", "a:", "a:1:2", "a b", "https://a/b", "a/Team", "a@sha256:12", "a:-1"),
+    "label_key": ("", "a b", "/a", "a/", "-a", "x" * 64, "A.com/a", "x" * 254 + "/a"),
+    "label_value": ("a b", "-a", "x" * 64, "a/b"),
+    "subdomain": ("", "A", "a b", "a..b", "-a", "x" * 254, "a\n"),
+    "config_key": ("", ".", "..", "..a", "a b", "a/b"),
+    "search_domain": ("", "a b", "A", "-a"),
+    "local_path": ("/a", "..", "a/../b", "..a"),
+    "address": ("", "a", "1.2.3", "1.2.3.400", "fe80::1%eth0", "10.0.0.0/8"),
+    "port": (0, 65536, "80", "", "a b", "x" * 16),
+    "share": (-1, "1", "a%", "-1%", ""),
+    "share_of_all": ("101%", -1),
+    "mode": (-1, 512, 644, 777),
+    "medium": ("memory", "Disk"),
+    "domain_path": ("kueue", "a b/c", "/a"),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_of_each(name: str) -> None:
+    refused = getattr(spellings, name)
+    assert [text for text in TAKEN[name] if refused(text) is not None] == []
+    assert [text for text in REFUSED[name] if refused(text) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("https://example.com/a:1", "Write example.com/a:1."),
+        (" a:1", "Write a:1."),
+        ("a:", "Write a."),
+        ("Trainer", "Write an image such as busybox:1.37."),
+    ],
+)
+def test_images_that_are_meant(text: str, advice: str) -> None:
+    refusal = spellings.image(text)
+    assert refusal is not None
+    assert refusal[1] == advice
+    assert advice.startswith("Write an") or spellings.image(advice.removeprefix("Write ").removesuffix(".")) is None
+
+
+@pytest.mark.parametrize("zone", ["Etc/UTC", "UTC", "Europe/Zurich", "Asia/Calcutta", "US/Pacific", "Etc/GMT+2", "EST"])
+def test_time_zones(zone: str) -> None:
+    assert schedules.zone_refused(zone) is None
+
+
+@pytest.mark.parametrize("zone", ["", "Local", "local", "Berlin", "europe/berlin", "GMT+2", "Europe/../UTC", "CEST"])
+def test_no_time_zones(zone: str) -> None:
+    assert schedules.zone_refused(zone) is not None

@@ -1,0 +1,25 @@
+"""Writes the names of time zones that API servers take: those of the archive of the tz database that Go embeds, which
+kube-apiserver is built with. By hand, once a new release of the database has other names.
+
+``python -m tools.timezones $(go env GOROOT)/lib/time/zoneinfo.zip``
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+from tools.goldens import ROOT
+
+NAMES = ROOT / "kubectl_tas" / "timezones.txt"
+
+
+def names(archive: Path) -> str:
+    """The zones of an archive, one a line, sorted."""
+    with ZipFile(archive) as file:
+        return "".join(f"{name}\n" for name in sorted(file.namelist()) if not name.endswith("/"))
+
+
+if __name__ == "__main__":
+    NAMES.write_text(names(Path(sys.argv[1])), encoding="utf-8", newline="\n")
