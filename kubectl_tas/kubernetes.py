@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kubectl_tas import quantities, schedules, spellings
+from kubectl_tas import addresses, quantities, schedules, spellings
 from kubectl_tas.errors import TasError
 from kubectl_tas.yaml import LargeNumber
 
@@ -137,7 +137,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "GRPCAction": {"port": _PORT},
     "HTTPGetAction": {"port": spellings.port, "scheme": ("HTTP", "HTTPS")},
     "HTTPHeader": {"name": spellings.header},
-    "HostAlias": {"hostnames": spellings.subdomain, "ip": spellings.address},
+    "HostAlias": {"hostnames": spellings.subdomain, "ip": addresses.refused},
     "HostPathVolumeSource": {
         "path": spellings.node_path,
         "type": (
@@ -175,7 +175,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "ObjectFieldSelector": {"apiVersion": ("", "v1")},
     "PersistentVolumeClaimVolumeSource": {"claimName": spellings.some},
     "PodAffinityTerm": {"namespaces": spellings.label, "topologyKey": spellings.label_key},
-    "PodDNSConfig": {"nameservers": spellings.address, "searches": spellings.search_domain},
+    "PodDNSConfig": {"nameservers": addresses.refused, "searches": spellings.search_domain},
     "PodDNSConfigOption": {"name": spellings.some},
     "PodFailurePolicyOnExitCodesRequirement": {"operator": ("In", "NotIn")},
     "PodFailurePolicyOnPodConditionsPattern": {

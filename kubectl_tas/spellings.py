@@ -1,4 +1,4 @@
-"""How Kubernetes spells names, keys, paths, addresses and images: for each, why the API server or the kubelet refuses a
+"""How Kubernetes spells names, keys, paths and images: for each, why the API server or the kubelet refuses a
 text, and how to mend it. Follows k8s.io/apimachinery/pkg/util/validation and pkg/apis/core/validation of Kubernetes
 1.35, and for images github.com/distribution/reference v0.6, which the kubelet reads them with.
 """
@@ -156,18 +156,6 @@ def node_path(text: str) -> Refusal:
 def file_path(text: str) -> Refusal:
     """A path in a volume, of one file."""
     return local_path(text) if text else some(text)
-
-
-def address(text: str) -> Refusal:
-    """An IP address."""
-    from ipaddress import ip_address
-
-    try:
-        text = text.replace("%", "/")  # the zone of an address, which Go refuses and Python does not
-        ip_address(re.sub(r"(?<![0-9])0+(?=[0-9])", "", text) if "." in text else text)
-    except ValueError:
-        return "must be an IP address", "Write one such as 10.9.8.7 or 2001:db8::1."
-    return None
 
 
 def mode(value: Any) -> Refusal:

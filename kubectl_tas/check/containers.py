@@ -44,7 +44,6 @@ _SYSCTLS = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "k
 _GRACE = 30
 """Seconds, where a pod does not say how long it takes to end."""
 _MOST_SERVERS = 3
-_MOST_ANNOTATIONS = 256 * 1024
 _OF_POD = ("metadata.name", "metadata.namespace", "metadata.uid")
 _IN_VARIABLES = (
     *_OF_POD,
@@ -259,15 +258,6 @@ def mode(name: str) -> Check:
             where, meant = (*path, name), int(text, 8)
             message = f"{written(where)} is written {text}, which YAML 1.2 reads as {number} and kubectl as {meant}"
             yield Diagnostic(INVALID_VALUE, message, origin.locate(where), hint=f"Write {meant}.")
-
-    return check
-
-
-def selects(field: str) -> Check:
-    """A mapping with labels that are to be had."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        yield from labels(origin, (*path, field), value.get(field))
 
     return check
 

@@ -459,7 +459,7 @@ PODS: tuple[Row, ...] = (
         JOB,
         "      labels: {app: x}",
         f"      annotations: {{a: '{'x' * 2**18}'}}\n      labels: {{app: x}}",
-        "annotations 256 KiB ConfigMap",
+        "annotations 262144 ConfigMap",
     ),
     (
         JOB,
@@ -1009,7 +1009,7 @@ REFERENCES: tuple[Row, ...] = (
     (BESIDE, "port: {name: http}", "port: {name: htp}", "port htp http"),
     (BESIDE, "port: {name: http}", "port: {number: 8080}", "port 8080 80"),
     ("workflows/steps", "    - name: prepare\n      status", "    - name: prepaer\n      status", "prepaer prepare"),
-    ("workflows/steps", "containerName: main", "containerName: mian", "containerName mian main"),
+    ("workflows/steps", "containerName: main", "containerName: mian", "container mian main"),
     ("workflows/statefulset", "serviceName: x", "serviceName: wbe", "Service wbe web"),
 )
 OBJECT = "workflows/objects"
