@@ -97,7 +97,7 @@ _IMAGE = _spelled(
 _PORT_NAME = _spelled(
     r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*",
     "must be at most 15 lower-case letters, digits and single '-', with a letter among them",
-    "Shorten it.",
+    "Write a short one such as http.",
 )
 
 

@@ -30,6 +30,10 @@ def document(kind: str) -> Object:
     return {**found, "metadata": metadata, "spec": spec}
 
 
+FREE = ("labels", "annotations", "limits", "requests", "matchLabels", "clusterSelector")
+"""Mappings with any keys."""
+
+
 def mappings(data: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
     """Every mapping of which the fields are known, with its place."""
     found = []
