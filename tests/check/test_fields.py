@@ -38,9 +38,7 @@ def mappings(data: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
     """Every mapping of which the fields are known, with its place."""
     found = []
     if isinstance(data, dict):
-        if not path.endswith(
-            ("labels", "annotations", "limits", "requests", "matchLabels", "ReplicaSpecs", "clusterSelector")
-        ):
+        if not path.endswith((*FREE, "ReplicaSpecs")):
             found.append((path, data))
         for key, value in data.items():
             found += mappings(value, f"{path}.{key}")
