@@ -36,7 +36,7 @@ def test_three_instances_of_one_template(applied: list[Item]) -> None:
     pods = {name: of(applied, "Pod", f"finetune-{name}") for name in ("german", "celtic", "large")}
     assert [len(found) for found in pods.values()] == [1, 2, 1]
     (config,) = of(applied, "ConfigMap", "finetune-large")
-    assert config["data"]["config.json"] == '{"language": "en", "epochs": 1}\n'
+    assert config["data"]["config.json"] == '{"language": "en", "epochs": 1}'
     assert config["data"]["finetune.py"] == (OSMO / "workflows/code/finetune.py").read_text()
     (container,) = pods["large"][0]["spec"]["containers"]
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "8"

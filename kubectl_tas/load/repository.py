@@ -19,7 +19,7 @@ from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
-from kubectl_tas.load.tokens import template_root
+from kubectl_tas.load.tokens import expanded_by_osmo, template_root
 from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.companionkinds import CompanionKind
 from kubectl_tas.model.config import Config, ConfigSpec
@@ -195,7 +195,7 @@ class _Loader:
         root = template_root(text)
         if root is not None:
             return self._template(raw.path, text, root)
-        documents, problems = parse(raw.path, text)
+        documents, problems = parse(raw.path, expanded_by_osmo(text), Lines(raw.path, text))
         self._refuse(*problems)
         self.waivers += waivers(raw.path, text, documents)
         self.diagnostics += lookalikes(raw.path, text, documents)

@@ -367,3 +367,34 @@ def test_gpus_may_be_quoted(repository: Path, written: str, counted: list[str]) 
 def test_quoted_gpus_are_counted(repository: Path) -> None:
     found = findings(declared(repository, TEMPLATE.replace("gpu: {{ gpus }}", 'gpu: "4000"')))
     assert "4000" in found[0]["message"]
+
+
+TOKENS = """\
+workflow:
+  name: train
+  pool: team
+  tasks:
+  - name: a
+    image: busybox
+    command: [sh, -c]
+    args:
+    - |
+      echo 1
+      cp x @
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TOKENS.replace("@", "{{output}}"), "/osmo/data/output"),
+        (TOKENS.replace("@", "{{output}}").replace("\n", "\r\n"), "/osmo/data/output"),
+        (TOKENS.replace("@", "{{output}}").replace("|", "|+") + "\n", "/osmo/data/output\n"),
+        (TOKENS.replace("@", "{{output}}") + "\n", "/osmo/data/output\n"),
+        (TOKENS.replace("@", "y"), "y\n"),
+    ],
+)
+def test_a_file_with_tokens_loses_its_last_line_break(repository: Path, text: str, expected: str) -> None:
+    """OSMO's Jinja leaves it out; a workflow without tags does not go through Jinja."""
+    (container,) = pods(declared(repository, text)).values()
+    assert container["args"] == [f"echo 1\ncp x {expected}"]
