@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model.base import QUALIFIED_NAME
@@ -80,6 +81,7 @@ def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
                 yield Diagnostic(LEVEL_LABEL_UNKNOWN, message, place, hint=question(level.label, meant))
 
 
+@lru_cache(maxsize=4096)
 def _meant(label: str) -> str | None:
     """The known label that another one is most likely a slip of."""
     if label in _KNOWN or _MANY.fullmatch(label) or not re.fullmatch(QUALIFIED_NAME, label):

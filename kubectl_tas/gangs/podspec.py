@@ -17,10 +17,6 @@ from kubectl_tas.model.workflow import Resource, Task
 from kubectl_tas.resolve import names
 
 _HOSTNAME = "kubernetes.io/hostname"
-PULL = "Always"
-"""When a node pulls the image of a task, unless a pod template says otherwise: ``to_pod_container`` of OSMO
-(src/utils/job/task.py). A node must not run what a tag meant earlier.
-"""
 _FILLED_IN = tuple(
     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -90,11 +86,7 @@ def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _container(task: Task, resource: Resource) -> dict[str, Any]:
-    container: dict[str, Any] = {
-        "name": names.shorten(names.fold(task.name)),
-        "image": task.image,
-        "imagePullPolicy": PULL,
-    }
+    container: dict[str, Any] = {"name": names.shorten(names.fold(task.name)), "image": task.image}
     if task.command:
         container["command"] = [str(word) for word in task.command]
     if task.args:

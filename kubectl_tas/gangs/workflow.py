@@ -17,7 +17,7 @@ from kubectl_tas.gangs import lifetime
 from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.platform import member_of
-from kubectl_tas.gangs.podspec import PULL, with_output
+from kubectl_tas.gangs.podspec import with_output
 from kubectl_tas.gangs.tokens import (
     HOST,
     OUTPUT,
@@ -116,8 +116,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     gang = build(list(zip(members, asked, strict=True)), topology.name_on(backend) if topology else None)
     places = {member.name: part.name for part in gang.leaves for member in part.members}
     pods = [
-        {"task": item.name, "subGroup": places.get(item.name), "spec": _told(item.spec), **item.metadata}
-        for item in members
+        {"task": item.name, "subGroup": places.get(item.name), "spec": item.spec, **item.metadata} for item in members
     ]
     content: dict[str, object] = {
         "workflow": workflow.name,
@@ -140,15 +139,6 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     if any(tokens):
         text = _canonical({**content, "tokens": sorted(frozenset().union(*tokens))})
     return _Draft(group, gang, members, files, tokens, text)
-
-
-def _told(spec: dict[str, Any]) -> dict[str, Any]:
-    """A spec without what every pod has: a name that is made of it tells nothing by that."""
-    own, *others = spec["containers"]
-    told = {"imagePullPolicy": None, **own}
-    if told["imagePullPolicy"] == PULL:
-        del told["imagePullPolicy"]
-    return {**spec, "containers": [told, *others]}
 
 
 def _canonical(content: Mapping[str, object]) -> str:

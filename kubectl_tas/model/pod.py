@@ -85,8 +85,6 @@ class Container(Model):
     """Name of the task."""
     image: Image
     """Image."""
-    imagePullPolicy: Text | None = None
-    """When the node pulls it."""
     command: Many[AnyText] = ()
     """Entry point."""
     args: Many[AnyText] = ()
