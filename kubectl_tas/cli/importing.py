@@ -165,9 +165,8 @@ def _has_settings(session: Session, wanted: Mapping[str, Any]) -> bool:
     own = {backend.name: backend for backend in config.backends}
     backends: list[dict[str, Any]] = wanted.get("backends", [])
     lacking: dict[str, Any] = {"backends": [item for item in backends if item["name"] not in own]}
-    if (labels := wanted.get("labels_config")) and labels != config.labels_config.model_dump(
-        mode="json", exclude_defaults=True
-    ):
+    labels = wanted.get("labels_config", {})
+    if labels != config.labels_config.model_dump(mode="json", exclude_defaults=True):
         lacking["labels_config"] = labels
     for key, value in lacking.items():
         if value:

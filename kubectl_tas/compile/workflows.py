@@ -76,7 +76,7 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
         annotations[SKIP_PODGROUPER] = "true"
     if gang.hosts is not None:
         labels[HOSTS] = gang.hosts
-    fixed = {key: value for key, value in labels.items() if key not in workflow.own_labels}
+    fixed = {key: value for key, value in labels.items() if workflow.own_labels.get(key) != value}
     written = {task.name: task.spec.name for task in group.tasks}
     for part in (gang, *gang.leaves):
         for member in part.members:

@@ -28,7 +28,7 @@ _ENVIRONMENT = Environment(keep_trailing_newline=True)
 _INDENTED_DEFAULTS = re.compile(r"^[ \t]+default-values[ \t]*:", re.MULTILINE)
 _SECTION = re.compile(r"""^(?:["']?[A-Za-z][\w-]*["']?[ \t]*:|---|\.\.\.|\{[%{#])""", re.MULTILINE)
 _NO_WORKFLOW = re.compile(
-    r"""["']?default-values["']?[ \t]*:(?:.|\n)*|version:[ \t]*[0-9]+[ \t]*(?:(?:#.*)?\n[ \t]*)*(?:#.*)?"""
+    r"""["']?default-values["']?[ \t]*:[\s\S]*|version:[ \t]*[0-9]+[ \t]*(?:(?:#.*)?\n[ \t]*)*(?:#.*)?"""
 )
 """What OSMO takes out below the workflow."""
 _NO_BREAK = re.compile(r"[^\n]")

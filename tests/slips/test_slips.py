@@ -37,6 +37,8 @@ CONFIG: tuple[Row, ...] = (
     ("tas", "  gitops: none", "  maxGracePeriod: 10 minutes", "10 minutes 15m number blank"),
     ("tas", "  gitops: none", "  guard: on", "true, false, warn, enforce on text"),
     ("tas", "  gitops: none", "  guard: strict", "true, false, warn, enforce refused"),
+    ("tas", "  gitops: none", "  labels_config: {policy: [{key: team, enforcement: yes}]}", "off, warn, enforce yes"),
+    ("tas", "  gitops: none", "  labels_config: {policy: [{key: cost center}]}", "key cost center label"),
     ("tas", '      version: "0.17"', "      name: default-scheduler", "default-scheduler kube-scheduler quota"),
     ("tas", '      version: "0.17"', "      name: kai-schduler", "kai-schduler kai-scheduler"),
     ("tas", "  gitops: none", "  rules: {no-such: off}", "no-such rule"),
