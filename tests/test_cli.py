@@ -38,10 +38,11 @@ def broken(repository: Path) -> Path:
 
 @pytest.fixture
 def warned(repository: Path) -> Path:
-    """A repository with a warning: a workflow whose tasks together ask for more than its pool is guaranteed."""
+    """A repository with a warning, as its Config has it: tasks together ask for more than their pool is guaranteed."""
     tasks = "[{name: t, image: i}, {name: u, image: i}]"
     workflow = f"workflow: {{name: w, pool: team, tasks: {tasks}}}\nresources: {{default: {{gpu: 51}}}}\n"
-    return write(repository, {"tas.yaml": CONFIG, "pools/team.yaml": pool(), "workflows/w.yaml": workflow})
+    config = f"{CONFIG}spec: {{rules: {{quota-shared: warning}}}}\n"
+    return write(repository, {"tas.yaml": config, "pools/team.yaml": pool(), "workflows/w.yaml": workflow})
 
 
 class TestRepository:

@@ -87,7 +87,8 @@ class TestWriting:
     def test_strict_refuses_warnings(self, declared: Path) -> None:
         tasks = "[{name: t, image: i}, {name: u, image: i}]"
         asks = f"workflow: {{name: w, pool: team--a, tasks: {tasks}}}\nresources: {{default: {{gpu: 16}}}}\n"
-        write(declared, {"workflows/w.yaml": asks})
+        warns = f"{CONFIG}spec: {{rules: {{quota-shared: warning}}}}\n"
+        write(declared, {"workflows/w.yaml": asks, "tas.yaml": warns})
         assert kubectl_tas("render", "-C", declared, "--strict").code == 1
         assert not (declared / "manifests").exists()
         assert kubectl_tas("render", "-C", declared).code == 0

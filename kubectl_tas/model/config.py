@@ -141,7 +141,7 @@ class LabelsConfig(Model):
 
     policy: Many[LabelPolicy] = ()
     """What they must say."""
-    pod_label_prefix: Annotated[str, StringConstraints(max_length=MAX_PREFIX, pattern=r"^[^ \t\r\n]*$")] = ""
+    pod_label_prefix: Annotated[str, StringConstraints(max_length=MAX_PREFIX, pattern=r"^[^ \t\r\n\x00]*$")] = ""
     """What is put before the key of each label of a workflow, such as example.com/."""
 
 

@@ -47,7 +47,8 @@ def only(text: str) -> tuple[str, str, str, str]:
             SUBPOOL + "spec: {parent: team, quota: 1, cpu: 1}\n",
             "4:32",
             'unknown field "cpu" in spec',
-            "Fields here: parent, quota, maximum, weight, priority, namespaces, access, queue, state, draining.",
+            "Fields here: parent, quota, maximum, weight, priority, namespaces, access, queue, state, draining, "
+            "overQuota.",
         ),
         (
             POOL + "spec:\n  topology_keys:\n  - {key: a, label: b}\n  - {key: c, label: d, alias: e}\n",
