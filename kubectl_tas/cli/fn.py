@@ -79,7 +79,7 @@ def _rendered(session: Session, given: ResourceList, function: Function) -> Sequ
     from kubectl_tas.cli.render import stream_of_backend  # only Render needs the compiler and its templates
     from kubectl_tas.emit.resourcelist import merged
 
-    documents, problems = parse("manifests", stream_of_backend(session, function.spec.backend))
+    documents, problems = parse("manifests", "".join(stream_of_backend(session, function.spec.backend)))
     assert not problems, problems
     left = given.others if function.spec.directory is None else given.items
     return merged(left, given.items, [document.data for document in documents])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +21,7 @@ from kubectl_tas.cli.session import (
     show_findings,
     tell_warnings,
 )
-from kubectl_tas.cli.terminal import hand_over, progress, say, show
+from kubectl_tas.cli.terminal import hand_over, hand_over_parts, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
@@ -81,7 +81,7 @@ def render(
     if refuse_errors(session, strict=strict):
         return 1
     if output == "-":
-        hand_over(stream_of_backend(session, backend, allow_empty=allow_empty))
+        hand_over_parts(stream_of_backend(session, backend, allow_empty=allow_empty))
         tell_warnings(session)
         return 0
     stamps = KeptStamps(open_store(session.root), session.root, session.fleet.config.output)
@@ -218,8 +218,8 @@ def _lost(session: Session, plan: Plan) -> str:
     return f"{names} {'are' if len(counts) > 1 else 'is'} not there, and manifests from there would be removed"
 
 
-def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> str:
-    """The objects of one backend: a stream is applied to one cluster.
+def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool = False) -> Iterator[str]:
+    """The objects of one backend, each as a part of one stream: it is applied to one cluster.
 
     Raises TasError where there is none, unless ``allow_empty``: whoever applies the stream would remove all there is.
     Every cluster of a repository that declares anything has some.
@@ -233,7 +233,7 @@ def stream_of_backend(session: Session, name: str | None, *, allow_empty: bool =
         raise click.UsageError(f"there are several backends; name one with --backend: {listed}")
     own = [artifact for artifact in artifacts if artifact.apply and name in (None, artifact.backend)]
     _make_texts(session, (item.source for item in own if isinstance(item, Object)))
-    return text.joined(text.whole(_text(session, artifact)) for artifact in own)
+    return (text.piece(text.whole(_text(session, artifact))) for artifact in own)
 
 
 def _planned(

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import TextIO
 
 import click
@@ -18,6 +19,8 @@ DELAY = 1.0
 """Seconds of work before a bar appears."""
 STEPS = 100
 """How often a bar is drawn at the most."""
+_AT_ONCE = 1000
+"""Parts of a text that are printed at once."""
 UNREAD = "kubectl_tas.unread"
 """In what a run's contexts share: says that documents cannot be read, in which what is missing may stand."""
 
@@ -51,6 +54,14 @@ def hand_over(text: str, *, is_safe: bool = False) -> None:
         show(text)
     else:
         click.echo(text, nl=False, color=True)
+
+
+def hand_over_parts(parts: Iterator[str]) -> None:
+    """The same of a text that may be too large to hold as a whole."""
+    if sys.stdout.isatty():
+        hand_over("".join(parts))
+    while some := "".join(islice(parts, _AT_ONCE)):
+        hand_over(some)
 
 
 def hand_over_bytes(content: bytes) -> None:

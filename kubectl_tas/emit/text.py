@@ -71,7 +71,12 @@ def stream(artifacts: Sequence[Artifact]) -> str:
 
 def joined(files: Iterable[str]) -> str:
     """The objects of some files as one multi-document YAML stream, without their marks."""
-    return "".join(f"---\n{content.partition(chr(10))[2]}" for content in files)
+    return "".join(map(piece, files))
+
+
+def piece(content: str) -> str:
+    """The object of a file as a part of such a stream."""
+    return f"---\n{content.partition(chr(10))[2]}"
 
 
 def kustomization(resources: Sequence[str], settings: str) -> str:
