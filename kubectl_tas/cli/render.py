@@ -21,7 +21,7 @@ from kubectl_tas.cli.session import (
     show_findings,
     tell_warnings,
 )
-from kubectl_tas.cli.terminal import hand_over, hand_over_parts, progress, say, show
+from kubectl_tas.cli.terminal import hand_over_parts, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
