@@ -469,21 +469,16 @@ def _all(*checks: Check) -> Check:
 
 COMBINATIONS: Mapping[str, Check] = {
     "AppArmorProfile": containers.profile,
-    "ConfigMapVolumeSource": containers.mode("defaultMode"),
     "DeploymentSpec": jobs.deployment,
     "DeploymentStrategy": jobs.rolling,
-    "DownwardAPIVolumeFile": _all(
-        containers.file_source, containers.mode("mode"), one_of("nothing to write", "fieldRef", "resourceFieldRef")
-    ),
+    "DownwardAPIVolumeFile": _all(containers.file_source, one_of("nothing to write", "fieldRef", "resourceFieldRef")),
     "ElasticPolicy": _span,
-    "DownwardAPIVolumeSource": containers.mode("defaultMode"),
     "EnvFromSource": one_of("nothing to take variables from", "configMapRef", "secretRef"),
     "EnvVar": _variable,
     "EnvVarSource": _all(containers.variable_source, one_of("nothing to take a value from", *_SOURCES)),
     "ExecAction": containers.command,
     "JobSetSpec": _job_set,
     "JobSpec": jobs.job,
-    "KeyToPath": containers.mode("mode"),
     "LabelSelectorRequirement": _requirement,
     "LifecycleHandler": one_of("nothing to do", "exec", "httpGet", "sleep", "tcpSocket"),
     "NodeSelector": _node_selector,
@@ -494,7 +489,6 @@ COMBINATIONS: Mapping[str, Check] = {
     "PodResourceClaim": one_of("no claim", "resourceClaimName", "resourceClaimTemplateName"),
     "PodSpec": _pod,
     "Probe": _all(containers.probe, one_of("nothing to probe with", "exec", "grpc", "httpGet", "tcpSocket")),
-    "ProjectedVolumeSource": containers.mode("defaultMode"),
     "PyTorchJobSpec": _elastic,
     "RayJobSpec": _ray_job,
     "RayServiceSpec": _ray_service,
@@ -502,7 +496,6 @@ COMBINATIONS: Mapping[str, Check] = {
     "RollingUpdateDeployment": jobs.rolling_pods,
     "RollingUpdateStatefulSetStrategy": jobs.rolling_members,
     "SeccompProfile": containers.profile,
-    "SecretVolumeSource": containers.mode("defaultMode"),
     "SecurityContext": containers.security,
     "StatefulSetSpec": jobs.endless,
     "StatefulSetUpdateStrategy": jobs.rolling,

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kubectl_tas import quantities, spellings
-from kubectl_tas.check.conflicts import Check, Found, conflict, has, mappings
-from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.load.schema import INVALID_VALUE, invalid_value, missing_field, written
+from kubectl_tas.check.conflicts import Found, conflict, has, mappings
+from kubectl_tas.load.schema import invalid_value, missing_field, written
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.words import did_you_mean
@@ -247,19 +246,6 @@ def command(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
         yield missing_field(origin, path, "command", {}, ("command",))
     elif value["command"] == []:
         yield invalid_value(origin, (*path, "command"), "must not be empty", [], "Write the program and its arguments.")
-
-
-def mode(name: str) -> Check:
-    """A mapping with the mode of files, which most readers take for octal where a 0 stands before it."""
-
-    def check(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
-        number, text = value.get(name), origin.source_text((*path, name)) or ""
-        if type(number) is int and 0 <= number <= 0o777 and re.fullmatch("0[0-7]+", text) and number > 7:
-            where, meant = (*path, name), int(text, 8)
-            message = f"{written(where)} is written {text}, which YAML 1.2 reads as {number} and kubectl as {meant}"
-            yield Diagnostic(INVALID_VALUE, message, origin.locate(where), hint=f"Write {meant}.")
-
-    return check
 
 
 def labels(origin: Origin, path: KeyPath, wanted: object) -> Found:

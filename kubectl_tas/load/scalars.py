@@ -1,4 +1,4 @@
-"""A plain scalar's text in, what YAML 1.2's core schema takes it for out."""
+"""A plain scalar's text in, what YAML 1.2's core schema takes it for out; but 0400 is octal, as kubectl reads it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ MAX_DIGITS = 18
 """A whole number with more digits may be beyond 64 bits, so it stays text."""
 _INT = re.compile(rf"[-+]?[0-9]{{1,{MAX_DIGITS}}}")
 _OCTAL = re.compile(r"0o[0-7]{1,20}")
+_OLD_OCTAL = re.compile(rf"[-+]?0[0-7]{{1,{MAX_DIGITS}}}")
+"""As modes of files are written, such as 0400. Go reads them so (sigs.k8s.io/yaml: ``resolve`` of goyaml.v2)."""
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {
@@ -35,13 +37,13 @@ out, as kubectl does wherever they stand."""
 
 
 def read_scalar(text: str) -> str | int | float | bool | None:
-    """A plain scalar by the core schema of YAML 1.2; what is beyond all numbers is text, as kubectl has it."""
+    """A plain scalar as kubectl reads it; what is beyond all numbers is text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
         return text
     if _INT.fullmatch(text):
-        return int(text)
+        return int(text, 8 if _OLD_OCTAL.fullmatch(text) else 10)
     if _OCTAL.fullmatch(text):
         return int(text[2:], 8)
     if _HEX.fullmatch(text):

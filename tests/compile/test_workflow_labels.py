@@ -121,24 +121,6 @@ def test_labels_carry_the_prefix(tmp_path: Path) -> None:
         assert "team" not in item["metadata"]["labels"]
 
 
-@pytest.mark.parametrize(("field", "policy"), [("", "Always"), ("IfNotPresent", "IfNotPresent")])
-def test_images_are_pulled_as_in_osmo(tmp_path: Path, field: str, policy: str) -> None:
-    """``to_pod_container`` of OSMO (src/utils/job/task.py); secrets of registries come with a pod template."""
-    container = f'{{name: "{{{{USER_CONTAINER_NAME}}}}", imagePullPolicy: {field}}}'
-    containers = f", containers: [{container}]" if field else ""
-    template = f"  common_pod_template:\n  - spec: {{imagePullSecrets: [{{name: registry}}]{containers}}}\n"
-    names = []
-    for spec in (template, ""):
-        write(tmp_path, {"tas.yaml": "", "pools/team.yaml": pool("team", spec=spec), "workflows/t.yaml": WORKFLOW})
-        result = kubectl_tas("render", "-o", "-", "-C", tmp_path)
-        pods = [item for item in yaml.safe_load_all(result.out) if item["kind"] == "Pod"]
-        names.append({item["metadata"]["name"] for item in pods})
-        expected = [policy if spec else "Always"] * 2
-        assert [item["spec"]["containers"][0]["imagePullPolicy"] for item in pods] == expected
-        assert all(item["spec"].get("imagePullSecrets", []) == [{"name": "registry"}][: bool(spec)] for item in pods)
-    assert names[0].isdisjoint(names[1])
-
-
 def test_a_pod_template_counts_before_a_label_of_a_workflow(tmp_path: Path) -> None:
     """``apply_workflow_labels`` of OSMO (src/utils/job/task.py) puts them beneath those of templates."""
     template = "  common_pod_template:\n  - metadata: {labels: {acme.io/team: admins}}\n"

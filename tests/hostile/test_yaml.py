@@ -293,7 +293,7 @@ def test_a_merge_key_does_not_win_over_what_was_judged(repository: Path) -> None
 
 @needs_kubectl
 def test_an_octal_count_is_the_one_that_was_judged(repository: Path) -> None:
-    assert rendered_job(repository, JOB.replace("parallelism: 2", "parallelism: 010"))["spec"]["parallelism"] == 10
+    assert rendered_job(repository, JOB.replace("parallelism: 2", "parallelism: 010"))["spec"]["parallelism"] == 8
 
 
 @needs_kubectl

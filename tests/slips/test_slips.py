@@ -308,9 +308,8 @@ OF_PODS = (
     ("volumes: [{name: a, emptyDir: {}}, {name: a, emptyDir: {}}]", "volume a twice"),
     ("volumes: [{name: a, emptyDir: {medium: memory}}]", "medium Memory"),
     ("volumes: [{name: a, configMap: {name: a, defaultMode: 512}}]", "512 511"),
-    ("volumes: [{name: a, configMap: {name: a, defaultMode: 0644}}]", "420 octal"),
-    ("volumes: [{name: a, secret: {secretName: a, defaultMode: 0400}}]", "0400 kubectl 256"),
-    ("volumes: [{name: a, secret: {secretName: a, items: [{key: a, path: a, mode: 0400}]}}]", "0400 kubectl 256"),
+    ("volumes: [{name: a, configMap: {name: a, defaultMode: 644}}]", "420 octal"),
+    ("volumes: [{name: a, secret: {secretName: a, items: [{key: a, path: a, mode: 01000}]}}]", "511"),
     ("volumes: [{name: a, configMap: {name: a, items: [{key: a, path: a, mode: 755}]}}]", "493 octal"),
     ("volumes: [{name: a, configMap: {name: a, items: [{key: a, path: /a}]}}]", "relative without"),
     (
