@@ -190,6 +190,32 @@ class TestList:
         write(listed, {"workflows/two.yaml": job("two")})
         assert kinds(listed) == ERROR
 
+    def test_one_of_its_name_that_has_room_takes_it_from_nobody(self, team: Path) -> None:
+        small = job("other").replace("nvidia.com/gpu: 40", "nvidia.com/gpu: 4")
+        namespaces = pool(spec="  namespaces: [default, other]\n")
+        write(team, {"pools/team.yaml": namespaces, "workflows/a.yaml": job(), "workflows/b.yaml": small})
+        (team / "workflows/train.yaml").unlink()
+        assert run(team, "subpool", "update", "team", "a", "--quota", "30")[0] == 0
+        assert "Job/big" in (team / "subpools/a.yaml").read_text()
+        assert "draining-unused" not in str(kinds(team))
+        assert run(team, "subpool", "update", "team", "a", "--quota", "25")[0] == 0
+        assert "Job/big" in (team / "subpools/a.yaml").read_text()
+        assert "error" not in [severity for severity, _ in kinds(team)]
+
+    @pytest.mark.parametrize("entry", ["{gpu: 30}", "\n      gpu: 30", "{gpu: 30, cpu: 2}", "{}"])
+    def test_work_that_grew_while_it_had_room_is_listed_anew(self, team: Path, entry: str) -> None:
+        write(team, {"subpools/a.yaml": f"{subpool('a', 60)}  overQuota:\n    Workflow/train: {entry}\n"})
+        assert run(team, "subpool", "update", "team", "a", "--quota", "20")[0] == 0
+        assert kinds(team) == NOTE
+
+    @pytest.mark.parametrize("name", ["Workflow/trian", "workflow/train"])
+    def test_a_slip_in_a_name(self, listed: Path, name: str) -> None:
+        file = listed / "subpools/a.yaml"
+        file.write_text(file.read_text().replace("Workflow/train", name))
+        told = found(listed)
+        assert ("error", "reference-unknown", f"{name} is not sent to team--a") in told
+        assert ("info", "draining-unused") not in [item[:2] for item in told]
+
     def test_a_name_in_another_queue_is_not_meant(self, listed: Path) -> None:
         write(listed, {"subpools/b.yaml": subpool("b", 20), "workflows/train.yaml": workflow(to="team--b")})
         assert kinds(listed) == [("info", "draining-unused"), *ERROR]

@@ -25,6 +25,14 @@ def check_draining(fleet: Fleet) -> Iterator[Diagnostic]:
     """Every name that such a list has in vain, or that is a slip."""
     for leaf, name, why in needless(fleet):
         place = leaf.declared.origin.locate(("spec", "overQuota", name), key=True)
+        own = [item for item in fleet.submissions if item.target == leaf.name]
+        others = sorted(work_name(item.kind, item.name) for item in own if item.over_quota_key is None)
+        is_there = any(item.over_quota_key == name for item in own)
+        meant = None if is_there else _meant(name, others)
+        if meant is not None:
+            message = f"{name} is not sent to {leaf.name}"
+            yield Diagnostic(REFERENCE_UNKNOWN, message, place, hint=question(name, meant))
+            continue
         yield Diagnostic(DRAINING_UNUSED, f"overQuota lists {name}, {why}", place, hint="Remove it from overQuota.")
     for subpool in (item for pool in fleet.pools for item in pool.subpools):
         listed = subpool.declared.spec.spec.draining

@@ -229,7 +229,8 @@ def open_store(root: Path) -> Store | None:
     if Path(os.path.realpath(folder)).is_relative_to(checkout_of(os.path.realpath(root))):
         if named is None:
             return None
-        raise click.UsageError(f"--cache-dir {named} lies in the repository; a pull request could fill it")
+        message = f"{named} lies in the repository; a pull request could fill it"
+        raise click.UsageError(f"--cache-dir, or KUBECTL_TAS_CACHE: {message}")
     context = click.get_current_context(silent=True)
     if context is None:
         return None

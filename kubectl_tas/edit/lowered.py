@@ -42,9 +42,17 @@ def _listing(leaf: Leaf, entries: Entries) -> SetValues:
     gone = [name for name in entries if name not in new]
     values: Values = ((("spec", "overQuota"), new or None, "quota" if "quota" in origin.data["spec"] else "resources"),)
     if stay:
-        values = tuple((("spec", "overQuota", name), amounts, None) for name, amounts in entries.items())
+        values = tuple(item for name, amounts in entries.items() for item in _entry(leaf, name, amounts))
     does = [f"lets {listed(list(new))} run on"] * bool(new) + [f"lists {listed(gone)} no more"] * bool(gone)
     return SetValues(origin, values, f"{leaf.name}: {' and '.join(does)}")
+
+
+def _entry(leaf: Leaf, name: str, amounts: Mapping[str, int | str] | None) -> Values:
+    """The edit of one entry: where it is there, of each amount by itself."""
+    path = ("spec", "overQuota", name)
+    if amounts is None or name not in leaf.over_quota:
+        return ((path, amounts, None),)
+    return tuple(((*path, resource), amount, None) for resource, amount in amounts.items())
 
 
 def _place(origin: Origin) -> tuple[object, ...]:

@@ -39,11 +39,12 @@ class Stamps:
     def settled(self, paths: Collection[str]) -> tuple[dict[str, str], int] | None:
         """What to keep of these files, for ``Stamps(*settled)``; None where nothing was read.
 
-        A file that changed as lately as the latest one is left out: it may change again without another time.
+        A file that changed as lately as the latest one is left out: it may change again without another time. Times
+        are those of the change itself, which nobody can set.
         """
         if not self._read:
             return None
-        times = {path: max(map(int, before.split(" ")[2:])) for path, (before, _) in self._read.items()}
+        times = {path: int(before.rpartition(" ")[2]) for path, (before, _) in self._read.items()}
         newest = max(self._newest, *times.values())
         limit = newest - (TICK if any(time % _SECOND for time in times.values()) else COARSE)
         found = {path: kept for path, kept in self._known.items() if path in paths and path not in times}

@@ -494,15 +494,17 @@ def needless(fleet: Fleet) -> Iterator[tuple[Leaf, str, str]]:
     if not listing:
         return
     admission = Admission(fleet)
-    there = {(item.target, item.over_quota_key): item for item in fleet.submissions}
+    there: dict[tuple[str, str | None], list[Submission]] = defaultdict(list)
+    for item in fleet.submissions:  # work of one name may be in several namespaces
+        there[item.target, item.over_quota_key].append(item)
     for leaf in listing:
         for name in leaf.over_quota:
-            item = there.get((leaf.name, name))
+            items = there[leaf.name, name]
             if leaf.state != "ACTIVE":
                 yield leaf, name, f"but subpool {leaf.name} is {leaf.state}"
-            elif item is None:
+            elif not items:
                 yield leaf, name, f"which is not sent to {leaf.name} any more"
-            elif not admission.excess(item):
+            elif not any(map(admission.excess, items)):
                 yield leaf, name, f"for which {leaf.name} has room again"
 
 
