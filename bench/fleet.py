@@ -215,6 +215,7 @@ class Row:
         """Runs it once."""
         words = self.command.format(small=fleet.small, site=fleet.site).split()
         fleet.git("checkout", "--quiet", "--", ".")
+        fleet.git("clean", "--quiet", "-fd")  # what an edit was rendered to
         if self.before == "cold":
             shutil.rmtree(fleet.site, ignore_errors=True)
             if words[0] == "render":

@@ -42,7 +42,8 @@ class Outcomes:
 
     def get(self, raw: RawFile, *, render: bool) -> Outcome | None:
         """What is known of a file, with its manifests where that is asked for; None where that is not known."""
-        for kept in self._entries(raw, render=render):
+        kinds = (True,) if render else (False, True)  # what was rendered was judged, too
+        for kept in (kept for rendered in kinds for kept in self._entries(raw, render=rendered)):
             try:
                 digest, plain = kept
                 found = Outcome(*plain)

@@ -63,6 +63,20 @@ def test_nothing_is_compiled_where_nothing_has_changed(root: Path, monkeypatch: 
     assert kubectl_tas("validate", cwd=root).code == 0
 
 
+def test_what_was_rendered_was_judged_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):  # files that make sense alone
+        file = root / f"workflows/w{number}.yaml"
+        file.write_text(file.read_text().partition("    files:")[0] + "  resources: {default: {gpu: 1, cpu: 1}}\n")
+    kubectl_tas("render", cwd=root)
+    made: list[str] = []
+    really = pool.outcome
+    monkeypatch.setattr(pool, "outcome", lambda raw, *rest: made.append(raw.path) or really(raw, *rest))
+    changed = root / "workflows/w1.yaml"
+    changed.write_text(changed.read_text().replace("busybox:1.37", "busybox:1.38"))
+    assert kubectl_tas("validate", cwd=root).code == 0
+    assert made == ["workflows/w1.yaml"]
+
+
 def test_findings_are_the_same_again(root: Path) -> None:
     (root / "tas.yaml").write_text(
         "apiVersion: tas/v1alpha1\nkind: Config\nmetadata: {name: c}\nspec: {rules: {no-such: off}}\n"
