@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
-from kubectl_tas import addresses, quantities
+from kubectl_tas import addresses, quantities, spellings
 from kubectl_tas.addresses import NO_ADDRESS
 from kubectl_tas.check.conflicts import Check, Found, conflict, has, is_slip, mappings, one_of
 from kubectl_tas.diagnostics import Diagnostic
@@ -20,28 +19,21 @@ from kubectl_tas.load.schema import INVALID_VALUE, invalid_value, missing_field,
 from kubectl_tas.model.base import (
     KEY_HINT,
     KEY_RULE,
-    MAX_PREFIX,
-    NAME_PART,
-    QUALIFIED_NAME,
     VALUE_HINT,
     VALUE_RULE,
     KeyPath,
 )
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.resolve import names
-from kubectl_tas.spellings import port_name as port_refused
+from kubectl_tas.spellings import Refusal
 from kubectl_tas.words import did_you_mean
 
-Refused = tuple[str, str] | None
-"""Why an API server refuses a value, and what to write instead."""
 _MAX_ANNOTATIONS = 256 * 2**10
 _MAX_DATA = 2**20
 _MAX_PORT = 2**16 - 1
-_CONFIG_KEY = r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}"
 _PERCENT = r"[0-9]{1,9}%"
 _BESIDE_HOST = r"^[a-z]+://|[:/].*$|\.$"
 """What a URL has beside its host."""
-_LABEL_RULE = "must be at most 63 lower-case letters, digits and '-', a letter or digit first and last"
 _BAD_IN_PATH = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_AT_END = ("/..", "/.")
 _COUNT = range(2**31)
@@ -54,36 +46,25 @@ _MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany",
 _TRAFFIC = ("Cluster", "Local")
 
 
-@lru_cache(maxsize=4096)
-def _is_label_key(key: str) -> bool:
-    """Whether an API server takes ``key`` as that of a label, and as any other qualified name."""
-    return key.find("/") <= MAX_PREFIX and re.fullmatch(QUALIFIED_NAME, key) is not None
-
-
-@lru_cache(maxsize=4096)
-def _is_label_value(value: str) -> bool:
-    """Whether an API server takes ``value`` as that of a label."""
-    return not value or re.fullmatch(NAME_PART, value) is not None
-
-
-def _port_or_name_refused(port: Any) -> Refused:
+def _port_or_name_refused(port: Any) -> Refusal:
     if isinstance(port, str):
         is_number = port.isdecimal()
-        return ("must be a number or the name of a port", "Remove the quotes.") if is_number else port_refused(port)
+        return (
+            ("must be a number or the name of a port", "Remove the quotes.") if is_number else spellings.port_name(port)
+        )
     return None if port in _PORT else (f"must be from 1 to {_MAX_PORT}", "Write the port that the pods listen on.")
 
 
-def _target_refused(port: Any) -> Refused:
+def _target_refused(port: Any) -> Refusal:
     return None if port in (0, "") else _port_or_name_refused(port)
 
 
-def _port_label_refused(name: str) -> Refused:
-    if not name or (names.is_label(name) and len(name) <= names.MAX_LABEL):
-        return None
-    return _LABEL_RULE, "Write one such as http."
+def _port_label_refused(name: str) -> Refusal:
+    refusal = spellings.label(name) if name else None
+    return refusal and (refusal[0], "Write one such as http.")
 
 
-def _name_refused(name: str) -> Refused:
+def _name_refused(name: str) -> Refusal:
     """The name of another object; it may be empty."""
     if not name or names.is_object_name(name):
         return None
@@ -91,12 +72,12 @@ def _name_refused(name: str) -> Refused:
     return rule, "Write the name as it is in the cluster."
 
 
-def _service_refused(name: str) -> Refused:
+def _service_refused(name: str) -> Refusal:
     rule = "must be the name of a Service: lower-case letters, digits and '-', a letter first"
     return None if names.is_service_name(name) else (rule, "Write its name alone, without its namespace.")
 
 
-def _mode_refused(mode: str) -> Refused:
+def _mode_refused(mode: str) -> Refusal:
     if mode in _MODES.values():
         return None
     modes = tuple(_MODES.values())
@@ -104,12 +85,12 @@ def _mode_refused(mode: str) -> Refused:
     return f"must be one of {', '.join(modes)}", f"Write {_MODES[mode]}." if mode in _MODES else meant
 
 
-def _qualified_refused(name: str) -> Refused:
+def _qualified_refused(name: str) -> Refusal:
     hint = "Write letters, digits, '-', '_' and '.', perhaps behind a domain and '/'."
-    return None if _is_label_key(name) else ("must be a name such as example.com/name", hint)
+    return spellings.label_key(name) and ("must be a name such as example.com/name", hint)
 
 
-def _domain_refused(name: str) -> Refused:
+def _domain_refused(name: str) -> Refusal:
     if not name or names.is_object_name(name):
         return None
     plain = re.sub(_BESIDE_HOST, "", name.casefold()).replace("_", "-")
@@ -117,11 +98,11 @@ def _domain_refused(name: str) -> Refused:
     return "must be a DNS name such as chat.example.com", f"Write {plain}." if is_one else "Write the name alone."
 
 
-def _external_name_refused(name: str) -> Refused:
+def _external_name_refused(name: str) -> Refusal:
     return _domain_refused(name.removesuffix("."))
 
 
-def _host_refused(host: str) -> Refused:
+def _host_refused(host: str) -> Refusal:
     """The host of an Ingress; its first part may be ``*``."""
     if addresses.address(host) is not None:
         return "must be a DNS name, not an IP address", "Write the name that clients use."
@@ -131,7 +112,7 @@ def _host_refused(host: str) -> Refused:
     return _domain_refused(below)
 
 
-def _base64_refused(text: str) -> Refused:
+def _base64_refused(text: str) -> Refusal:
     """Go skips line breaks in base64, and refuses any other character."""
     try:
         imported("base64:b64decode")(text.replace("\r", "").replace("\n", ""), validate=True)
@@ -140,7 +121,7 @@ def _base64_refused(text: str) -> Refused:
     return None
 
 
-def _share_refused(share: Any) -> Refused:
+def _share_refused(share: Any) -> Refusal:
     """A bound of a budget: a number of pods, or a percentage of them."""
     if isinstance(share, int):
         return None if share in _COUNT else ("must be at least 0", "Write a number of pods, or a percentage.")
@@ -149,7 +130,7 @@ def _share_refused(share: Any) -> Refused:
     return ("must be at most 100%", "Write 100% or less.") if int(share.removesuffix("%")) > 100 else None
 
 
-def _positive_refused(amount: Any) -> Refused:
+def _positive_refused(amount: Any) -> Refusal:
     if (found := quantities.refused(amount)) is None and not quantities.parse(amount):
         return "must be more than 0", "Write a positive amount."
     return found
@@ -197,7 +178,7 @@ BOUNDS: Mapping[str, Mapping[str, Bound]] = {
         "minAvailable": _share_refused,
         "unhealthyPodEvictionPolicy": ("IfHealthyBudget", "AlwaysAllow"),
     },
-    "ServiceBackendPort": {"name": port_refused, "number": _PORT},
+    "ServiceBackendPort": {"name": spellings.port_name, "number": _PORT},
     "ServicePort": {
         "appProtocol": _qualified_refused,
         "name": _port_label_refused,
@@ -232,7 +213,7 @@ def _metadata(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     if not isinstance(annotations, dict):
         return
     for key in annotations:
-        if not _is_label_key(key.lower()):
+        if spellings.label_key(key.lower()):
             yield wrong_key(origin, where, key, "must be a name such as example.com/note", KEY_HINT)
     size = _size(annotations) + _size(annotations.values())
     if size > _MAX_ANNOTATIONS:
@@ -243,9 +224,9 @@ def _metadata(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 
 def _labels(origin: Origin, path: KeyPath, labels: object) -> Found:
     for key, value in labels.items() if isinstance(labels, dict) else ():
-        if not _is_label_key(key):
+        if spellings.label_key(key):
             yield wrong_key(origin, path, key, KEY_RULE, KEY_HINT)
-        if isinstance(value, str) and not _is_label_value(value):
+        if isinstance(value, str) and spellings.label_value(value):
             yield invalid_value(origin, (*path, key), VALUE_RULE, value, VALUE_HINT)
 
 
@@ -272,7 +253,7 @@ def _config_map(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Foun
     data, binary = parts.get("data", {}), parts.get("binaryData", {})
     for name, part in parts.items():
         for key in part:
-            if not re.fullmatch(_CONFIG_KEY, key):
+            if spellings.config_key(key):
                 hint = "A key becomes the name of a file: write letters, digits, '-', '_' and '.', without '/'."
                 yield wrong_key(origin, (*path, name), key, "must be a plain file name", hint)
     for key in binary:
@@ -343,8 +324,8 @@ def _steps(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
 def _volume_of_its_own(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:
     """The template of a claim for each pod: the pods have a volume of its name."""
     name = origin.value((*path, "metadata", "name"))
-    if path and isinstance(name, str) and not (names.is_label(name) and len(name) <= names.MAX_LABEL):
-        yield invalid_value(origin, (*path, "metadata", "name"), _LABEL_RULE, name, "Write one such as data.")
+    if path and isinstance(name, str) and (refusal := spellings.label(name)) is not None:
+        yield invalid_value(origin, (*path, "metadata", "name"), refusal[0], name, "Write one such as data.")
 
 
 def _claim(origin: Origin, path: KeyPath, value: Mapping[str, Any]) -> Found:

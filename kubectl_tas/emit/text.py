@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -66,12 +66,7 @@ def file_text(artifact: Artifact) -> str:
 
 def stream(artifacts: Sequence[Artifact]) -> str:
     """All objects to apply as one multi-document YAML stream."""
-    return joined(file_text(artifact) for artifact in artifacts if artifact.apply)
-
-
-def joined(files: Iterable[str]) -> str:
-    """The objects of some files as one multi-document YAML stream, without their marks."""
-    return "".join(map(piece, files))
+    return "".join(piece(file_text(artifact)) for artifact in artifacts if artifact.apply)
 
 
 def piece(content: str) -> str:
