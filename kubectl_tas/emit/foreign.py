@@ -251,10 +251,10 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
             start, (known, listing) = len(folder) + 1, _resources(own)
             rest = [entry for entry in rest if entry.path[start:] not in known or entry.is_symlink()]
         waiting += ((path, depth + 1, start, known, listing) for path in folders)
-        allowed = None if listing is None else {*listing, KUSTOMIZATION}
         for entry in rest:
             path = entry.path[start:]
-            is_extra = allowed is not None and path not in allowed and not _PREVIEWS.fullmatch(path)
+            is_listed = listing is None or path in listing or path == KUSTOMIZATION
+            is_extra = not is_listed and not _PREVIEWS.fullmatch(path)
             yield output + entry.path[len(real) :].replace(os.sep, "/"), entry, is_extra
 
 
