@@ -141,6 +141,7 @@ class Admission:
         self._fleet = fleet
         self._past = past or Past()
         self._shared: dict[int, dict[tuple[str, Priority], Request]] = {}
+        self._over: dict[int, tuple[_Excess, ...]] = {}
 
     @cached_property
     def _declared(self) -> dict[str, dict[str, Amounts]]:
@@ -159,12 +160,18 @@ class Admission:
         """Whether a submission takes quota from others: KAI plans nothing for what can be preempted or never runs."""
         if item.is_preemptible:
             return False
-        request = self.request(item)
-        return self._refusal(item, request, _over(item, request)) is None
+        over = self._excess(item)
+        return not over or self._refusal(item, self.request(item), over) is None
+
+    def _excess(self, item: Submission) -> tuple[_Excess, ...]:
+        """Of what a submission asks for too much, worked out once."""
+        if id(item) not in self._over:
+            self._over[id(item)] = tuple(_over(item, self.request(item)))
+        return self._over[id(item)]
 
     def excess(self, item: Submission) -> tuple[ResourceName, ...]:
         """The resources of which a submission asks for more than its queue may hold, whatever overQuota says."""
-        return tuple(dict.fromkeys(over.resource for over in _over(item, self.request(item))))
+        return tuple(dict.fromkeys(over.resource for over in self._excess(item)))
 
     def to_be_listed(self, item: Submission) -> Amounts:
         """What overQuota must list for a submission: what all of that kind and name ask for, in whatever namespace."""
@@ -250,7 +257,7 @@ class Admission:
         self, item: Submission, request: Request, used: Amounts, elsewhere: Mapping[str, Amounts | None], new: Amounts
     ) -> Verdict:
         """The verdict on a submission, of which ``admit`` says the rest."""
-        over = tuple(_over(item, request))
+        over = self._excess(item)
         if not over:
             return admit(item, request, used, elsewhere, new)
         never = self._refusal(item, request, over)

@@ -41,38 +41,36 @@ class Outcomes:
         self._new: list[tuple[bytes, bytes]] = []
 
     def get(self, raw: RawFile, *, render: bool) -> Outcome | None:
-        """What is known of a file, with its manifests where that is asked for; None where that is not known."""
-        kinds = (True,) if render else (False, True)  # what was rendered was judged, too
-        for kept in (kept for rendered in kinds for kept in self._entries(raw, render=rendered)):
-            try:
-                digest, plain = kept
+        """What is known of a file, with its manifests where ``render`` asks for them; None where that is not known."""
+        try:
+            for digest, plain in self._entries(raw):
                 found = Outcome(*plain)
                 if digest == self._shared.digest(found.seen):
-                    return found
-            except (TypeError, ValueError):  # none of ours
-                return None
+                    return None if render and found.objects is None else found
+        except (TypeError, ValueError):  # none of ours
+            return None
         return None
 
-    def add(self, raw: RawFile, found: Outcome, *, render: bool) -> None:
+    def add(self, raw: RawFile, found: Outcome) -> None:
         """Keeps an outcome, when ``save`` is called."""
         digest = self._shared.digest(found.seen)
-        others = [kept for kept in self._entries(raw, render=render) if kept[0] != digest][: CONTEXTS - 1]
-        self._new.append((_key(raw, render=render), to_bytes([[digest, found.plain], *others])))
+        others = [kept for kept in self._entries(raw) if kept[0] != digest][: CONTEXTS - 1]
+        self._new.append((_key(raw), to_bytes([[digest, found.plain], *others])))
 
     def save(self) -> None:
         """Writes what was added."""
         self._store.put(self._new)
         self._new.clear()
 
-    def _entries(self, raw: RawFile, *, render: bool) -> Plain:
-        found = of_entry(self._store.get(_key(raw, render=render))) or []
+    def _entries(self, raw: RawFile) -> Plain:
+        found = of_entry(self._store.get(_key(raw))) or []
         return [item for item in found if isinstance(item, list) and len(item) == 2]
 
 
-def _key(raw: RawFile, *, render: bool) -> bytes:
+def _key(raw: RawFile) -> bytes:
     found = hashlib.blake2b(tool_digest(), digest_size=20)
     found.update(raw.path.encode("utf-8", "surrogateescape"))
-    found.update(bytes((0, render, raw.problem is None)))
+    found.update(bytes((0, raw.problem is None)))
     found.update(raw.content)
     return found.digest()
 

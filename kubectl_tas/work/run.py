@@ -42,13 +42,17 @@ class Run:
 
     fleet: Fleet
     """What is shared, what was judged together, and summaries of all else."""
-    found: tuple[Diagnostic, ...]
-    """All findings, as the rules have them."""
     loaded: Loaded
     """What was read to be judged together."""
     outcomes: Mapping[str, Outcome]
     """Of the files that were judged by themselves."""
     survey: Survey
+
+    @cached_property
+    def found(self) -> tuple[Diagnostic, ...]:
+        """All findings, as the rules have them."""
+        own = (to_diagnostic(plain) for item in self.outcomes.values() for plain in item.findings)
+        return (*self.loaded.diagnostics, *check_fleet(self.fleet, complete=self.loaded.complete), *own)
 
     @property
     def is_empty(self) -> bool:
@@ -166,8 +170,7 @@ def judged(found: Survey, also: Collection[str] = (), adjust: Callable[[Reposito
     mentions = (read_rows(item.mentions, path, _finder(found, path)) for path, item in alone.items() if item.mentions)
     summaries = tuple(_summaries(alone, context))
     fleet = replace(resolve(repository), summaries=summaries, kept_mentions=tuple(mentions))
-    own = tuple(to_diagnostic(plain) for item in alone.values() for plain in item.findings)
-    return Run(fleet, (*loaded.diagnostics, *check_fleet(fleet, complete=loaded.complete), *own), loaded, alone, found)
+    return Run(fleet, loaded, alone, found)
 
 
 def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, render: bool) -> Iterator[Done]:
@@ -184,7 +187,7 @@ def _known_or_made(work: Sequence[RawFile], shared: Shared, effort: Effort, *, r
     many = processes_for(len(missing)) if effort.processes is None else effort.processes
     for done in outcomes(missing, shared, many, render=render):
         if kept:
-            kept.add(done.raw, done.outcome, render=render)
+            kept.add(done.raw, done.outcome)
         yield done
     if kept:
         kept.save()
