@@ -19,6 +19,7 @@ settings.register_profile(
     derandomize="CI" in os.environ,  # a change is judged by itself, not by the luck of its run
 )
 settings.load_profile("any-machine")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are run, and none need compile the package again
 
 
 def pytest_collection_finish() -> None:
