@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model.base import QUALIFIED_NAME
+from kubectl_tas.nodelabels import BEFORE_1_0, HOSTNAME, PLACES, SINCE_1_0
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest, question
 
@@ -20,44 +21,10 @@ LEVEL_LABEL_UNKNOWN = Rule(
     "Since 1.0 Topograph sets other labels. Where you label the nodes yourself, or an older Topograph runs, waive the "
     "rule at that line.",
 )
-_KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", "kubernetes.io/hostname")
-_KNOWN = (
-    *_KUBERNETES,
-    "nvidia.com/gpu.clique",
-    "nvidia.com/gpu.count",
-    "nvidia.com/gpu.machine",
-    "nvidia.com/gpu.product",
-    "accelerator.topograph.run/domain",
-    "accelerator.topograph.run/sub-domain",
-    *(f"fabric.topograph.run/tier-{tier}" for tier in range(10)),
-    "cloud.google.com/gce-topology-block",
-    "cloud.google.com/gce-topology-subblock",
-    "cloud.google.com/gce-topology-host",
-    *(f"topology.k8s.aws/network-node-layer-{layer}" for layer in range(1, 5)),
-    "topology.k8s.aws/ultraserver-id",
-    "ds.coreweave.com/nvlink.domain",
-    *(f"{owner}.coreweave.cloud/{name}" for owner in ("backend", "ib") for name in ("fabric", "leafgroup", "superpod")),
-    "node.coreweave.cloud/rack",
-)
-"""What nodes have, by who sets it: Kubernetes (reference "Well-Known Labels"), GPU Feature Discovery
-(docs/gpu-feature-discovery of NVIDIA/k8s-device-plugin), Topograph ("Node Labels and Annotations", 1.0), GKE ("View
-the physical topology of nodes"), EKS and SageMaker HyperPod ("topology-aware scheduling"), CoreWeave ("InfiniBand and
-RoCE Labels", "GB200 NVL72-Powered Instances").
-"""
+_KUBERNETES = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
+_KNOWN = (*(place.label for place in PLACES), *(f"nvidia.com/gpu.{name}" for name in ("count", "machine", "product")))
 _MANY = re.compile(r"(fabric\.topograph\.run/tier|topology\.k8s\.aws/network-node-layer)-[0-9]+")
 """Families of which nobody says how many there are."""
-_TOPOGRAPH = "network.topology.nvidia.com/"
-_SINCE = {
-    "accelerator": "accelerator.topograph.run/domain",
-    "leaf": "fabric.topograph.run/tier-0",
-    "block": "fabric.topograph.run/tier-0",
-    "spine": "fabric.topograph.run/tier-1",
-    "core": "fabric.topograph.run/tier-2",
-    "datacenter": "fabric.topograph.run/tier-2",
-    "sub-domain": "accelerator.topograph.run/sub-domain",
-    **{f"tier-{tier}": f"fabric.topograph.run/tier-{tier}" for tier in range(10)},
-}
-"""What Topograph sets since 1.0 in place of its older labels; tier 0 is nearest to the node."""
 _OF_KUBERNETES = re.compile(r"((topology|node)\.)?(kubernetes|k8s)\.io")
 _SLIPS = 2
 
@@ -68,8 +35,8 @@ def check_level_labels(fleet: Fleet) -> Iterator[Diagnostic]:
         for index, level in enumerate(topology.levels):
             field = "label" if topology.pool else "key"
             place = topology.declared.at(*topology.path, index, field)
-            old, is_old, name = level.label.partition(_TOPOGRAPH)
-            now = _SINCE.get(name) if is_old and not old else None
+            old, is_old, name = level.label.partition(BEFORE_1_0)
+            now = SINCE_1_0.get(name) if is_old and not old else None
             if now is not None:
                 message = (
                     f"Topograph sets the node label {level.label} before its release 1.0; since then it sets {now}"

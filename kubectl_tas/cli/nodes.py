@@ -12,9 +12,9 @@ from kubectl_tas.cli.session import open_session, tell_errors
 from kubectl_tas.cli.terminal import hand_over, say
 from kubectl_tas.cli.wordtypes import POOL
 from kubectl_tas.kai import Feature
-from kubectl_tas.place.synthetic import HOSTNAME, Broken, Cluster, Domains, Size, generate
+from kubectl_tas.nodelabels import HOSTNAME, LIKE, place_of
+from kubectl_tas.place.synthetic import Broken, Cluster, Domains, Size, generate
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.words import nothing_called
 
 MAX_NODES = 100_000
@@ -27,7 +27,8 @@ def nodes() -> None:
 
 
 @nodes.command("generate", epilog="Example: kubectl tas nodes generate --pool team --domains zone=2")
-@click.option("--pool", metavar="POOL", type=POOL, required=True, help="The pool whose topology and labels they have.")
+@click.option("--pool", metavar="POOL", type=POOL, help="The pool whose topology and labels they have.")
+@click.option("--like", type=click.Choice(sorted(LIKE)), help="Who sets their labels, instead of those of a pool.")
 @click.option(
     "--domains",
     metavar="KEY=N",
@@ -47,41 +48,52 @@ def nodes() -> None:
 @click.option("--not-ready", type=_FEW, default=0, help="How many of them are not ready.")
 @click.option("--unlabelled", type=_FEW, default=0, help="How many of them lack the label of the finest level.")
 @repository_option
-def generate_nodes(pool: str, domains: Sequence[str], count: int | None, directory: str | None, **numbers: int) -> int:
+def generate_nodes(
+    pool: str | None,
+    like: str | None,
+    domains: Sequence[str],
+    count: int | None,
+    directory: str | None,
+    **numbers: int,
+) -> int:
     """Print the nodes of a cluster that does not exist, as `kubectl get nodes -o json` would, for `fit --nodes`.
 
-    They have the labels of all levels of the pool's topology, and those that its pods ask for. Domains are numbered
-    over the whole cluster. The same options give the same bytes.
+    With --pool they have the labels of all levels of the pool's topology, and those that its pods ask for. With
+    --like they have the labels that a cloud or a component sets; such nodes are for `topology suggest`. Domains are
+    numbered over the whole cluster. The same options give the same bytes.
     """
-    session = open_session(directory)
-    fleet = session.fleet
-    found = fleet.pool_by_name.get(names.fold(pool))
-    if found is None:
-        raise click.UsageError(nothing_called("pool", pool, sorted(fleet.pool_by_name)))
-    counts = _counts(found, domains)
-    of_hosts = any(level.label == HOSTNAME for level in found.levels)
+    if (pool is None) == (like is None):
+        raise click.UsageError("pass --pool or --like, one of the two")
+    session, found = None, None
+    if pool is not None:
+        session = open_session(directory)
+        found = session.fleet.pool_by_name.get(names.fold(pool))
+        if found is None:
+            raise click.UsageError(nothing_called("pool", pool, sorted(session.fleet.pool_by_name)))
+    places = [place for label in LIKE.get(like or "", ()) if (place := place_of(label))]
+    levels = [(level.key, level.label) for level in (found.levels if found else places)]
+    counts = _counts(f"pool {found.name}" if found else f"--like {like}", [key for key, _ in levels], domains)
     cluster = Cluster(
-        levels=tuple(Domains(level.key, level.label, counts.get(level.key, 1)) for level in found.levels),
-        nodes=count or (1 if of_hosts else 4),
+        levels=tuple(Domains(key, label, counts.get(key, 1)) for key, label in levels),
+        nodes=count or (1 if any(label == HOSTNAME for _, label in levels) else 4),
         size=Size(numbers["gpus"], numbers["cpu"], numbers["memory"]),
         broken=Broken(numbers["cordoned"], numbers["not_ready"], numbers["unlabelled"]),
-        labels={**found.nodes.selector, **found.shard_labels},
+        labels={**found.nodes.selector, **found.shard_labels} if found else {},
     )
     _refuse(cluster)
     hand_over(generate(cluster))
-    if cluster.common > 1 and not found.backend.has(Feature.COARSE_REQUIRED):
+    if found and cluster.common > 1 and not found.backend.has(Feature.COARSE_REQUIRED):
         *above, common = (level.key for level in cluster.levels[: cluster.common])
         say(
             f"All nodes are in one {common}, and KAI places no gang there that requires {' or '.join(above)}: "
             f"--domains {above[0]}=2 makes more.",
             err=True,
         )
-    return tell_errors(session)
+    return tell_errors(session) if session else 0
 
 
-def _counts(pool: FleetPool, written: Sequence[str]) -> Mapping[str, int]:
-    """The number of domains by key. A usage error where one is none of the pool's, or no number."""
-    keys = [level.key for level in pool.levels]
+def _counts(whose: str, keys: Sequence[str], written: Sequence[str]) -> Mapping[str, int]:
+    """The number of domains by key. A usage error where one is no level, or no number."""
     found: dict[str, int] = {}
     for text in written:
         key, _, number = text.partition("=")
@@ -89,7 +101,7 @@ def _counts(pool: FleetPool, written: Sequence[str]) -> Mapping[str, int]:
         if not is_number or not 1 <= int(number) <= MAX_NODES:
             raise click.UsageError(f"--domains {text}: write KEY=N, with N from 1 to {MAX_NODES}")
         if key not in keys:
-            raise click.UsageError(f"--domains {text}: {nothing_called(f'level of pool {pool.name}', key, keys)}")
+            raise click.UsageError(f"--domains {text}: {nothing_called(f'level of {whose}', key, keys)}")
         if key in found:
             raise click.UsageError(f"--domains is given twice for {key}")
         found[key] = int(number)

@@ -8,14 +8,17 @@ from typing import Any
 
 import click
 
-from kubectl_tas.cli.backends import cluster_options, named_clusters
+from kubectl_tas import yaml
+from kubectl_tas.cli.backends import cluster_options, given_clusters, named_clusters
 from kubectl_tas.cli.group import Group
+from kubectl_tas.cli.nodesource import refuse_several
 from kubectl_tas.cli.options import output_option, repository_option
 from kubectl_tas.cli.session import open_session, tell_errors, tell_unread
 from kubectl_tas.cli.terminal import hand_over, say, show, show_names
-from kubectl_tas.cli.wordtypes import TOPOLOGY
+from kubectl_tas.cli.wordtypes import POOL, TOPOLOGY
 from kubectl_tas.compare.cluster import Drift, Use, declared_uses, drifts, live_uses
-from kubectl_tas.compare.nodes import Coverage, coverage
+from kubectl_tas.compare.nodelevels import suggest as suggested
+from kubectl_tas.compare.nodes import Coverage, coverage, may_use
 from kubectl_tas.draw import topology as pages
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState
@@ -23,6 +26,7 @@ from kubectl_tas.live.cluster import Cluster, Node
 from kubectl_tas.live.kubectl import NoSuchResourceError
 from kubectl_tas.records import dataclass
 from kubectl_tas.report import json
+from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import nothing_called
 
@@ -64,6 +68,52 @@ def describe(name: str, directory: str | None) -> int:
         raise click.UsageError(nothing_called("topology", name, _names(session.fleet)))
     show(pages.page(session.fleet, found))
     return tell_errors(session)
+
+
+@topology.command(epilog="Example: kubectl tas topology suggest --context prod")
+@output_option("table", "yaml", "json")
+@click.option("--pool", metavar="POOL", type=POOL, help="Look only at the nodes that pods of this pool may use.")
+@click.option("--label", "labels", metavar="LABEL", multiple=True, help="Use this node label; may be repeated.")
+@click.option("--name", default="cluster", show_default=True, help="The name of the topology that -o yaml prints.")
+@cluster_options
+@repository_option
+def suggest(
+    output: str, pool: str | None, labels: Sequence[str], name: str, directory: str | None, **cluster: Any
+) -> int:
+    """Suggest the levels of a topology by the labels of a cluster's nodes.
+
+    Looks for labels that Kubernetes, clouds and GPU components set, checks on the nodes in which order they nest, and
+    says how many domains each has, how many nodes lack it, and what is left out. The table ends with the
+    topology_keys of a pool; -o yaml prints a ClusterTopology, which can be kept in topologies/. A file for
+    --cluster-state may have just what `kubectl get nodes -o json` prints.
+
+    Exits 1 where no label makes a level.
+    """
+    session = open_session(directory, allow_empty=True)
+    chosen = session.fleet.pool_by_name.get(names.fold(pool)) if pool else None
+    if pool and chosen is None:
+        raise click.UsageError(nothing_called("pool", pool, sorted(session.fleet.pool_by_name)))
+    if chosen and not cluster["backend"]:
+        cluster["backend"] = chosen.backend.name
+    clusters = given_clusters(session.fleet, cluster)
+    refuse_several(sorted(clusters.names))
+    answers = clusters.ask(lambda one: one.nodes() or [])
+    for nodes in answers.found.values():
+        found = [node for node in nodes if chosen is None or may_use(chosen, node)]
+        if not found:
+            hint = "Correct nodes.selector and nodePool of the pool." if pool else "Join nodes to the cluster."
+            raise TasError(f"there is no node {f'for pods of pool {pool}' if pool else 'in the cluster'}", hint=hint)
+        suggestion = suggested(found, labels)
+        if output == "json":
+            hand_over(json.dump(pages.suggested_data(suggestion)))
+        elif output == "table":
+            show(pages.suggested(suggestion))
+        elif suggestion.levels:
+            hand_over(yaml.block(pages.suggested_topology(suggestion, name)))
+        if not suggestion.levels:
+            say("No label of these nodes makes a level. Name those that tell racks or zones with --label.", err=True)
+            return 1
+    return tell_unread(answers.failed)
 
 
 @topology.command(epilog="Example: kubectl tas topology usage --context prod")

@@ -7,7 +7,9 @@ A node that lacks the label of any level is outside of the whole Topology, for p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+from kubectl_tas.compare.nodelevels import domains_of, split
 from kubectl_tas.diagnostics import Diagnostic, Related, Rule, Severity, Waiving
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster import Node
@@ -18,6 +20,9 @@ from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.topologies import FleetTopology, Level
+from kubectl_tas.words import shortened
+
+_SHOWN = 5
 
 GUARANTEE_EXCEEDS_NODES = Rule(
     "guarantee-exceeds-nodes",
@@ -45,6 +50,15 @@ LEVEL_WITHOUT_NODES = Rule(
     "KAI leaves a node that lacks the label of any level out of the whole topology, so nothing that is placed by it "
     "would ever run. Correct the label, label the nodes, or leave the level out.",
     protects=Waiving.CONFIG,
+)
+LEVELS_NOT_NESTED = Rule(
+    "levels-not-nested",
+    Severity.ERROR,
+    "A domain of a level has nodes in several domains of a coarser level.",
+    "KAI reads the labels of a node from the coarsest level down. It takes such a domain for several of one name. A "
+    "gang that must be in one of them is offered each part, never the whole. Most often two levels are in the wrong "
+    "order, or nodes have a wrong label. `kubectl tas topology suggest` shows in which order labels nest. If several "
+    "racks share a name, such as rack-1 of each zone, waive the rule at that level.",
 )
 
 
@@ -89,7 +103,7 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
     usable: dict[str, frozenset[str]] = {}
     pools = [pool for pool in fleet.pools if pool.backend == backend]
     for pool in pools:
-        usable[pool.name] = frozenset(node.name for node in nodes if _may_use(pool, node))
+        usable[pool.name] = frozenset(node.name for node in nodes if may_use(pool, node))
         if not usable[pool.name] and nodes:
             yield _selects_none(pool)
     finite = [pool for pool in pools if "gpu" in pool.finite and (usable[pool.name] or not nodes)]
@@ -97,9 +111,10 @@ def check_nodes(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) -> I
     for topology in fleet.topologies:
         if backend.has(Feature.TOPOLOGY) and nodes and _is_used(fleet, topology, backend):
             yield from _unlabelled(topology, backend, nodes)
+            yield from _split(topology, backend, nodes)
 
 
-def _may_use(pool: FleetPool, node: Node) -> bool:
+def may_use(pool: FleetPool, node: Node) -> bool:
     """Whether pods of a pool may run on a node: it has the labels of the selector, and is of the same shard."""
     is_of_shard = node.labels.get(labels.NODE_POOL) == pool.shard
     return is_of_shard and all(node.labels.get(key) == value for key, value in pool.nodes.selector.items())
@@ -183,6 +198,24 @@ def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bo
         or any(work.backend == backend.name for work in fleet.placed_by(topology))
         or any(item.topology_name == topology.name for item in sets)
     )
+
+
+def _split(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+    """The first domain of each level that lies in several of the level above, among the nodes of the topology. KAI
+    makes a domain of all labels down to its level: ``calcDomainId`` of pkg/scheduler/plugins/topology, 0.12 to 0.17.
+    """
+    labels_ = [level.label for level in topology.levels]
+    own = [node for node in nodes if all(label in node.labels for label in labels_)]
+    for index, (coarser, finer) in enumerate(pairwise(topology.levels), 1):
+        for name, above in split(domains_of(own, finer.label), coarser.label):
+            message = (
+                f"on backend {backend.name} {finer.key} {name} has nodes in {shortened(above, _SHOWN)} of "
+                f"{coarser.key}, so KAI takes it for {len(above)} domains"
+            )
+            hint = "Put the levels in the order in which they nest, or correct the labels of the nodes."
+            place = topology.declared.origin.locate((*topology.path, index))
+            yield Diagnostic(LEVELS_NOT_NESTED, message, place, hint=hint)
+            break
 
 
 def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:

@@ -16,10 +16,12 @@ from kubectl_tas.compare.cluster import (
     domains,
     full_name,
 )
+from kubectl_tas.compare.nodelevels import Domains, Suggestion
 from kubectl_tas.compare.nodes import Coverage
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table
+from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.topologies import FleetTopology
@@ -28,6 +30,7 @@ from kubectl_tas.words import shortened
 HEADER = ("TOPOLOGY", "PODCLIQUESET", CONDITION, "REASON", "MISSING")
 DRIFT_HEADER = ("TOPOLOGY", "IN THE REPOSITORY", "IN THE CLUSTER")
 COVERAGE_HEADER = ("TOPOLOGY", "NODES OUTSIDE", "LEVEL", "NODES WITHOUT ITS LABEL")
+SUGGESTION_HEADER = ("LEVEL", "LABEL", "SET BY", "NODES WITHOUT", "DOMAINS", "NODES IN EACH", "GPUS IN EACH")
 MAX_NODES = 5
 """Nodes that a line names."""
 NONE = "-"
@@ -165,6 +168,70 @@ def covered(found: Sequence[Coverage]) -> str:
         for index, level in enumerate(levels or [(NONE, NONE)]):
             rows.append((item.full_name, count, *level) if index == 0 else ("", "", *level))
     return table.render(COVERAGE_HEADER, rows)
+
+
+def suggested(found: Suggestion) -> str:
+    """The levels that nodes could have, what is left out and why, and the lines for a pool."""
+    rows = [
+        (
+            item.key,
+            item.label,
+            item.maker or NONE,
+            shortened(item.lacking, MAX_NODES) or NONE,
+            str(len(item.nodes)),
+            _between(item.sizes),
+            _between(item.gpus),
+        )
+        for item in found.levels
+    ]
+    without = f"; {found.others} without GPUs are left out" if found.others else ""
+    parts = [f"{plural(found.considered, 'node')}{without}\n", table.section("Levels", SUGGESTION_HEADER, rows)]
+    if found.left_out:
+        reasons = [(item.label, why) for item, why in found.left_out]
+        parts.append(table.section("Left out", ("LABEL", "WHY"), reasons))
+    if found.levels:
+        lines = (f"  - {{key: {item.key}, label: {item.label}}}\n" for item in found.levels)
+        parts.append(f"For a pool on these nodes:\n  topology_keys:\n{''.join(lines)}")
+    return "\n".join(parts)
+
+
+def suggested_topology(found: Suggestion, name: str) -> dict[str, Any]:
+    """The cluster topology of these levels."""
+    return {
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "ClusterTopology",
+        "metadata": {"name": name},
+        "spec": {"levels": [{"domain": item.key, "key": item.label} for item in found.levels]},
+    }
+
+
+def suggested_data(found: Suggestion) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "version": 1,
+        "nodes": found.considered,
+        "withoutGpus": found.others,
+        "levels": [_domains_data(item) for item in found.levels],
+        "leftOut": [{**_domains_data(item), "reason": why} for item, why in found.left_out],
+    }
+
+
+def _domains_data(item: Domains) -> dict[str, Any]:
+    return {
+        "key": item.key,
+        "label": item.label,
+        "setBy": item.maker or None,
+        "nodesWithout": list(item.lacking),
+        "domains": [
+            {"name": name, "nodes": len(nodes), "gpus": sum(node.gpus for node in nodes)}
+            for name, nodes in item.nodes.items()
+        ],
+    }
+
+
+def _between(sizes: tuple[int, int]) -> str:
+    least, most = sizes
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def uses_data(

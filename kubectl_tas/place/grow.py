@@ -14,13 +14,13 @@ from functools import cached_property
 from math import ceil, prod
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.nodelabels import HOSTNAME
 from kubectl_tas.place import order
 from kubectl_tas.place.mending import OF_KUBERNETES, freed
 from kubectl_tas.place.nodes import Domain, Node, domain_of
 from kubectl_tas.place.room import Space, Wanted, ranked
 from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.shortage import Lack, Shortage, lacking, shortage_of
-from kubectl_tas.place.synthetic import HOSTNAME
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.topologies import Level

@@ -10,9 +10,8 @@ from operator import mul
 from typing import Any
 
 from kubectl_tas.gpus import GPU
+from kubectl_tas.nodelabels import HOSTNAME
 from kubectl_tas.records import dataclass
-
-HOSTNAME = "kubernetes.io/hostname"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,148 @@
+"""Nodes of a cluster in, the levels of a topology out: which labels they have, and in which order these nest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from kubectl_tas.live.cluster import Node
+from kubectl_tas.nodelabels import HOSTNAME, place_of, rank
+from kubectl_tas.records import dataclass
+from kubectl_tas.words import shortened
+
+_SHOWN = 5
+_MOST_OUTSIDE = 0.1
+"""The part of all nodes that may lack a label which is proposed: they are outside of the topology then."""
+
+
+@dataclass(frozen=True)
+class Domains:
+    """The domains of one label."""
+
+    label: str
+    key: str
+    """What the level is called."""
+    maker: str
+    """Who sets the label; '' where nobody is known."""
+    nodes: Mapping[str, tuple[Node, ...]]
+    """By the value of the label."""
+    lacking: tuple[str, ...]
+    """Names of nodes without the label, sorted."""
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """Nodes of the smallest domain, and of the largest."""
+        found = [len(nodes) for nodes in self.nodes.values()]
+        return min(found), max(found)
+
+    @cached_property
+    def gpus(self) -> tuple[int, int]:
+        """GPUs of the domain with the fewest, and of the one with the most."""
+        found = [sum(node.gpus for node in nodes) for nodes in self.nodes.values()]
+        return min(found), max(found)
+
+    def split(self, coarser: Domains) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The domains of which nodes are in several domains of ``coarser``, each with these."""
+        return split(self.nodes, coarser.label)
+
+    def nests_in(self, coarser: Domains) -> bool:
+        """Whether each domain lies in one of ``coarser``."""
+        return next(self.split(coarser), None) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What topology some nodes could have."""
+
+    considered: int
+    """Nodes that count: those with GPUs, or all where none has any."""
+    others: int
+    """Nodes without GPUs, which do not count."""
+    levels: tuple[Domains, ...]
+    """From the coarsest to the finest."""
+    left_out: tuple[tuple[Domains, str], ...]
+    """The other labels, each with the reason."""
+
+
+def split(domains: Mapping[str, Sequence[Node]], coarser: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The domains of which nodes have several values of the label ``coarser``, each with these."""
+    for name in sorted(domains):
+        above = {node.labels[coarser] for node in domains[name] if coarser in node.labels}
+        if len(above) > 1:
+            yield name, tuple(sorted(above))
+
+
+def domains_of(nodes: Sequence[Node], label: str) -> dict[str, tuple[Node, ...]]:
+    """The nodes that have a label, by its value."""
+    found: dict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        if label in node.labels:
+            found[node.labels[label]].append(node)
+    return {name: tuple(found[name]) for name in sorted(found)}
+
+
+def suggest(nodes: Sequence[Node], labels: Sequence[str] = ()) -> Suggestion:
+    """The levels that nodes could have: of labels that are known to tell places, or of ``labels`` alone.
+
+    Where labels do not nest, those stay that join GPUs, then the zone, then the coarser.
+    """
+    considered = [node for node in nodes if node.gpus] or list(nodes)
+    named = {label for node in considered for label in node.labels if place_of(label)} if not labels else set(labels)
+    found = [_domains(considered, label) for label in sorted(named, key=lambda label: (rank(label), label))]
+    several = any(len(item.nodes) > 1 for item in found if item.label != HOSTNAME)
+    kept: list[Domains] = []
+    left_out: list[tuple[Domains, str]] = []
+    for item in sorted(found, key=_worth):
+        why = _unfit(item, len(considered), several=several and not labels) or _against(item, kept)
+        if why:
+            left_out.append((item, why))
+        else:
+            kept.append(item)
+    kept.sort(key=lambda item: (len(item.nodes), rank(item.label)))
+    left_out.sort(key=lambda pair: (rank(pair[0].label), pair[0].label))
+    return Suggestion(len(considered), len(nodes) - len(considered), tuple(_named_apart(kept)), tuple(left_out))
+
+
+def _domains(nodes: Sequence[Node], label: str) -> Domains:
+    place = place_of(label)
+    key = place.key if place else label.rpartition("/")[2].lower().replace(".", "-").replace("_", "-")
+    lacking = tuple(sorted(node.name for node in nodes if label not in node.labels))
+    return Domains(label, key, place.maker if place else "", domains_of(nodes, label), lacking)
+
+
+def _worth(item: Domains) -> tuple[bool, bool, int]:
+    """Which of two labels stays where they do not nest: the lesser of these."""
+    place = place_of(item.label)
+    return not (place and place.joins_gpus), item.key not in ("zone", "host"), rank(item.label)
+
+
+def _unfit(item: Domains, nodes: int, *, several: bool) -> str:
+    """Why a label makes no level, whatever others do; '' where it may."""
+    if len(item.lacking) > nodes * _MOST_OUTSIDE:
+        return f"{len(item.lacking)} of {nodes} nodes lack it"
+    if several and len(item.nodes) == 1:
+        return "all nodes are in one domain"
+    return ""
+
+
+def _against(item: Domains, kept: Sequence[Domains]) -> str:
+    """Why a label makes no level beside others; '' where it may."""
+    for other in kept:
+        if item.nests_in(other) and other.nests_in(item):
+            return f"its domains are those of {other.key}"
+        coarser, finer = (item, other) if len(item.nodes) < len(other.nodes) else (other, item)
+        for name, above in finer.split(coarser):
+            return f"{finer.key} {name} lies in {shortened(above, _SHOWN)} of {coarser.key}"
+    return ""
+
+
+def _named_apart(levels: Sequence[Domains]) -> Iterator[Domains]:
+    """The same with keys of which no two are alike."""
+    taken: set[str] = set()
+    for item in levels:
+        key, number = item.key, 2
+        while key in taken:
+            key, number = f"{item.key}-{number}", number + 1
+        taken.add(key)
+        yield Domains(item.label, key, item.maker, item.nodes, item.lacking)

@@ -1,0 +1,139 @@
+"""``topology suggest``: levels by the labels of nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_tas.nodelabels import LIKE, PLACES, place_of
+from tests.support.cli import Result, kubectl_tas, pool, write
+
+ZONE, CLIQUE, HOST = "topology.kubernetes.io/zone", "nvidia.com/gpu.clique", "kubernetes.io/hostname"
+LEAF = "network.topology.nvidia.com/leaf"
+
+
+def node(name: str, gpus: int = 4, **labels: str) -> dict[str, Any]:
+    """A node; ``labels`` are by the last words of the constants above."""
+    named = {"zone": ZONE, "clique": CLIQUE, "leaf": LEAF, "row": "acme.io/row", "pool": "acme.io/pool"}
+    found = {HOST: name, **{named[key]: value for key, value in labels.items()}}
+    status = {"allocatable": {"cpu": "96", **({"nvidia.com/gpu": str(gpus)} if gpus else {})}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": found}, "status": status}
+
+
+def suggest(root: Path, nodes: list[dict[str, Any]], *words: str) -> Result:
+    (root / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    return kubectl_tas("-C", root, "topology", "suggest", "--cluster-state", root / "nodes.json", *words)
+
+
+def levels(root: Path, nodes: list[dict[str, Any]], *words: str) -> tuple[list[str], dict[str, str]]:
+    """The labels that are proposed, and why others are not."""
+    result = suggest(root, nodes, "-o", "json", *words)
+    assert (result.code, result.err) == (0, "")
+    found = json.loads(result.out)
+    return [item["label"] for item in found["levels"]], {item["label"]: item["reason"] for item in found["leftOut"]}
+
+
+def racks() -> list[dict[str, Any]]:
+    """Two nodes in each clique, two cliques in each zone."""
+    return [
+        node(f"n{zone}{clique}{number}", zone=f"z{zone}", clique=f"c{zone}{clique}", leaf=f"l{zone}{clique}")
+        for zone in range(2)
+        for clique in range(2)
+        for number in range(2)
+    ]
+
+
+def test_the_order_in_which_labels_nest(repository: Path) -> None:
+    found, left_out = levels(repository, racks())
+    assert found == [ZONE, CLIQUE, HOST]
+    assert left_out == {LEAF: "its domains are those of gpu-clique"}
+
+
+def test_a_label_that_does_not_nest_is_left_out_by_name(repository: Path) -> None:
+    nodes = racks()
+    nodes[0]["metadata"]["labels"][LEAF] = "l11"
+    _, left_out = levels(repository, nodes)
+    assert left_out == {LEAF: "leaf l11 lies in c00, c11 of gpu-clique"}
+
+
+def test_the_labels_that_join_gpus_stay(repository: Path) -> None:
+    nodes = racks()
+    nodes[0]["metadata"]["labels"][ZONE] = "z1"
+    found, left_out = levels(repository, nodes)
+    assert found == [CLIQUE, HOST]
+    assert left_out[ZONE] == "gpu-clique c00 lies in z0, z1 of zone"
+
+
+def test_a_label_that_one_broken_node_lacks_stays(repository: Path) -> None:
+    nodes = [node(f"n{number:02}", clique=f"c{number // 4}") for number in range(20)]
+    del nodes[7]["metadata"]["labels"][CLIQUE]
+    result = suggest(repository, nodes)
+    assert "gpu-clique  nvidia.com/gpu.clique   GPU Feature Discovery  n07            5        3 to 4" in result.out
+    for broken in nodes[:4]:
+        broken["metadata"]["labels"].pop(CLIQUE, None)
+    assert levels(repository, nodes) == ([HOST], {CLIQUE: "5 of 20 nodes lack it"})
+
+
+def test_nodes_without_gpus_do_not_count(repository: Path) -> None:
+    result = suggest(repository, [*racks(), node("login", gpus=0)])
+    assert result.out.startswith("8 nodes; 1 without GPUs are left out\n")
+    assert "login" not in result.out
+
+
+def test_one_domain_is_no_level_beside_others(repository: Path) -> None:
+    nodes = [node(f"n{number}", zone="z", clique=f"c{number // 2}") for number in range(4)]
+    assert levels(repository, nodes) == ([CLIQUE, HOST], {ZONE: "all nodes are in one domain"})
+    alone = [node(f"n{number}", clique="c") for number in range(4)]
+    assert levels(repository, alone) == ([CLIQUE, HOST], {})
+
+
+def test_labels_that_nobody_knows_are_named(repository: Path) -> None:
+    nodes = [node(f"n{number}", row=f"r{number // 2}") for number in range(4)]
+    assert levels(repository, nodes)[0] == [HOST]
+    assert levels(repository, nodes, "--label", "acme.io/row", "--label", HOST)[0] == ["acme.io/row", HOST]
+
+
+def test_the_nodes_of_a_pool(repository: Path) -> None:
+    write(repository, {"pools/team.yaml": pool("team", spec="  nodes: {selector: {acme.io/pool: team}}\n")})
+    nodes = [*racks(), *(node(f"own{number}", pool="team", clique=f"x{number // 2}") for number in range(4))]
+    assert levels(repository, nodes, "--pool", "team")[0] == [CLIQUE, HOST]
+    result = suggest(repository, nodes, "--pool", "tean")
+    assert (result.code, result.out) == (2, "")
+    assert 'did you mean "team"?' in result.err
+
+
+def test_nothing_to_suggest(repository: Path) -> None:
+    bare = node("n")
+    del bare["metadata"]["labels"][HOST]
+    result = suggest(repository, [bare], "-o", "yaml")
+    assert (result.code, result.out) == (1, "")
+    assert "--label" in result.err
+    assert suggest(repository, []).code == 3
+
+
+@pytest.mark.parametrize("like", sorted(LIKE))
+def test_what_is_suggested_is_valid_and_covers_all_nodes(repository: Path, like: str) -> None:
+    """The nodes of each maker, to a topology and back: nothing is found in it, and no node is outside of it."""
+    keys = [place_of(label).key for label in LIKE[like]]  # type: ignore[union-attr]
+    domains = [word for key in keys for word in ("--domains", f"{key}=2")]
+    nodes = kubectl_tas("nodes", "generate", "--like", like, *domains, "--nodes", "3")
+    assert (nodes.code, nodes.err) == (0, "")
+    items = json.loads(nodes.out)["items"]
+    result = suggest(repository, items, "-o", "yaml", "--name", "fabric")
+    write(
+        repository, {"topologies/fabric.yaml": result.out, "pools/team.yaml": pool("team", 1, "  topology: fabric\n")}
+    )
+    assert [line for line in LIKE[like] if f"key: {line}\n" in result.out] == list(LIKE[like])
+    state = repository / "nodes.json"
+    assert kubectl_tas("-C", repository, "validate", "--strict", "--cluster-state", state).out.startswith("No problems")
+    usage = kubectl_tas("-C", repository, "topology", "usage", "--cluster-state", state)
+    assert f"0 of {len(items)}" in usage.out
+
+
+def test_keys_and_labels_are_told_apart() -> None:
+    assert len({place.label for place in PLACES}) == len(PLACES)
+    assert place_of("network.topology.nvidia.com/spine") is not None
+    assert place_of("network.topology.nvidia.com/other") is None
