@@ -1,0 +1,335 @@
+"""Where a cluster differs from the file, and what keeps KAI from looking at work at all: each a cause of its own.
+
+This is read before KAI's own words, which tell what follows from it. What KAI makes of it is that of 0.17:
+pkg/scheduler/api/podgroup_info/job_info.go (SubGroups), pkg/scheduler/plugins/topology/job_filtering.go (Topologies),
+pkg/scheduler/api/pod_info/pod_info.go (gates, deletion), pkg/scheduler/cache/cluster_info/data_lister (shards) and
+pkg/scheduler/actions/utils/input_jobs.go (queues that are no leaf, or whose parent is missing, without a word).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.live.controllers import stop_path
+from kubectl_tas.live.reasons import LiveGroup
+from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SUBGROUP
+from kubectl_tas.place.causes import APPLY, HINTS, About, Cause
+from kubectl_tas.place.livework import LiveWork, live_shape
+from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.topologies import FleetTopology
+
+_DEFAULT = "default"
+"""The SubGroup of a pod that names none."""
+_GATES = {
+    "kueue.x-k8s.io/": "Kueue takes the gate away once its own quota admits the pods.",
+    "grove.io/": "Grove takes the gate away once the pods' PodGang has all its pods.",
+}
+"""Who takes a gate away, by what it begins with."""
+_KUEUE = "kueue.x-k8s.io/queue-name"
+_MISSING_TOPOLOGY = "Requested topology (\\S+) does not exist"
+_MISSING_SUB_GROUP = "references subgroup .* does not exist"
+
+
+def differences(work: LiveWork) -> Iterator[Cause]:
+    """All that there are."""
+    for look in _LOOKS:
+        yield from look(work)
+
+
+def _stopped(work: LiveWork) -> Iterator[Cause]:
+    for item in work.controllers:
+        if item.is_suspended:
+            is_own, path = item is work.own, stop_path(item.kind)
+            is_meant = is_own and work.sent.declared.origin.value(path) is True
+            text = f"{item.kind} {item.name} is suspended, so that it makes no pods"
+            if _KUEUE in item.labels:
+                hint = "Kueue resumes it once its own quota admits it."
+            elif is_meant:
+                hint = "Set it to false, and apply the manifests."
+            else:
+                hint = f"The file does not suspend it. Ask who did, then set {'.'.join(path)} to false in the cluster."
+            yield Cause(About.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
+            return
+    own = work.own
+    if own is not None and own.is_scaled_down:
+        path = stop_path(own.kind)
+        written = work.sent.declared.origin.value(path)
+        is_meant = written == 0
+        says = "" if is_meant else f"; the file says {'1, the default' if written is None else written}"
+        text = f"{own.kind} {own.name} has 0 replicas in the cluster{says}"
+        hint = (
+            "Ask for replicas, and apply the manifests."
+            if is_meant
+            else "Ask who scaled it down, or apply the manifests."
+        )
+        yield Cause(About.STOPPED, text, place=work.place_of(*path), hint=hint)
+
+
+def _deleted(work: LiveWork) -> Iterator[Cause]:
+    named = (
+        *((f"{item.kind} {item.name}", item.deleted, item.finalizers) for item in work.controllers),
+        *((f"PodGroup {item.name}", item.deleted, item.finalizers) for item in work.groups),
+    )
+    for what, since, finalizers in named:
+        if since:
+            text = f"{what} is being deleted since {since}"
+            hint = "Wait until it is gone, then apply the manifests again."
+            if finalizers:
+                hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
+            yield Cause(About.DELETED, text, place=work.place, hint=hint)
+            return
+    pods = [pod for pod in work.pods if pod.phase == "Terminating"]
+    if pods:
+        first = min(pod.deleted for pod in pods)
+        text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count them"
+        nodes = sorted({str(pod.spec["nodeName"]) for pod in pods if pod.is_on_node})
+        finalizers = sorted({name for pod in pods for name in pod.finalizers})
+        hint = "Wait until they are gone."
+        if nodes:
+            hint = f"Wait until they are gone. If that takes longer than their grace period, look at {_listed('node', nodes)}."
+        if finalizers:
+            hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
+        yield Cause(About.DELETED, text, place=work.place, hint=hint)
+
+
+def _gated(work: LiveWork) -> Iterator[Cause]:
+    pods = Counter(gate for pod in work.pods if pod.waits for gate in pod.gates)
+    for gate, count in sorted(pods.items()):
+        has = "has" if count == 1 else "have"
+        text = f"{_pods(count)} of it {has} the scheduling gate {gate}; KAI does not place them before it is taken away"
+        known = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
+        yield Cause(About.GATED, text, place=work.place, hint=known or HINTS[About.GATED], claims=re.escape(gate))
+
+
+def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
+    """Pods that name a PodGroup which is not there, or not theirs."""
+    if "PodGroup" in work.told.gaps:
+        return
+    ours = {group.name for group in work.groups}
+    owners = {(work.sent.kind, work.sent.name), *((item.kind, item.name) for item in work.controllers)}
+    for name, count in sorted(Counter(pod.group for pod in work.pods if pod.group and pod.waits).items()):
+        who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
+        if name not in ours:
+            is_right = work.gang_of(name) is not None
+            about, hint = (About.ABSENT, _WITHOUT) if is_right else (About.DIFFERS, _RIGHT)
+            yield Cause(about, f"{who}, and the cluster has none of that name", place=work.place, hint=hint)
+            continue
+        (group,) = (group for group in work.groups if group.name == name)
+        is_known = len(work.known) == len(work.expected) > 0
+        if is_known and work.gang_of(name) is None and not owners & set(group.owners):
+            right = " or ".join(item.gang.name for item in work.known[:3])
+            yield Cause(About.DIFFERS, f"{who}; by the file it is {right}", place=work.place, hint=_RIGHT)
+
+
+_WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
+_RIGHT = f"Delete the pods, and apply the rendered manifests, which set the annotation {POD_GROUP}."
+
+
+def _queues(work: LiveWork) -> Iterator[Cause]:
+    sent = work.sent
+    for group in work.groups:
+        if group.queue and group.queue != sent.queue:
+            owner = work.owner_of(group.queue)
+            there = ", which no pool here has" if owner is None else ""
+            if work.queues is not None and group.queue not in work.queues:
+                there = ", which the cluster does not have"
+            text = f"PodGroup {group.name} is in the queue {group.queue}{there}; the file sends it to {sent.queue}"
+            hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
+            if sent.kind in ("Workflow", "PodGroup"):
+                hint = APPLY
+            yield Cause(About.DIFFERS, text, place=sent.place, hint=hint, claims=re.escape(group.queue))
+            return
+
+
+def _shards(work: LiveWork) -> Iterator[Cause]:
+    shard, pool = work.sent.pool.shard, work.sent.pool
+    place = pool.declared.at("spec", "nodePool") if pool.declared.spec.spec.nodePool else work.sent.place
+    for group in work.groups:
+        if group.shard != shard:
+            text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
+            yield Cause(About.DIFFERS, text, place=place, hint=APPLY)
+            return
+    for item in work.told.of_kind("Queue"):
+        theirs = (item["metadata"].get("labels") or {}).get(NODE_POOL)
+        if item["metadata"].get("name") == work.queue == work.sent.queue and theirs != shard:
+            text = f"the queue {work.queue} is {_in(theirs)}; its work is {_in(shard)}, which does not see the queue"
+            yield Cause(About.DIFFERS, text, place=place, hint="Apply the manifests of its pool.", claims="[Qq]ueue")
+
+
+def _in(shard: object) -> str:
+    return "in no shard" if shard is None else f"in the shard {shard}"
+
+
+def _queue_tree(work: LiveWork) -> Iterator[Cause]:
+    """A queue that KAI passes over without a word: one that is no leaf, or below one that is not there."""
+    if work.queues is None:
+        return
+    parents = {
+        str(item["metadata"]["name"]): str((item.get("spec") or {}).get("parentQueue") or "")
+        for item in work.told.of_kind("Queue")
+    }
+    queue, hint = work.queue, HINTS[About.QUEUE]
+    if queue not in parents:
+        if queue == work.sent.queue:
+            yield Cause(About.QUEUE, f"the cluster has no queue {queue}", place=work.sent.place, hint=hint)
+        return
+    below = [name for name, parent in sorted(parents.items()) if parent == queue]
+    if below:
+        text = f"the queue {queue} has queues below it ({', '.join(below[:3])}), and KAI starts nothing in such a queue"
+        yield Cause(
+            About.QUEUE,
+            text,
+            place=work.sent.place,
+            hint="Delete the queues below it, or send the work to one of them.",
+        )
+    parent = parents[queue]
+    if parent and parent not in parents:
+        text = f"the queue {queue} is below the queue {parent}, and the cluster has no queue {parent}"
+        yield Cause(About.QUEUE, text, place=work.sent.place, hint=hint)
+
+
+def _topologies(work: LiveWork) -> Iterator[Cause]:
+    ours = {item.name_on(work.sent.pool.backend): item for item in work.fleet.topologies if _is_here(item, work)}
+    wanted = [
+        constraint.topology
+        for item in work.known
+        for part in (item.gang, *item.gang.parts)
+        if (constraint := part.constraint)
+    ]
+    asked = {name for name in wanted if name}
+    for group in work.groups:
+        own = work.gang_of(group.name)
+        if own is not None and group.topologies and asked and not group.topologies & asked:
+            there, here = ", ".join(sorted(group.topologies)), ", ".join(sorted(asked))
+            text = f"PodGroup {group.name} names the Topology {there}; the file names {here}"
+            yield Cause(About.DIFFERS, text, place=_place_of(ours.get(here), work), hint=APPLY)
+    live: dict[str, list[str]] = {}
+    for item in work.told.of_kind("Topology"):
+        levels = (item.get("spec") or {}).get("levels") or ()
+        live[str(item["metadata"]["name"])] = [str(level.get("nodeLabel")) for level in levels]
+    named = {match[1] for item in work.said for match in re.finditer(_MISSING_TOPOLOGY, item.text)}
+    if "Topology" not in work.told.gaps:
+        named |= asked - set(live)
+    for name in sorted(named - set(live)):
+        hint = "Apply the manifests of its pool." if name in ours else "Create it, or name another one."
+        text = f"the cluster has no Topology {name}"
+        yield Cause(
+            About.DIFFERS, text, place=_place_of(ours.get(name), work), hint=hint, claims=f"topology {re.escape(name)} "
+        )
+    for name in sorted(asked & set(live) & set(ours)):
+        levels = [level.label for level in ours[name].levels]
+        if live[name] != levels:
+            there, here = (", ".join(labels) or "none" for labels in (live[name], levels))
+            text = f"the Topology {name} has the levels {there} in the cluster; the file says {here}"
+            yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint="Apply the manifests of its pool.")
+
+
+def _is_here(topology: FleetTopology, work: LiveWork) -> bool:
+    return topology.backend in (None, work.sent.pool.backend)
+
+
+def _place_of(topology: FleetTopology | None, work: LiveWork) -> Any:
+    return work.place if topology is None else topology.declared.at(*topology.path)
+
+
+def _sub_groups(work: LiveWork) -> Iterator[Cause]:
+    """Pods that name a SubGroup which their PodGroup does not have."""
+    for group in work.groups:
+        if group.sub_groups is None:
+            continue
+        known = set(group.sub_groups) or {_DEFAULT}
+        lost = Counter(
+            pod.sub_group or _DEFAULT for pod in work.pods_of(group) if (pod.sub_group or _DEFAULT) not in known
+        )
+        has = f"has the SubGroups {', '.join(sorted(known)[:5])}" if group.sub_groups else "has no SubGroups"
+        for name, count in sorted(lost.items()):
+            who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the SubGroup {name}"
+            if name == _DEFAULT:
+                who = f"{_pods(count)} of it name{'s' if count == 1 else ''} no SubGroup (label {SUBGROUP})"
+            text = f"{who}, and PodGroup {group.name} {has}"
+            yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
+
+
+def _minimums(work: LiveWork) -> Iterator[Cause]:
+    """A PodGroup that starts with another number of pods than the file says."""
+    for group in work.groups:
+        item = work.gang_of(group.name)
+        if item is None or group.sub_groups is None:
+            continue
+        if not item.gang.parts and not group.sub_groups:
+            pairs: Iterable[tuple[str, int | None, int]] = [("", group.minimum, len(item.needed.get(None, ())))]
+        else:
+            leaves = {part.name: part.minimum for part in item.gang.leaves if part.minimum is not None}
+            pairs = [
+                (name, group.sub_groups[name], least) for name, least in leaves.items() if name in group.sub_groups
+            ]
+        for name, there, least in pairs:
+            if there is not None and there != least:
+                where = f" in SubGroup {name}" if name else ""
+                text = f"PodGroup {group.name} starts with {plural(there, 'pod')}{where}; the file says {least}"
+                yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY)
+                break
+
+
+def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
+    """Pods that ask for other nodes, or for more GPUs, than the file says."""
+    found: dict[str, int] = {}
+    for group in work.groups:
+        item = work.gang_of(group.name)
+        shapes = _shapes(item)
+        for pod in work.pods_of(group) if item is not None and shapes else ():
+            live = live_shape(pod) if pod.waits else None
+            if live is None:
+                continue
+            selectors = {shape.rules.selector for shape in shapes}
+            if live.rules.selector not in selectors:
+                known = {pair for selector in selectors for pair in selector}
+                extra = [f"{key}={value}" for key, value in live.rules.selector if (key, value) not in known]
+                what = f"select nodes with {', '.join(extra)}" if extra else "do not select the nodes of the file"
+                found[what] = found.get(what, 0) + 1
+            elif live.rules.terms not in {shape.rules.terms for shape in shapes}:
+                found["have another node affinity"] = found.get("have another node affinity", 0) + 1
+            gpus = dict(live.asks).get(GPU, 0)
+            if gpus not in {dict(shape.asks).get(GPU, 0) for shape in shapes}:
+                what = f"ask for {plural(gpus, 'GPU')} each"
+                found[what] = found.get(what, 0) + 1
+    for what, count in found.items():
+        text = f"{_pods(count)} in the cluster {what}; the file does not say so"
+        hint = "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew."
+        yield Cause(About.DIFFERS, text, place=work.place, hint=hint)
+
+
+def _shapes(item: Unplaced | None) -> set[Any]:
+    return set() if item is None else {shape for shapes in item.needed.values() for shape in shapes}
+
+
+def _listed(noun: str, names: Collection[str]) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+def _pods(count: int) -> str:
+    return plural(count, "pod")
+
+
+def _are(items: Collection[object]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+_LOOKS: tuple[Callable[[LiveWork], Iterator[Cause]], ...] = (
+    _stopped,
+    _deleted,
+    _gated,
+    _no_pod_group,
+    _queues,
+    _shards,
+    _queue_tree,
+    _topologies,
+    _sub_groups,
+    _minimums,
+    _pods_of_file,
+)
