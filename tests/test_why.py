@@ -80,7 +80,7 @@ SAYINGS = [
     ("PodSchedulingErrors", "Requested topology racks does not exist", "differs", "all.yaml", 2),
     ("PodSchedulingErrors", "Resources were found for 1 pods while 3 are required", "room", "all.yaml", 2),
     ("Unschedulable", "OverLimit: q quota has reached the allowable limit of GPUs", "quota", "vision.yaml", 7),
-    ("Unschedulable", "Unable to schedule podgroup", "other", "all.yaml", 2),
+    ("Unschedulable", "A reason of a later release", "other", "all.yaml", 2),
 ]  # fmt: skip
 """Reasons of KAI 0.12 to 0.17, what each is about, and where the files say that."""
 

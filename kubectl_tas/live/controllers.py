@@ -1,7 +1,7 @@
 """A workload's own object, and the objects between it and its pods: which kinds are read, and what they say.
 
-What each controller makes: Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay, Kubeflow's
-trainer and its MPI operator, and Grove's operator. The training operator makes pods itself.
+What each controller makes: Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay, the
+trainer and the MPI operator of Kubeflow, and Grove's operator. The training operator makes pods itself.
 """
 
 from __future__ import annotations

@@ -41,13 +41,15 @@ class About(Enum):
 
 NO_GROUP = "PodGrouperWarning"
 """Why KAI's podgrouper makes no PodGroup of a pod."""
+NOT_READY = "NotReady"
+"""KAI's reason where fewer pods are there than a PodGroup starts with."""
 UNPLACED = "Unschedulable"
 """KAI's reason where it says no more."""
 _BY_REASON = {
     NO_GROUP: About.REFUSED,
     "FailedCreate": About.REFUSED,
     "QueueDoesNotExist": About.QUEUE,
-    "NotReady": About.NOT_READY,
+    NOT_READY: About.NOT_READY,
     "SchedulingGated": About.GATED,
     "NonPreemptibleOverQuota": About.QUOTA,
     "OverLimit": About.QUOTA,
@@ -55,6 +57,7 @@ _BY_REASON = {
     "BindingError": About.BINDING,
     "FailedBinding": About.BINDING,
     "FailedScheduling": About.ROOM,
+    **dict.fromkeys(("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes"), About.FAILED),
     "StaleJob": About.EVICTED,
     "Evict": About.EVICTED,
     "Preempted": About.EVICTED,
@@ -67,7 +70,8 @@ _BY_TEXT = (
     (
         About.NEEDS,
         re.compile(
-            'persistentvolumeclaims? "|PersistentVolumeClaims?|Missing required configmaps|'
+            "[Pp]ersistent[Vv]olume[Cc]laims? |PersistentVolumeClaims|Missing required configmaps|"
+            '(configmap|secret) ".*" not found|'
             "[Rr]esource ?[Cc]laim|[Dd]evice class|volume node affinity"
         ),
     ),
@@ -75,7 +79,12 @@ _BY_TEXT = (
     (About.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
     (About.DELAY, re.compile("preemption delay")),
     (About.TOPOLOGY, re.compile("topology|node-group")),
-    (About.ROOM, re.compile("[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|<.*>: ")),
+    (
+        About.ROOM,
+        re.compile(
+            "[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|node-pool has|single node|<.*>: "
+        ),
+    ),
 )
 """What a sentence is about whose reason does not tell, such as Unschedulable, by the first that is found in it."""
 
@@ -96,6 +105,8 @@ class Cause:
     """A pattern of what is said about it, where several causes are about the same; empty: all."""
 
 
+_OF_NODES = ("FailedMount", "FailedAttachVolume", "CreateContainerConfigError")
+"""What kubelets say, and Kubernetes of volumes, once a pod has a node."""
 APPLY = "Apply its manifests, or change the file."
 
 
@@ -177,7 +188,7 @@ HINTS = {
 def is_of_waiting(saying: Saying) -> bool:
     """Whether it says why KAI has not given nodes."""
     keeps = (About.DIFFERS, About.QUEUE, About.NEEDS, About.QUOTA, About.DELAY, About.TOPOLOGY, About.ROOM)
-    return saying.reason == UNPLACED or about_of(saying) in keeps
+    return saying.reason == UNPLACED or (about_of(saying) in keeps and saying.reason not in _OF_NODES)
 
 
 def about_of(saying: Saying) -> About:

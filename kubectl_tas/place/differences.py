@@ -15,7 +15,6 @@ from typing import Any
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live.controllers import stop_path
-from kubectl_tas.live.reasons import LiveGroup
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SUBGROUP
 from kubectl_tas.place.causes import APPLY, HINTS, About, Cause
 from kubectl_tas.place.livework import LiveWork, live_shape
@@ -30,6 +29,8 @@ _GATES = {
     "grove.io/": "Grove takes the gate away once the pods' PodGang has all its pods.",
 }
 """Who takes a gate away, by what it begins with."""
+_TRACKING = "batch.kubernetes.io/job-tracking"
+"""A finalizer of each pod of a Job, which Kubernetes takes away as soon as the pod has ended."""
 _KUEUE = "kueue.x-k8s.io/queue-name"
 _MISSING_TOPOLOGY = "Requested topology (\\S+) does not exist"
 _MISSING_SUB_GROUP = "references subgroup .* does not exist"
@@ -45,14 +46,19 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
     for item in work.controllers:
         if item.is_suspended:
             is_own, path = item is work.own, stop_path(item.kind)
-            is_meant = is_own and work.sent.declared.origin.value(path) is True
-            text = f"{item.kind} {item.name} is suspended, so that it makes no pods"
+            text, field = f"{item.kind} {item.name} is suspended", ".".join(path)
             if _KUEUE in item.labels:
-                hint = "Kueue resumes it once its own quota admits it."
-            elif is_meant:
-                hint = "Set it to false, and apply the manifests."
+                text, hint = (
+                    f"{text} until Kueue admits it",
+                    "Look at its Workload: kubectl get workloads.kueue.x-k8s.io.",
+                )
+            elif is_own and work.sent.declared.origin.value(path) is True:
+                text, hint = f"{text}, as the file says", "Set it to false, and apply the manifests."
             else:
-                hint = f"The file does not suspend it. Ask who did, then set {'.'.join(path)} to false in the cluster."
+                text, hint = (
+                    f"{text} in the cluster, and not in the file",
+                    f"Ask who set {field}, and set it to false there.",
+                )
             yield Cause(About.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
             return
     own = work.own
@@ -86,12 +92,13 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
     pods = [pod for pod in work.pods if pod.phase == "Terminating"]
     if pods:
         first = min(pod.deleted for pod in pods)
-        text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count them"
+        whom = "it" if len(pods) == 1 else "them"
+        text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count {whom}"
         nodes = sorted({str(pod.spec["nodeName"]) for pod in pods if pod.is_on_node})
-        finalizers = sorted({name for pod in pods for name in pod.finalizers})
+        finalizers = tuple(sorted({name for pod in pods for name in pod.finalizers} - {_TRACKING}))
         hint = "Wait until they are gone."
         if nodes:
-            hint = f"Wait until they are gone. If that takes longer than their grace period, look at {_listed('node', nodes)}."
+            hint = f"{hint} If that takes longer than their grace period, look at {_listed('node', nodes)}."
         if finalizers:
             hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
         yield Cause(About.DELETED, text, place=work.place, hint=hint)
@@ -103,7 +110,7 @@ def _gated(work: LiveWork) -> Iterator[Cause]:
         has = "has" if count == 1 else "have"
         text = f"{_pods(count)} of it {has} the scheduling gate {gate}; KAI does not place them before it is taken away"
         known = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
-        yield Cause(About.GATED, text, place=work.place, hint=known or HINTS[About.GATED], claims=re.escape(gate))
+        yield Cause(About.GATED, text, place=work.place, hint=known or HINTS[About.GATED])
 
 
 def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
@@ -127,6 +134,7 @@ def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
 
 
 _WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
+_NOT_SEEN = "A shard sees only the queues that bear its label."
 _RIGHT = f"Delete the pods, and apply the rendered manifests, which set the annotation {POD_GROUP}."
 
 
@@ -157,8 +165,9 @@ def _shards(work: LiveWork) -> Iterator[Cause]:
     for item in work.told.of_kind("Queue"):
         theirs = (item["metadata"].get("labels") or {}).get(NODE_POOL)
         if item["metadata"].get("name") == work.queue == work.sent.queue and theirs != shard:
-            text = f"the queue {work.queue} is {_in(theirs)}; its work is {_in(shard)}, which does not see the queue"
-            yield Cause(About.DIFFERS, text, place=place, hint="Apply the manifests of its pool.", claims="[Qq]ueue")
+            text = f"the queue {work.queue} is {_in(theirs)} of the scheduler, and its work is {_in(shard)}"
+            hint = f"{_NOT_SEEN} Apply the manifests of its pool."
+            yield Cause(About.QUEUE, text, place=place, hint=hint)
 
 
 def _in(shard: object) -> str:
@@ -214,7 +223,8 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         live[str(item["metadata"]["name"])] = [str(level.get("nodeLabel")) for level in levels]
     named = {match[1] for item in work.said for match in re.finditer(_MISSING_TOPOLOGY, item.text)}
     if "Topology" not in work.told.gaps:
-        named |= asked - set(live)
+        named |= asked
+    named -= {name for group in work.groups for name in group.topologies if asked} - asked
     for name in sorted(named - set(live)):
         hint = "Apply the manifests of its pool." if name in ours else "Create it, or name another one."
         text = f"the cluster has no Topology {name}"

@@ -13,7 +13,7 @@ from kubectl_tas.live.controllers import Controller, resources
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
 from kubectl_tas.live.record import TOPOLOGIES
 from kubectl_tas.model.labels import TASK, WORKFLOW
-from kubectl_tas.place.causes import NO_GROUP, is_of_waiting
+from kubectl_tas.place.causes import NO_GROUP, NOT_READY, is_of_waiting
 from kubectl_tas.place.shapes import Shape, shape_of
 from kubectl_tas.place.unplaced import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
 from kubectl_tas.records import dataclass
@@ -23,6 +23,8 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
+ALIVE = ("Pending", "Running")
+"""Phases of pods that KAI counts for the minimum."""
 ON_NODES = frozenset({"Running", "Succeeded"})
 """Phases of pods that have started."""
 
@@ -140,6 +142,14 @@ class LiveWork:
         """Its pods that name a PodGroup."""
         return [pod for pod in self.pods if pod.group == group.name]
 
+    def is_complete(self, group: LiveGroup) -> bool:
+        """Whether as many pods are there as a PodGroup starts with, so that NotReady, which is an event of KAI's first
+        look, is over.
+        """
+        item, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
+        least = group.minimum or (len(item.wanted.unit.all_pods) if item is not None else 1)
+        return "Pod" not in self.told.gaps and len(alive) >= least
+
     def gang_of(self, group: str | None) -> Unplaced | None:
         """The gang that a PodGroup of that name is one of."""
         return next((item for item in self.known if group is not None and item.is_called(group)), None)
@@ -164,8 +174,16 @@ class LiveWork:
         group = next((group for group in self.groups if item.is_called(group.name)), None)
         return item if group is None else replace(item, needed=self.live_shapes(item, group))
 
+    @cached_property
+    def shown(self) -> Mapping[str, str]:
+        """The queues of the cluster by their displayName, with which KAI names them (pkg/scheduler/api/queue_info)."""
+        pairs = ((item.get("spec") or {}).get("displayName") for item in self.told.of_kind("Queue"))
+        names = (str(item["metadata"]["name"]) for item in self.told.of_kind("Queue"))
+        return {str(shown): name for shown, name in zip(pairs, names, strict=True) if shown}
+
     def owner_of(self, queue: str) -> FleetPool | FleetSubpool | None:
-        """The pool or the subpool of a queue; None where none is declared."""
+        """The pool or the subpool of a queue, by its name or displayName; None where none is declared."""
+        queue = self.shown.get(queue, queue)
         for pool in (pool for pool in self.fleet.pools if pool.backend == self.sent.pool.backend):
             if queue in (pool.queue, pool.shared_queue):
                 return pool
@@ -214,7 +232,10 @@ class LiveWork:
             said = (*group.said, *events.get((namespace, f"PodGroup {group.name}"), ()))
             own = self.pods_of(group)
             has_nodes = bool(own) and all(pod.is_on_node for pod in own)  # what kept it from them is over
-            yield from (item for item in said if not has_nodes or not is_of_waiting(item))
+            for item in said:
+                is_over = has_nodes and is_of_waiting(item)
+                if not is_over and not (item.reason == NOT_READY and self.is_complete(group)):
+                    yield item
         grouped = {group.name for group in self.groups}
         for pod in self.pods:
             if pod.phase not in (*ON_NODES, "Failed"):
@@ -222,9 +243,8 @@ class LiveWork:
                     is_over = pod.is_on_node and is_of_waiting(item)
                     if not is_over and not (item.reason == NO_GROUP and pod.group in grouped):
                         yield unnamed(item, namespace, pod.name)
-        own = {f"{self.sent.kind} {self.sent.name}": None}
-        own |= {f"{item.kind} {item.name}": None for item in self.controllers}
-        for what in own:
+        makers = (f"{item.kind} {item.name}" for item in self.controllers)
+        for what in dict.fromkeys((f"{self.sent.kind} {self.sent.name}", *makers)):
             yield from events.get((namespace, what), ())
 
 

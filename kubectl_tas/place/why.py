@@ -15,12 +15,12 @@ from kubectl_tas.gangs.admission import Verdict, answers
 from kubectl_tas.live.cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
-from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SKIP_PODGROUPER
-from kubectl_tas.place.causes import HINTS, TEXTS, UNPLACED, About, Cause, Refusal, about_of, refusal_of
+from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
+from kubectl_tas.place.causes import HINTS, NO_GROUP, TEXTS, UNPLACED, About, Cause, Refusal, about_of, refusal_of
 from kubectl_tas.place.differences import differences
 from kubectl_tas.place.fit import OTHER_SHARD, Fit, Outcome, fit
 from kubectl_tas.place.livework import ON_NODES, LiveWork
-from kubectl_tas.place.nodes import Nodes, read_nodes
+from kubectl_tas.place.nodes import Node, Nodes, read_nodes
 from kubectl_tas.place.unplaced import LeftOut, Unplaced
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.records import dataclass
@@ -210,10 +210,15 @@ class _Question:
             said = {about: words for about, words in said.items() if about in _OF_ENDS}
             found = [*self._of_end(), *(item for item in found if item.about in _OF_ENDS)]
         else:
-            found += [*self._of_pods(said), *self._of_queue(said), *self._of_needs(said), *self._of_room(fits, said)]
+            found += [*self._of_pods(said), *self._of_queue(said), *self._of_needs(said), *self._of_delay(said)]
+            found += self._of_readiness(is_explained=any(item.about in _NO_PODS_FOR for item in found))
+            found += self._of_room(fits, said, is_explained=any(item.about in _BEFORE_ROOM for item in found))
         if About.EVICTED in said and "Pending" not in {pod.phase for pod in work.pods}:
-            found.append(Cause(About.EVICTED, TEXTS[About.EVICTED], hint=_GONE))
-        if not said and not found:
+            text = TEXTS[About.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
+            found.append(Cause(About.EVICTED, text, hint=_GONE))
+        if found:  # KAI has nothing to add with this
+            said[About.OTHER] = [item for item in said.get(About.OTHER, ()) if not _NO_WORDS.fullmatch(item.text)]
+        if not found and not any(said.values()):
             found.append(Cause(About.OTHER, "the cluster says nothing about it yet", hint=_SILENT))
         for about in About:
             left = said.get(about, [])
@@ -265,6 +270,7 @@ class _Question:
         work, ours = self.work, self.sent.pool.backend.scheduler_name
         others = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
         refused = next((item for item in said.get(About.REFUSED, ()) if item.reason == "FailedCreate"), None)
+        about_podgrouper = [item for item in said.get(About.REFUSED, ()) if item.reason == NO_GROUP]
         grouped = {item.name for item in work.groups}
         if others:
             text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {ours}"
@@ -280,42 +286,60 @@ class _Question:
             if any(pod.skips and pod.group is None for pod in work.pods):
                 text = f"its pods have the annotation {SKIP_PODGROUPER}, and name no PodGroup"
                 yield Cause(About.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
+            elif about_podgrouper:
+                text = f"KAI's podgrouper makes no PodGroup of its pods: {about_podgrouper[0].text}"
+                yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
             elif not any(pod.group for pod in work.pods):
                 text = "it has pods, but no PodGroup, and without one KAI places nothing"
-                yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED] if About.REFUSED in said else _UNGROUPED)
-        yield from self._of_readiness()
+                yield Cause(About.REFUSED, text, hint=_UNGROUPED)
+        for about, text in ((About.BINDING, _UNBOUND), (About.STARTING, "its containers do not start")):
+            if about in said:
+                first = said[about][0]
+                why = first.reason if about is About.STARTING else first.text.rpartition(": ")[2]
+                yield Cause(about, f"{text}: {why}", hint=HINTS[about])
         starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in work.pods)
         if starting and About.STARTING not in said:
             text = f"{plural(starting, 'pod')} of it {'has' if starting == 1 else 'have'} a node, and not started yet"
             yield Cause(About.STARTING, text, hint="Images may be on their way; their events say more.")
 
-    def _of_readiness(self) -> Iterator[Cause]:
+    def _of_readiness(self, *, is_explained: bool) -> Iterator[Cause]:
         """Whether as many pods are there as it starts with."""
         own, sent = self.work.own, self.sent
         for gang in self.gangs if "Pod" not in self.gaps else ():
             there = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
-            if gang.needed is not None and there < gang.needed:
+            if gang.needed is not None and there < gang.needed and (there or not self._is_evicted):
                 text = f"PodGroup {gang.name} has {there} of the {plural(gang.needed, 'pod')} that it starts with"
                 yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
-        if own is not None and not self.gangs and not self.lone and "Pod" not in self.gaps:
+        if own is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
             text, hint = f"{own.kind} {own.name} is in the cluster, and has no pods", _NO_PODS
             if own.kind == "CronJob" and len(self.work.controllers) == 1:
                 text, hint = f"CronJob {own.name} has made no Job yet", "Wait for the time that its schedule names."
             yield Cause(About.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
+
+    @property
+    def _is_evicted(self) -> bool:
+        return any(about_of(item) is About.EVICTED for item in self.work.said)
 
     def _of_queue(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
         """What its quota says, or KAI about the quota or the limit of a queue above."""
         work, sent, words = self.work, self.sent, said.get(About.QUOTA, ())
         refused = next((item for item in map(refusal_of, words) if item is not None), None)
         subpool = work.owner_of(work.queue)
-        if refused is not None and isinstance(subpool, FleetSubpool) and subpool.state != "ACTIVE":
-            if not refused.is_limit and refused.queue == subpool.queue:
-                text = f"subpool {subpool.canonical} is {subpool.state}, so its queue has no quota: KAI starts nothing new in it"
-                hint = "Send it to another subpool or to the pool itself."
-                yield Cause(About.QUOTA, text, place=subpool.declared.at("spec", "state"), hint=hint)
-                return
+        closed = subpool if isinstance(subpool, FleetSubpool) and subpool.state != "ACTIVE" else None
+        if (
+            closed is not None
+            and refused is not None
+            and not refused.is_limit
+            and work.owner_of(refused.queue) is closed
+        ):
+            text = f"subpool {closed.canonical} is {closed.state}: its queue has no quota, so KAI starts nothing new"
+            hint = "Send it to another subpool or to the pool itself."
+            yield Cause(About.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
+            return
         verdict = self._verdict() if work.queue == sent.queue else None
-        if refused is not None and (refused.is_limit or refused.queue != sent.queue or verdict is None):
+        if refused is not None and (
+            refused.is_limit or work.shown.get(refused.queue, refused.queue) != sent.queue or verdict is None
+        ):
             owner = work.owner_of(refused.queue)
             named = f"the queue {refused.queue}" if owner is None else _named(owner)
             what = "maximum" if refused.is_limit else "quota"
@@ -338,7 +362,8 @@ class _Question:
             if not refused.is_limit:
                 return owner.declared.at(*owner.quota_path(name))
             if spec.maximum is not None:
-                return owner.declared.at("spec", "maximum", name)
+                path = ("maximum",) if isinstance(spec.maximum, int) else ("maximum", name)
+                return owner.declared.at("spec", *path)
             owner = next(pool for pool in self.work.fleet.pools if pool.name == owner.pool).bounded_by(name)
         return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
 
@@ -373,8 +398,18 @@ class _Question:
                         return self.sent.declared.at(*path, index, source, key)
         return None
 
-    def _of_room(self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
-        """What fit answers, about a level where it or KAI names one."""
+    def _of_delay(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+        """Until when it may make no others go."""
+        until = next((match[1] for item in said.get(About.DELAY, ()) if (match := _UNTIL.search(item.text))), "")
+        if until:
+            text = f"its preemption delay has not passed: it makes no other work go before {until}"
+            path = ("metadata", "annotations", PREEMPTION_DELAY)
+            yield Cause(About.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
+
+    def _of_room(
+        self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]], *, is_explained: bool
+    ) -> Iterator[Cause]:
+        """What fit answers, about a level where it or KAI names one; ``is_explained``: whether it waits for more."""
         known = [item for item in fits if isinstance(item, Fit)]
         failed = [item for item in known if item.outcome not in (Outcome.FITS, Outcome.RUNS)]
         has_level = About.TOPOLOGY in said or any(item.shortage and item.shortage.level for item in failed)
@@ -384,17 +419,19 @@ class _Question:
             if sum(failed[0].unusable.values()) >= failed[0].nodes:
                 reasons = ", ".join(f"{count} {reason}" for reason, count in failed[0].unusable.items())
                 text = f"no node can be used by its pods: {reasons}"
-                yield Cause(About.ROOM, text, place=self._shard_place(failed[0]), hint=_NO_NODE)
+                is_shard = failed[0].unusable.get(OTHER_SHARD) == failed[0].nodes
+                place, hint = (self._shard_place, _SHARD) if is_shard else (self.work.place, _NO_NODE)
+                yield Cause(About.ROOM, text, place=place, hint=hint)
                 return
-            if OTHER_SHARD in failed[0].unusable and fit(failed[0].item, self._in_shard(shard)).outcome is Outcome.FITS:
+            if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].item):
                 which = "without a shard" if shard is None else f"of the shard {shard}"
-                text = f"the nodes {which} have no room for it; nodes of other shards have, and KAI does not use them for it"
-                yield Cause(About.ROOM, text, place=self._shard_place(failed[0]), hint=_SHARD)
+                text = f"the nodes {which} are too few for it, and KAI does not use those of other shards"
+                yield Cause(About.ROOM, text, place=self._shard_place, hint=_SHARD)
                 return
             has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
-            text = TEXTS[about] if has_none else "KAI's order of trying comes to no placement"
+            text = _no_room(about, failed) if has_none else "KAI's order of trying comes to no placement"
             yield Cause(about, text, hint="See below what nodes have room for.")
-        elif known and len(known) == len(fits):
+        elif known and len(known) == len(fits) and not is_explained:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
             is_unexplained = any(item.reason == UNPLACED for item in said.get(About.OTHER, ()))
             texts = {item: TEXTS[item] for item in (About.TOPOLOGY, About.ROOM) if item in said}
@@ -402,19 +439,17 @@ class _Question:
             for named, text in texts.items():
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
-    def _in_shard(self, shard: str | None) -> Nodes:
-        """All nodes, as if they were of one shard."""
-        label = {} if shard is None else {NODE_POOL: shard}
-        others = (
-            replace(node, labels={**{key: text for key, text in node.labels.items() if key != NODE_POOL}, **label})
-            for node in self.nodes.nodes
-        )
-        return replace(self.nodes, nodes=tuple(others))
+    def _fits_other_shards(self, item: Unplaced) -> bool:
+        """Whether there is room on the nodes of all shards, and not on those of its own though these were empty and whole."""
+        shard = self.sent.pool.shard
+        every = replace(self.nodes, nodes=tuple(_in_shard(node, shard) for node in self.nodes.nodes))
+        empty = replace(self.nodes, nodes=tuple(map(_whole, self.nodes.nodes)))
+        return fit(item, every).outcome is Outcome.FITS and fit(item, empty).outcome is not Outcome.FITS
 
-    def _shard_place(self, item: Fit) -> Location | None:
+    @property
+    def _shard_place(self) -> Location:
+        """Where its pool says which shard places its work, else where its pool is named."""
         pool = self.sent.pool.declared
-        if OTHER_SHARD not in item.unusable:
-            return None
         return pool.at("spec", "nodePool") if pool.spec.spec.nodePool else self.sent.place
 
     def _verdict(self) -> Verdict | None:
@@ -445,7 +480,15 @@ class _Question:
         return sent.place if about is About.QUEUE else self.work.place
 
 
-_FAILED, _DONE = ("Failed",), ("Complete", "Completed", "Succeeded")
+_UNBOUND = "KAI's binder could not bind its pods to nodes"
+_NO_PODS_FOR = (About.ABSENT, About.STOPPED, About.DELETED, About.REFUSED)
+"""What explains that there are no pods."""
+_BEFORE_ROOM = (*_NO_PODS_FOR, About.GATED, About.DIFFERS, About.QUEUE, About.NEEDS, About.NOT_READY, About.QUOTA)
+"""What keeps KAI from placing work for which there is room."""
+_NO_WORDS = re.compile("Unable to schedule pod(group)?\\.?")
+"""What KAI says where it has no reason (pkg/scheduler/api/common_info)."""
+_UNTIL = re.compile("may not trigger evictions before ([^ ]+)")
+_FAILED, _DONE = ("Failed", "FailureTarget"), ("Complete", "Completed", "Succeeded")
 """Conditions of what has ended: of Jobs, of JobSets, of Kubeflow's kinds."""
 _AGAIN = "Mend what made it fail, then delete it and apply it again: its controller does not start it anew."
 _NO_PODS = "Look whether its controller runs, and at its events: kubectl describe."
@@ -453,11 +496,12 @@ _NO_NODE = "Change what its pods ask of nodes, or the nodes: their labels, taint
 _SHARD = "Give the nodes the label of the shard, or the pool another nodePool."
 _MISSING = (
     ("PersistentVolumeClaim", re.compile('persistentvolumeclaim "([^"]+)" not found'), "claimName"),
-    ("ConfigMap", re.compile("Missing required configmaps: \\[([^] ]+)"), "name"),
+    ("ConfigMap", re.compile('(?:Missing required configmaps: \\[|configmap ")([^] "]+)'), "name"),
+    ("Secret", re.compile('secret "([^"]+)" not found'), "secretName"),
     ("ResourceClaim", re.compile('resourceclaim(?:.resource.k8s.io)? "([^"]+)" not found'), "resourceClaimName"),
 )
-"""Objects that KAI's predicates miss (pkg/scheduler/k8s_internal/predicates, and Kubernetes' plugin VolumeBinding), and
-the key by which a volume names them.
+"""Objects that KAI's predicates miss (pkg/scheduler/k8s_internal/predicates, and Kubernetes' plugin VolumeBinding), or
+kubelets, and the key by which a volume names them.
 """
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
 _GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
@@ -478,6 +522,29 @@ def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
 
 def _named(owner: FleetPool | FleetSubpool) -> str:
     return f"pool {owner.name}" if isinstance(owner, FleetPool) else f"subpool {owner.canonical}"
+
+
+def _no_room(about: About, failed: Sequence[Fit]) -> str:
+    """What has no room, and how much of the cluster cannot be used."""
+    short = next((item.shortage for item in failed if item.shortage and item.shortage.level), None)
+    if about is About.TOPOLOGY and short is not None and short.level is not None:
+        return f"no {short.level.key} has room for the {plural(short.pods, 'pod')} of it that must share one"
+    first = failed[0]
+    if about is not About.ROOM or not set(first.unusable) - {OTHER_SHARD}:
+        return TEXTS[about]
+    reasons = ", ".join(f"{count} {reason}" for reason, count in first.unusable.items())
+    return f"nodes have no room for it, and it cannot use {sum(first.unusable.values())} of {first.nodes}: {reasons}"
+
+
+def _in_shard(node: Node, shard: str | None) -> Node:
+    """A node as if it were in a shard."""
+    kept = {key: text for key, text in node.labels.items() if key != NODE_POOL}
+    return replace(node, labels=kept if shard is None else {**kept, NODE_POOL: shard})
+
+
+def _whole(node: Node) -> Node:
+    """A node as if nothing were on it or kept pods from it."""
+    return replace(node, free=node.allocatable, pods=(), taints=(), is_ready=True, is_cordoned=False)
 
 
 def _refusal(text: str) -> str:
