@@ -6,9 +6,11 @@ trainer and the MPI operator of Kubeflow, and Grove's operator. The training ope
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import field
 from typing import Any
 
+from kubectl_tas.live.kubectl import text_of
 from kubectl_tas.model.workloadkinds import KUBEFLOW, WORKLOADS
 from kubectl_tas.records import dataclass
 
@@ -50,59 +52,51 @@ def stop_path(kind: str) -> tuple[str, ...]:
 class Controller:
     """An object that makes pods, or makes what makes them."""
 
-    data: Mapping[str, Any]
-    """As kubectl prints it."""
+    namespace: str
+    kind: str
+    name: str
+    owners: tuple[tuple[str, str], ...]
+    """Kind and name of what made it."""
+    labels: Mapping[str, Any] = field(hash=False)
+    deleted: str
+    """When somebody deleted it; empty where nobody has."""
+    finalizers: tuple[str, ...]
+    """What must be done before it goes."""
+    is_suspended: bool
+    """Whether it is told to make no pods for now."""
+    is_scaled_down: bool
+    """Whether it is told to have no replicas."""
+    ended: tuple[tuple[str, str], ...]
+    """The conditions that hold, by type, and why."""
 
-    @property
-    def kind(self) -> str:
-        """Its kind."""
-        return str(self.data["kind"])
+    def why(self, types: Collection[str]) -> str | None:
+        """Why the first condition of one of the types holds; None where none does."""
+        return next((why for type_, why in self.ended if type_ in types), None)
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self.data["metadata"]["name"])
 
-    @property
-    def is_suspended(self) -> bool:
-        """Whether it is told to make no pods for now."""
-        path = stop_path(self.kind)
-        return path[-1] == "suspend" and self._at(path) is True
+def controller(item: Mapping[str, Any]) -> Controller:
+    """An object as kubectl prints it. Raises KeyError, TypeError, AttributeError or ValueError for what is none."""
+    kind, metadata, status = str(item["kind"]), item["metadata"], item.get("status") or {}
+    path = stop_path(kind)
+    told: Any = item
+    for step in path:
+        told = (told or {}).get(step)
+    return Controller(
+        text_of(metadata.get("namespace") or "default"),
+        kind,
+        text_of(metadata["name"]),
+        tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ()),
+        dict(metadata.get("labels") or {}),
+        str(metadata.get("deletionTimestamp") or ""),
+        tuple(map(str, metadata.get("finalizers") or ())),
+        is_suspended=path[-1] == "suspend" and told is True,
+        is_scaled_down=path[-1] == "replicas" and told == 0,
+        ended=tuple(
+            (str(condition.get("type")), ": ".join(str(condition[key]) for key in _WHY if condition.get(key)))
+            for condition in status.get("conditions") or ()
+            if condition.get("status") == "True"
+        ),
+    )
 
-    @property
-    def is_scaled_down(self) -> bool:
-        """Whether it is told to have no replicas."""
-        path = stop_path(self.kind)
-        return path[-1] == "replicas" and self._at(path) == 0
 
-    @property
-    def deleted(self) -> str:
-        """When somebody deleted it; empty where nobody has."""
-        return str(self.data["metadata"].get("deletionTimestamp") or "")
-
-    @property
-    def finalizers(self) -> tuple[str, ...]:
-        """What must be done before it goes."""
-        return tuple(map(str, self.data["metadata"].get("finalizers") or ()))
-
-    @property
-    def labels(self) -> Mapping[str, Any]:
-        """Its labels."""
-        return self.data["metadata"].get("labels") or {}
-
-    @property
-    def owners(self) -> tuple[tuple[str, str], ...]:
-        """Kind and name of what made it."""
-        written = self.data["metadata"].get("ownerReferences") or ()
-        return tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in written)
-
-    def condition(self, *types: str) -> Mapping[str, Any] | None:
-        """The first condition of one of the types that holds."""
-        listed = (self.data.get("status") or {}).get("conditions") or ()
-        return next((item for item in listed if item.get("type") in types and item.get("status") == "True"), None)
-
-    def _at(self, path: Iterable[str]) -> object:
-        found: Any = self.data
-        for step in path:
-            found = (found or {}).get(step)
-        return found
+_WHY = ("reason", "message")

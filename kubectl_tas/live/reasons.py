@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, TypeVar
 
@@ -23,8 +23,8 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
-from kubectl_tas.live.controllers import Controller
-from kubectl_tas.live.kubectl import ForbiddenError, text_of
+from kubectl_tas.live.controllers import Controller, controller
+from kubectl_tas.live.kubectl import ForbiddenError, shown, text_of
 from kubectl_tas.model.base import MAX_COUNT
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
 from kubectl_tas.records import dataclass
@@ -131,6 +131,18 @@ class LiveGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveQueue:
+    """One Queue."""
+
+    name: str
+    shown: str
+    """Its displayName, by which KAI names it in what it says (pkg/scheduler/api/queue_info); else its name."""
+    parent: str
+    """Empty: none."""
+    shard: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """What a cluster says."""
 
@@ -143,15 +155,11 @@ class Told:
     gaps: Mapping[str, str]
     """Why objects of a kind are not known, or not all of them."""
 
-    def of_kind(self, kind: str, namespace: str | None = None) -> Iterator[Mapping[str, Any]]:
-        """The objects of a kind, those of a namespace where one is named."""
-        for item in self.items:
-            if item.get("kind") == kind and (namespace is None or _place(item)[0] == namespace):
-                yield item
-
-    def controllers(self, kind: str, namespace: str) -> Iterator[Controller]:
-        """The objects of a kind of workload in a namespace."""
-        return map(Controller, self.of_kind(kind, namespace))
+    controllers: tuple[Controller, ...] = ()
+    """The objects that make pods, and what they make of themselves, of the kinds that were asked for."""
+    queues: tuple[LiveQueue, ...] = ()
+    topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The node labels of their levels by name."""
 
 
 def told(cluster: Cluster, namespace: str, more: Mapping[str, str] | None = None) -> Told:
@@ -172,7 +180,7 @@ def told(cluster: Cluster, namespace: str, more: Mapping[str, str] | None = None
             raise TasError(message, hint=f"Give what this prints: kubectl get {','.join(_PRINTED)} -A -o json")
     else:
         items = list(_asked(cluster, namespace, wanted, gaps))
-    return _read(items, gaps)
+    return _read(items, gaps, more or {})
 
 
 def _asked(
@@ -198,7 +206,7 @@ def _asked(
             gaps[kind] = error.message
 
 
-def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
+def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], more: Collection[str]) -> Told:
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         by_kind.setdefault(str(item.get("kind")), []).append(item)
@@ -221,6 +229,9 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
         tuple(sorted(_each(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
         {key: gathered(found) for key, found in events.items()},
         gaps,
+        tuple(_each(controller, (item for kind in more if kind != "Topology" for item in by_kind.get(kind, ())))),
+        tuple(_each(_queue, by_kind.get("Queue", ()))),
+        dict(_each(_topology, by_kind.get("Topology", ()))),
     )
 
 
@@ -288,12 +299,29 @@ def _group(item: Mapping[str, Any]) -> LiveGroup:
         _word(labels, NODE_POOL),
         _deleted(metadata),
         tuple(map(str, metadata.get("finalizers") or ())),
-        spec.get("minMember"),
-        None
-        if "minMember" not in spec and not sub_groups
-        else {text_of(x["name"]): x.get("minMember") for x in sub_groups},
+        _least(spec),
+        None if "minMember" not in spec and not sub_groups else {text_of(x["name"]): _least(x) for x in sub_groups},
         frozenset(str(constraint["topology"]) for constraint in named if constraint.get("topology")),
     )
+
+
+def _queue(item: Mapping[str, Any]) -> LiveQueue:
+    metadata, spec = item["metadata"], item.get("spec") or {}
+    name = text_of(metadata["name"])
+    shown, parent = (str(spec.get(key) or "") for key in ("displayName", "parentQueue"))
+    return LiveQueue(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
+
+
+def _topology(item: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    levels = (item.get("spec") or {}).get("levels") or ()
+    return text_of(item["metadata"]["name"]), tuple(str(level["nodeLabel"]) for level in levels)
+
+
+def _least(holder: Mapping[str, Any]) -> int | None:
+    found = holder.get("minMember")
+    if found is not None and not isinstance(found, int):
+        raise ValueError(f"{shown(found)} is no number of pods")
+    return found
 
 
 def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

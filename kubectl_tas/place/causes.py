@@ -82,7 +82,8 @@ _BY_TEXT = (
     (
         About.ROOM,
         re.compile(
-            "[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|node-pool has|single node|<.*>: "
+            "[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|"
+            "node-pool has|single node|<.*>: "
         ),
     ),
 )

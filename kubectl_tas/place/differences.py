@@ -15,7 +15,7 @@ from typing import Any
 
 from kubectl_tas.gpus import GPU
 from kubectl_tas.live.controllers import stop_path
-from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SUBGROUP
+from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
 from kubectl_tas.place.causes import APPLY, HINTS, About, Cause
 from kubectl_tas.place.livework import LiveWork, live_shape
 from kubectl_tas.place.unplaced import Unplaced
@@ -162,12 +162,10 @@ def _shards(work: LiveWork) -> Iterator[Cause]:
             text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
             yield Cause(About.DIFFERS, text, place=place, hint=APPLY)
             return
-    for item in work.told.of_kind("Queue"):
-        theirs = (item["metadata"].get("labels") or {}).get(NODE_POOL)
-        if item["metadata"].get("name") == work.queue == work.sent.queue and theirs != shard:
-            text = f"the queue {work.queue} is {_in(theirs)} of the scheduler, and its work is {_in(shard)}"
-            hint = f"{_NOT_SEEN} Apply the manifests of its pool."
-            yield Cause(About.QUEUE, text, place=place, hint=hint)
+    for item in work.told.queues:
+        if item.name == work.queue == work.sent.queue and item.shard != shard:
+            text = f"the queue {item.name} is {_in(item.shard)} of the scheduler, and its work is {_in(shard)}"
+            yield Cause(About.QUEUE, text, place=place, hint=f"{_NOT_SEEN} Apply the manifests of its pool.")
 
 
 def _in(shard: object) -> str:
@@ -178,10 +176,7 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
     """A queue that KAI passes over without a word: one that is no leaf, or below one that is not there."""
     if work.queues is None:
         return
-    parents = {
-        str(item["metadata"]["name"]): str((item.get("spec") or {}).get("parentQueue") or "")
-        for item in work.told.of_kind("Queue")
-    }
+    parents = {item.name: item.parent for item in work.told.queues}
     queue, hint = work.queue, HINTS[About.QUEUE]
     if queue not in parents:
         if queue == work.sent.queue:
@@ -217,10 +212,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
             there, here = ", ".join(sorted(group.topologies)), ", ".join(sorted(asked))
             text = f"PodGroup {group.name} names the Topology {there}; the file names {here}"
             yield Cause(About.DIFFERS, text, place=_place_of(ours.get(here), work), hint=APPLY)
-    live: dict[str, list[str]] = {}
-    for item in work.told.of_kind("Topology"):
-        levels = (item.get("spec") or {}).get("levels") or ()
-        live[str(item["metadata"]["name"])] = [str(level.get("nodeLabel")) for level in levels]
+    live = work.told.topologies
     named = {match[1] for item in work.said for match in re.finditer(_MISSING_TOPOLOGY, item.text)}
     if "Topology" not in work.told.gaps:
         named |= asked
@@ -232,7 +224,7 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
             About.DIFFERS, text, place=_place_of(ours.get(name), work), hint=hint, claims=f"topology {re.escape(name)} "
         )
     for name in sorted(asked & set(live) & set(ours)):
-        levels = [level.label for level in ours[name].levels]
+        levels = tuple(level.label for level in ours[name].levels)
         if live[name] != levels:
             there, here = (", ".join(labels) or "none" for labels in (live[name], levels))
             text = f"the Topology {name} has the levels {there} in the cluster; the file says {here}"

@@ -71,19 +71,19 @@ class LiveWork:
         """Its own object first, then what was made of it."""
         sent, found = self.sent, list[Controller]()
         keys: set[tuple[str, str]] = set()
-        for kind in resources(self.kind):
-            for item in self.told.controllers(kind, sent.namespace):
-                is_own = (kind, item.name) == (sent.kind, sent.name) or self._is_of_workflow(item.labels.get(WORKFLOW))
-                if is_own or keys & set(item.owners):
-                    found.append(item)
-                    keys.add((kind, item.name))
+        here = [item for item in self.told.controllers if item.namespace == sent.namespace]
+        for item in (item for kind in resources(self.kind) for item in here if item.kind == kind):
+            is_own = (item.kind, item.name) == (sent.kind, sent.name) or self._is_of_workflow(item.labels.get(WORKFLOW))
+            if is_own or keys & set(item.owners):
+                found.append(item)
+                keys.add((item.kind, item.name))
         return tuple(found)
 
     @property
     def own(self) -> Controller | None:
         """Its own object; None where the cluster has none, or nothing is known of its kind."""
-        first = self.controllers[0] if self.controllers else None
-        return first if first is not None and (first.kind, first.name) == (self.sent.kind, self.sent.name) else None
+        own = (self.sent.kind, self.sent.name)
+        return next((item for item in self.controllers if (item.kind, item.name) == own), None)
 
     @property
     def reads_own(self) -> bool:
@@ -174,16 +174,13 @@ class LiveWork:
         group = next((group for group in self.groups if item.is_called(group.name)), None)
         return item if group is None else replace(item, needed=self.live_shapes(item, group))
 
-    @cached_property
-    def shown(self) -> Mapping[str, str]:
-        """The queues of the cluster by their displayName, with which KAI names them (pkg/scheduler/api/queue_info)."""
-        pairs = ((item.get("spec") or {}).get("displayName") for item in self.told.of_kind("Queue"))
-        names = (str(item["metadata"]["name"]) for item in self.told.of_kind("Queue"))
-        return {str(shown): name for shown, name in zip(pairs, names, strict=True) if shown}
+    def queue_called(self, shown: str) -> str:
+        """The queue that KAI names so, by its displayName."""
+        return next((item.name for item in self.told.queues if item.shown == shown), shown)
 
     def owner_of(self, queue: str) -> FleetPool | FleetSubpool | None:
         """The pool or the subpool of a queue, by its name or displayName; None where none is declared."""
-        queue = self.shown.get(queue, queue)
+        queue = self.queue_called(queue)
         for pool in (pool for pool in self.fleet.pools if pool.backend == self.sent.pool.backend):
             if queue in (pool.queue, pool.shared_queue):
                 return pool

@@ -117,9 +117,9 @@ class _Question:
         own = self.work.own
         if not self.gangs and not self.lone and not self._is_there:
             return State.ABSENT
-        if own is not None and own.condition(*_FAILED):
+        if own is not None and own.why(_FAILED) is not None:
             return State.FAILED
-        if own is not None and own.condition(*_DONE):
+        if own is not None and own.why(_DONE) is not None:
             return State.ENDED
         states = [*(item.state for item in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
         if (self.work.missing and not self.lone) or not states:
@@ -259,10 +259,9 @@ class _Question:
     def _of_end(self) -> Iterator[Cause]:
         """Why the controller of its object gave it up."""
         own = self.work.own
-        condition = None if own is None else own.condition(*_FAILED)
-        if own is not None and condition is not None:
-            words = (str(condition[key]) for key in ("reason", "message") if condition.get(key))
-            text = f"{own.kind} {own.name} has failed: {': '.join(words) or 'its controller does not say why'}"
+        why = None if own is None else own.why(_FAILED)
+        if own is not None and why is not None:
+            text = f"{own.kind} {own.name} has failed: {why or 'its controller does not say why'}"
             yield Cause(About.FAILED, text, hint=_AGAIN)
 
     def _of_pods(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
@@ -338,7 +337,7 @@ class _Question:
             return
         verdict = self._verdict() if work.queue == sent.queue else None
         if refused is not None and (
-            refused.is_limit or work.shown.get(refused.queue, refused.queue) != sent.queue or verdict is None
+            refused.is_limit or work.queue_called(refused.queue) != sent.queue or verdict is None
         ):
             owner = work.owner_of(refused.queue)
             named = f"the queue {refused.queue}" if owner is None else _named(owner)
@@ -440,7 +439,7 @@ class _Question:
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
     def _fits_other_shards(self, item: Unplaced) -> bool:
-        """Whether there is room on the nodes of all shards, and not on those of its own though these were empty and whole."""
+        """Whether the nodes of all shards have room, and those of its own would have none though they were empty."""
         shard = self.sent.pool.shard
         every = replace(self.nodes, nodes=tuple(_in_shard(node, shard) for node in self.nodes.nodes))
         empty = replace(self.nodes, nodes=tuple(map(_whole, self.nodes.nodes)))
