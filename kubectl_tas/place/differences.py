@@ -158,7 +158,7 @@ def _shards(work: LiveWork) -> Iterator[Cause]:
     shard, pool = work.sent.pool.shard, work.sent.pool
     place = pool.declared.at("spec", "nodePool") if pool.declared.spec.spec.nodePool else work.sent.place
     for group in work.groups:
-        if group.shard != shard:
+        if group.shard != shard and group.sub_groups is not None:  # else an older file, without labels of shards
             text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
             yield Cause(About.DIFFERS, text, place=place, hint=APPLY)
             return

@@ -13,6 +13,9 @@ from tests.support.whycauses import FILES, Recorded, recorded_causes, saved
 
 CAUSES = recorded_causes()
 LIVE = ("service_account_missing", "deployment_refused", "topology_missing", "other_queue", "gate", "claim_missing")
+STATED = ("other_queue", "gate", "topology_with_other_levels", "selector_of_a_webhook", "larger_minimum")
+STATED += ("sub_group_nobody_has", "no_podgrouper", "skip_podgrouper", "pod_group_of_other_shard", "quota", "busy")
+"""What needs no events."""
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +80,20 @@ def test_a_kind_that_the_cluster_does_not_know(
     result = kubectl_tas("-C", repository, "workflow", "why", "sets")
     assert first(result.out) == ("The cluster does not know the kind JobSet", "workflows/sets.yaml:4:9")
     assert "its CustomResourceDefinitions are not installed" in result.out
+
+
+@pytest.mark.parametrize("cause", by_name(STATED), ids=lambda cause: cause.name)
+def test_a_state_of_the_cluster_says_the_same(
+    cause: Recorded, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has neither events nor the objects that make pods."""
+    kubectl = FakeKubectl(tmp_path, monkeypatch)
+    kubectl.knows("default", *cause.items)
+    pods = [item for item in cause.items if item["kind"] == "Pod"]
+    for pod in pods:  # each has this label, which the table leaves out
+        pod["metadata"].setdefault("labels", {})["kai.scheduler/queue"] = "q"
+    (tmp_path / "default" / "pods").write_text(json.dumps({"items": pods}))
+    state = tmp_path / "state.json"
+    assert kubectl_tas("cluster", "state", "-C", repository, "-o", state).code == 0
+    result = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}")
+    assert first(result.out) == (capital(cause.first), cause.place), result.out
