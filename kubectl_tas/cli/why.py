@@ -33,11 +33,11 @@ from kubectl_tas.resolve.pools import Submission
 def why_command(workflow: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether the workflow, workload or PodCliqueSet NAME runs, and why it waits.
 
-    What KAI and Kubernetes say of its PodGroups and pods stands beside the place in the files that it is about, what
-    its queue holds, and what `fit` answers. It is read from the cluster, or with --cluster-state from a file: one that
-    `cluster state` wrote, or what kubectl printed, which has events too:
+    First comes where the cluster differs from the files, then what KAI and Kubernetes say, each at its line, and what
+    `fit` answers. It is read from the cluster, or with --cluster-state from a file: one that `cluster state` wrote, or
+    what kubectl printed, which has events too:
 
-    kubectl get nodes,pods,events,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
+    kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 
     Exits 0 where it runs or has ended well, 1 where not.
     """

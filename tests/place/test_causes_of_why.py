@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cli import kubectl_tas, write
 from tests.support.kubectl import FakeKubectl
-from tests.support.whycauses import FILES, Recorded, recorded_causes, saved
+from tests.support.whycauses import FILES, Item, Recorded, recorded_causes, saved
 
 CAUSES = recorded_causes()
 LIVE = ("service_account_missing", "deployment_refused", "topology_missing", "other_queue", "gate", "claim_missing")
@@ -38,7 +38,7 @@ def capital(text: str) -> str:
 
 
 def by_name(names: tuple[str, ...]) -> list[Recorded]:
-    return [cause for cause in CAUSES if cause.name in names]
+    return [cause for cause in recorded_causes() if cause.name in names]
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
@@ -97,3 +97,74 @@ def test_a_state_of_the_cluster_says_the_same(
     assert kubectl_tas("cluster", "state", "-C", repository, "-o", state).code == 0
     result = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}")
     assert first(result.out) == (capital(cause.first), cause.place), result.out
+
+
+BROKEN = [
+    (
+        {"kind": "Job", "metadata": {"name": "train"}, "spec": "x"},
+        "a Job of the cluster cannot be read: train: it is not",
+    ),
+    ({"kind": "Job", "metadata": {}}, "a Job of the cluster cannot be read: without a name: it is not"),
+    ({"kind": "Job", "metadata": {"name": "train"}, "status": {"conditions": ["x"]}}, "a Job of the cluster cannot be"),
+    (
+        {"kind": "Queue", "metadata": {"name": "q", "labels": "x"}},
+        "a Queue of the cluster cannot be read: q: it is not",
+    ),
+    (
+        {"kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": [1]}},
+        "a Topology of the cluster cannot be read",
+    ),
+    ({"kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"minMember": "2"}}, "g: '2' is no number of pods"),
+    ({"kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"subGroups": [{}]}}, "a PodGroup of the cluster cannot"),
+    ({"kind": "Pod", "metadata": {"name": "p"}, "spec": {"schedulingGates": [{}]}}, "a Pod of the cluster cannot be"),
+]
+
+
+@pytest.mark.parametrize(("broken", "message"), BROKEN)
+def test_what_is_no_object_of_a_cluster_is_named(broken: Item, message: str, repository: Path, tmp_path: Path) -> None:
+    pod: Item = {"kind": "Pod", "metadata": {"name": "whole"}}
+    state = saved(tmp_path / "state.json", [pod, broken])
+    result = kubectl_tas("-C", repository, "workflow", "why", "train", f"--cluster-state={state}")
+    assert (result.code, result.out) == (3, "")
+    assert message in result.err
+
+
+def test_a_pod_that_cannot_be_shaped_is_taken_as_its_file_has_it(repository: Path, tmp_path: Path) -> None:
+    (cause,) = by_name(("selector_of_a_webhook",))
+    for item in cause.items:
+        if item["kind"] == "Pod":
+            item["spec"]["tolerations"] = ["x"]
+    state = saved(tmp_path / "state.json", cause.items)
+    result = kubectl_tas("-C", repository, "workflow", "why", "train", f"--cluster-state={state}")
+    assert "select nodes" not in result.out
+    assert result.code == 1
+
+
+def test_fit_takes_the_pods_that_wait_as_they_are(repository: Path, tmp_path: Path) -> None:
+    (cause,) = by_name(("selector_of_a_webhook",))
+    state = saved(tmp_path / "state.json", cause.items)
+    found = kubectl_tas("-C", repository, "workflow", "why", "train", f"--cluster-state={state}", "-o", "json")
+    (gang,) = json.loads(found.out)["workflows"][0]["fit"]["gangs"]
+    assert gang["outcome"] == "no-room"
+    assert gang["nodes"]["unusable"]["without the label gpu=h200"] == 4
+
+
+def test_what_differs_comes_with_what_kai_says_of_it(repository: Path, tmp_path: Path) -> None:
+    (cause,) = by_name(("sub_group_nobody_has",))
+    state = saved(tmp_path / "state.json", cause.items)
+    found = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}", "-o", "json")
+    (only,) = json.loads(found.out)["workflows"][0]["causes"]
+    assert only["about"] == "differs"
+    assert all("references subgroup" in item["text"] for item in only["said"])
+
+
+def test_no_event_of_how_work_comes_on_is_a_reason(repository: Path, tmp_path: Path) -> None:
+    """Controllers, KAI's podgrouper and its first look say them of each gang."""
+    reasons = set[str]()
+    for cause in CAUSES:
+        state = saved(tmp_path / "state.json", cause.items)
+        found = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}", "-o", "json")
+        for why in json.loads(found.out)["workflows"][0]["causes"]:
+            reasons |= {item["reason"] for item in why["said"] if item["event"]}
+            assert not any("already exists" in item["text"] for item in why["said"])
+    assert not reasons & {"SuccessfulCreate", "Scheduled", "Suspended", "Bound"}
