@@ -41,13 +41,15 @@ class About(Enum):
 
 NO_GROUP = "PodGrouperWarning"
 """Why KAI's podgrouper makes no PodGroup of a pod."""
+REFUSED = "FailedCreate"
+"""A controller's reason where the API server takes no pod of it."""
 NOT_READY = "NotReady"
 """KAI's reason where fewer pods are there than a PodGroup starts with."""
 UNPLACED = "Unschedulable"
 """KAI's reason where it says no more."""
 _BY_REASON = {
     NO_GROUP: About.REFUSED,
-    "FailedCreate": About.REFUSED,
+    REFUSED: About.REFUSED,
     "QueueDoesNotExist": About.QUEUE,
     NOT_READY: About.NOT_READY,
     "SchedulingGated": About.GATED,
@@ -188,7 +190,16 @@ HINTS = {
 
 def is_of_waiting(saying: Saying) -> bool:
     """Whether it says why KAI has not given nodes."""
-    keeps = (About.DIFFERS, About.QUEUE, About.NEEDS, About.QUOTA, About.DELAY, About.TOPOLOGY, About.ROOM)
+    keeps = (
+        About.DIFFERS,
+        About.QUEUE,
+        About.NEEDS,
+        About.QUOTA,
+        About.DELAY,
+        About.TOPOLOGY,
+        About.ROOM,
+        About.BINDING,
+    )
     return saying.reason == UNPLACED or (about_of(saying) in keeps and saying.reason not in _OF_NODES)
 
 

@@ -14,13 +14,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from kubectl_tas.gpus import GPU
-from kubectl_tas.live.controllers import stop_path
+from kubectl_tas.live.controllers import Controller, stop_path
 from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
 from kubectl_tas.place.causes import APPLY, HINTS, About, Cause
 from kubectl_tas.place.livework import LiveWork, live_shape
+from kubectl_tas.place.shapes import Shape
 from kubectl_tas.place.unplaced import Unplaced
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.resolve.workload import FleetWorkload
 
 _DEFAULT = "default"
 """The SubGroup of a pod that names none."""
@@ -48,17 +50,11 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
             is_own, path = item is work.own, stop_path(item.kind)
             text, field = f"{item.kind} {item.name} is suspended", ".".join(path)
             if _KUEUE in item.labels:
-                text, hint = (
-                    f"{text} until Kueue admits it",
-                    "Look at its Workload: kubectl get workloads.kueue.x-k8s.io.",
-                )
+                text, hint = f"{text} until Kueue admits it", "Ask Kueue: kubectl get workloads.kueue.x-k8s.io."
             elif is_own and work.sent.declared.origin.value(path) is True:
                 text, hint = f"{text}, as the file says", "Set it to false, and apply the manifests."
             else:
-                text, hint = (
-                    f"{text} in the cluster, and not in the file",
-                    f"Ask who set {field}, and set it to false there.",
-                )
+                text, hint = f"{text} in the cluster, and not in the file", f"Ask who set {field}; set it to false."
             yield Cause(About.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
             return
     own = work.own
@@ -68,17 +64,13 @@ def _stopped(work: LiveWork) -> Iterator[Cause]:
         is_meant = written == 0
         says = "" if is_meant else f"; the file says {'1, the default' if written is None else written}"
         text = f"{own.kind} {own.name} has 0 replicas in the cluster{says}"
-        hint = (
-            "Ask for replicas, and apply the manifests."
-            if is_meant
-            else "Ask who scaled it down, or apply the manifests."
-        )
+        hint = f"{'Ask for replicas, and' if is_meant else 'Ask who scaled it down, or'} apply the manifests."
         yield Cause(About.STOPPED, text, place=work.place_of(*path), hint=hint)
 
 
 def _deleted(work: LiveWork) -> Iterator[Cause]:
     named = (
-        *((f"{item.kind} {item.name}", item.deleted, item.finalizers) for item in work.controllers),
+        *((f"{item.kind} {item.name}", item.deleted, item.finalizers) for item in _own(work)),
         *((f"PodGroup {item.name}", item.deleted, item.finalizers) for item in work.groups),
     )
     for what, since, finalizers in named:
@@ -90,7 +82,8 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
             yield Cause(About.DELETED, text, place=work.place, hint=hint)
             return
     pods = [pod for pod in work.pods if pod.phase == "Terminating"]
-    if pods:
+    others = (group for group in work.groups if any(pod.waits for pod in work.pods_of(group)))
+    if pods and not any(map(work.is_complete, others)):  # what waits without these, waits for something else
         first = min(pod.deleted for pod in pods)
         whom = "it" if len(pods) == 1 else "them"
         text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count {whom}"
@@ -102,6 +95,11 @@ def _deleted(work: LiveWork) -> Iterator[Cause]:
         if finalizers:
             hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
         yield Cause(About.DELETED, text, place=work.place, hint=hint)
+
+
+def _own(work: LiveWork) -> Iterable[Controller]:
+    """Its own object; of a workflow the Jobs that are."""
+    return work.controllers if work.own is None else (work.own,)
 
 
 def _gated(work: LiveWork) -> Iterator[Cause]:
@@ -143,14 +141,14 @@ def _queues(work: LiveWork) -> Iterator[Cause]:
     for group in work.groups:
         if group.queue and group.queue != sent.queue:
             owner = work.owner_of(group.queue)
-            there = ", which no pool here has" if owner is None else ""
+            about, there = About.DIFFERS, ", which no pool here has" if owner is None else ""
             if work.queues is not None and group.queue not in work.queues:
-                there = ", which the cluster does not have"
+                about, there = About.QUEUE, ", which the cluster does not have"
             text = f"PodGroup {group.name} is in the queue {group.queue}{there}; the file sends it to {sent.queue}"
             hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
             if sent.kind in ("Workflow", "PodGroup"):
                 hint = APPLY
-            yield Cause(About.DIFFERS, text, place=sent.place, hint=hint, claims=re.escape(group.queue))
+            yield Cause(about, text, place=sent.place, hint=hint)
             return
 
 
@@ -185,12 +183,7 @@ def _queue_tree(work: LiveWork) -> Iterator[Cause]:
     below = [name for name, parent in sorted(parents.items()) if parent == queue]
     if below:
         text = f"the queue {queue} has queues below it ({', '.join(below[:3])}), and KAI starts nothing in such a queue"
-        yield Cause(
-            About.QUEUE,
-            text,
-            place=work.sent.place,
-            hint="Delete the queues below it, or send the work to one of them.",
-        )
+        yield Cause(About.QUEUE, text, place=work.sent.place, hint="Delete those, or send the work to one of them.")
     parent = parents[queue]
     if parent and parent not in parents:
         text = f"the queue {queue} is below the queue {parent}, and the cluster has no queue {parent}"
@@ -218,14 +211,16 @@ def _topologies(work: LiveWork) -> Iterator[Cause]:
         named |= asked
     named -= {name for group in work.groups for name in group.topologies if asked} - asked
     for name in sorted(named - set(live)):
-        hint = "Apply the manifests of its pool." if name in ours else "Create it, or name another one."
+        is_ours = name in ours and ours[name].is_created_on(work.sent.pool.backend)
+        hint = "Apply the manifests of its pool." if is_ours else "Create it, or name another one."
         text = f"the cluster has no Topology {name}"
         yield Cause(
             About.DIFFERS, text, place=_place_of(ours.get(name), work), hint=hint, claims=f"topology {re.escape(name)} "
         )
     for name in sorted(asked & set(live) & set(ours)):
         levels = tuple(level.label for level in ours[name].levels)
-        if live[name] != levels:
+        is_ours = ours[name].is_created_on(work.sent.pool.backend)
+        if live[name] != levels if is_ours else not set(levels) <= set(live[name]):
             there, here = (", ".join(labels) or "none" for labels in (live[name], levels))
             text = f"the Topology {name} has the levels {there} in the cluster; the file says {here}"
             yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint="Apply the manifests of its pool.")
@@ -271,7 +266,7 @@ def _minimums(work: LiveWork) -> Iterator[Cause]:
                 (name, group.sub_groups[name], least) for name, least in leaves.items() if name in group.sub_groups
             ]
         for name, there, least in pairs:
-            if there is not None and there != least:
+            if there is not None and max(there, 1) != max(least, 1):  # KAI counts a minimum of 0 as 1 in most releases
                 where = f" in SubGroup {name}" if name else ""
                 text = f"PodGroup {group.name} starts with {plural(there, 'pod')}{where}; the file says {least}"
                 yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY)
@@ -280,34 +275,41 @@ def _minimums(work: LiveWork) -> Iterator[Cause]:
 
 def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
     """Pods that ask for other nodes, or for more GPUs, than the file says."""
-    found: dict[str, int] = {}
+    found = Counter[str]()
     for group in work.groups:
         item = work.gang_of(group.name)
-        shapes = _shapes(item)
-        for pod in work.pods_of(group) if item is not None and shapes else ():
+        for pod in work.pods_of(group) if item is not None else ():
             live = live_shape(pod) if pod.waits else None
-            if live is None:
-                continue
-            selectors = {shape.rules.selector for shape in shapes}
-            if live.rules.selector not in selectors:
-                known = {pair for selector in selectors for pair in selector}
-                extra = [f"{key}={value}" for key, value in live.rules.selector if (key, value) not in known]
-                what = f"select nodes with {', '.join(extra)}" if extra else "do not select the nodes of the file"
-                found[what] = found.get(what, 0) + 1
-            elif live.rules.terms not in {shape.rules.terms for shape in shapes}:
-                found["have another node affinity"] = found.get("have another node affinity", 0) + 1
-            gpus = dict(live.asks).get(GPU, 0)
-            if gpus not in {dict(shape.asks).get(GPU, 0) for shape in shapes}:
-                what = f"ask for {plural(gpus, 'GPU')} each"
-                found[what] = found.get(what, 0) + 1
+            if item is not None and live is not None:
+                found.update(_otherwise(live, _shapes(work, item, pod.sub_group)))
     for what, count in found.items():
         text = f"{_pods(count)} in the cluster {what}; the file does not say so"
         hint = "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew."
         yield Cause(About.DIFFERS, text, place=work.place, hint=hint)
 
 
-def _shapes(item: Unplaced | None) -> set[Any]:
-    return set() if item is None else {shape for shapes in item.needed.values() for shape in shapes}
+def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
+    """What a pod asks for that none of its file does; of pods of which the file is not known nothing."""
+    if not shapes:
+        return
+    selectors = {shape.rules.selector for shape in shapes}
+    if live.rules.selector not in selectors:
+        known = {pair for selector in selectors for pair in selector}
+        extra = [f"{key}={value}" for key, value in live.rules.selector if (key, value) not in known]
+        yield f"select nodes with {', '.join(extra)}" if extra else "do not select the nodes of the file"
+    elif live.rules.terms not in {shape.rules.terms for shape in shapes}:
+        yield "have another node affinity"
+    gpus = dict(live.asks).get(GPU, 0)
+    if gpus not in {dict(shape.asks).get(GPU, 0) for shape in shapes}:
+        yield f"ask for {plural(gpus, 'GPU')} each"
+
+
+def _shapes(work: LiveWork, item: Unplaced, sub_group: str | None) -> Collection[Shape]:
+    """What its file says of the pods of a SubGroup, where those that it starts with tell it of all."""
+    if item.gang.parts:
+        return set(item.needed.get(sub_group, ()))
+    of_one = not isinstance(work.sent, FleetWorkload) or len(work.sent.replicas) == 1
+    return {shape for shapes in item.needed.values() for shape in shapes} if of_one else ()
 
 
 def _listed(noun: str, names: Collection[str]) -> str:

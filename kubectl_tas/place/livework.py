@@ -13,7 +13,7 @@ from kubectl_tas.live.controllers import Controller, resources
 from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
 from kubectl_tas.live.record import TOPOLOGIES
 from kubectl_tas.model.labels import TASK, WORKFLOW
-from kubectl_tas.place.causes import NO_GROUP, NOT_READY, is_of_waiting
+from kubectl_tas.place.causes import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
 from kubectl_tas.place.shapes import Shape, shape_of
 from kubectl_tas.place.unplaced import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
 from kubectl_tas.records import dataclass
@@ -147,7 +147,7 @@ class LiveWork:
         look, is over.
         """
         item, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
-        least = group.minimum or (len(item.wanted.unit.all_pods) if item is not None else 1)
+        least = max(group.minimum or 1, len(item.wanted.unit.all_pods) if item is not None else 1)
         return "Pod" not in self.told.gaps and len(alive) >= least
 
     def gang_of(self, group: str | None) -> Unplaced | None:
@@ -224,25 +224,31 @@ class LiveWork:
         )
 
     def _said(self) -> Iterator[Saying]:
-        namespace, events = self.sent.namespace, self.told.events
+        namespace = self.sent.namespace
         for group in self.groups:
-            said = (*group.said, *events.get((namespace, f"PodGroup {group.name}"), ()))
             own = self.pods_of(group)
             has_nodes = bool(own) and all(pod.is_on_node for pod in own)  # what kept it from them is over
-            for item in said:
+            for item in (*group.said, *self._events(f"PodGroup {group.name}")):
                 is_over = has_nodes and is_of_waiting(item)
                 if not is_over and not (item.reason == NOT_READY and self.is_complete(group)):
                     yield item
         grouped = {group.name for group in self.groups}
         for pod in self.pods:
             if pod.phase not in (*ON_NODES, "Failed"):
-                for item in (*pod.said, *events.get((namespace, f"Pod {pod.name}"), ())):
+                for item in (*pod.said, *self._events(f"Pod {pod.name}")):
                     is_over = pod.is_on_node and is_of_waiting(item)
                     if not is_over and not (item.reason == NO_GROUP and pod.group in grouped):
                         yield unnamed(item, namespace, pod.name)
         makers = (f"{item.kind} {item.name}" for item in self.controllers)
+        has_all = bool(self.groups) and not self.missing and all(map(self.is_complete, self.groups))
         for what in dict.fromkeys((f"{self.sent.kind} {self.sent.name}", *makers)):
-            yield from events.get((namespace, what), ())
+            yield from (item for item in self._events(what) if not (has_all and item.reason == REFUSED))
+
+    def _events(self, what: str) -> Iterator[Saying]:
+        """The events of an object; of those that KAI repeats in each of its cycles the last, as others are over."""
+        found = self.told.events.get((self.sent.namespace, what), ())
+        last = max((item.last for item in found if item.reason == UNPLACED), default="")
+        return (item for item in found if item.reason != UNPLACED or item.last == last)
 
 
 def live_shape(pod: LivePod) -> Shape | None:

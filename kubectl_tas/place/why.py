@@ -16,7 +16,18 @@ from kubectl_tas.live.cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.kubectl import complete_kinds
 from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
 from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
-from kubectl_tas.place.causes import HINTS, NO_GROUP, TEXTS, UNPLACED, About, Cause, Refusal, about_of, refusal_of
+from kubectl_tas.place.causes import (
+    HINTS,
+    NO_GROUP,
+    REFUSED,
+    TEXTS,
+    UNPLACED,
+    About,
+    Cause,
+    Refusal,
+    about_of,
+    refusal_of,
+)
 from kubectl_tas.place.differences import differences
 from kubectl_tas.place.fit import OTHER_SHARD, Fit, Outcome, fit
 from kubectl_tas.place.livework import ON_NODES, LiveWork
@@ -121,6 +132,10 @@ class _Question:
             return State.FAILED
         if own is not None and own.why(_DONE) is not None:
             return State.ENDED
+        if not self.gangs and not self.lone:  # the pods may be gone, and the Jobs of a CronJob or a workflow are there
+            made = [item for item in self.work.controllers if item is not own]
+            if made and all(item.why(_FAILED + _DONE) is not None for item in made):
+                return State.FAILED if any(item.why(_FAILED) is not None for item in made) else State.ENDED
         states = [*(item.state for item in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
         if (self.work.missing and not self.lone) or not states:
             states.append(State.WAITS)
@@ -258,17 +273,18 @@ class _Question:
 
     def _of_end(self) -> Iterator[Cause]:
         """Why the controller of its object gave it up."""
-        own = self.work.own
-        why = None if own is None else own.why(_FAILED)
-        if own is not None and why is not None:
-            text = f"{own.kind} {own.name} has failed: {why or 'its controller does not say why'}"
-            yield Cause(About.FAILED, text, hint=_AGAIN)
+        for item in self.work.controllers:
+            why = item.why(_FAILED)
+            if why is not None:
+                text = f"{item.kind} {item.name} has failed: {why or 'its controller does not say why'}"
+                yield Cause(About.FAILED, text, hint=_AGAIN)
+                return
 
     def _of_pods(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
         """What is wrong with its pods."""
         work, ours = self.work, self.sent.pool.backend.scheduler_name
         others = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
-        refused = next((item for item in said.get(About.REFUSED, ()) if item.reason == "FailedCreate"), None)
+        refused = next((item for item in said.get(About.REFUSED, ()) if item.reason == REFUSED), None)
         about_podgrouper = [item for item in said.get(About.REFUSED, ()) if item.reason == NO_GROUP]
         grouped = {item.name for item in work.groups}
         if others:

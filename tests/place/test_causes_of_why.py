@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,97 @@ def test_no_event_of_how_work_comes_on_is_a_reason(repository: Path, tmp_path: P
             reasons |= {item["reason"] for item in why["said"] if item["event"]}
             assert not any("already exists" in item["text"] for item in why["said"])
     assert not reasons & {"SuccessfulCreate", "Scheduled", "Suspended", "Bound"}
+
+
+def answered(name: str, change: Callable[[list[Item]], object], repository: Path, tmp_path: Path) -> Item:
+    """The answer about a state in which something is otherwise."""
+    (cause,) = by_name((name,))
+    change(cause.items)
+    state = saved(tmp_path / "state.json", cause.items)
+    found = kubectl_tas("-C", repository, "workflow", "why", cause.work, f"--cluster-state={state}", "-o", "json")
+    return dict(json.loads(found.out)["workflows"][0])
+
+
+def of_kind(items: list[Item], kind: str) -> list[Item]:
+    return [item for item in items if item["kind"] == kind]
+
+
+def event(kind: str, name: str, reason: str, message: str, last: str) -> Item:
+    about = {"kind": kind, "namespace": "default", "name": name}
+    metadata = {"name": f"{reason}-{last}", "namespace": "default"}
+    data = {"kind": "Event", "type": "Warning", "metadata": metadata, "involvedObject": about, "reason": reason}
+    return {**data, "message": message, "lastTimestamp": last}
+
+
+def test_a_refusal_is_over_once_all_pods_are_there(repository: Path, tmp_path: Path) -> None:
+    """Events stay for an hour."""
+
+    def change(items: list[Item]) -> None:
+        items.append(event("Job", "train", "FailedCreate", "Error creating: exceeded quota", "2026-11-23T01:00:00Z"))
+
+    found = answered("busy", change, repository, tmp_path)
+    assert [cause["about"] for cause in found["causes"]] == ["room"]
+
+
+def test_what_kai_said_in_earlier_cycles_is_over(repository: Path, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        text = 'persistentvolumeclaim "data" not found'
+        for item in of_kind(items, "Pod"):
+            name = item["metadata"]["name"]
+            items.append(event("Pod", name, "Unschedulable", text, "2026-11-23T01:00:00Z"))
+            items.append(event("Pod", name, "Unschedulable", "2 node(s) had too little", "2026-11-23T02:00:00Z"))
+
+    found = answered("busy", change, repository, tmp_path)
+    assert [cause["about"] for cause in found["causes"]] == ["room"]
+
+
+def test_pods_that_go_are_no_reason_of_those_that_wait(repository: Path, tmp_path: Path) -> None:
+    """As when a controller replaces them."""
+
+    def change(items: list[Item]) -> None:
+        first = next(item for item in of_kind(items, "Pod") if item["metadata"]["name"].startswith("train"))
+        gone = {**first["metadata"], "name": "train-old", "deletionTimestamp": "2026-11-23T01:00:00Z"}
+        items.append({**first, "metadata": gone})
+
+    found = answered("busy", change, repository, tmp_path)
+    assert [cause["about"] for cause in found["causes"]] == ["room"]
+
+
+@pytest.mark.parametrize(("condition", "state", "code"), [("Complete", "ended", 0), ("Failed", "failed", 1)])
+def test_a_cron_job_is_as_well_as_its_jobs(
+    condition: str, state: str, code: int, repository: Path, tmp_path: Path
+) -> None:
+    def change(items: list[Item]) -> None:
+        metadata = {
+            "name": "nightly-1",
+            "namespace": "default",
+            "ownerReferences": [{"kind": "CronJob", "name": "nightly"}],
+        }
+        status = {"conditions": [{"type": condition, "status": "True", "reason": "Why"}]}
+        items.append({"kind": "Job", "metadata": metadata, "status": status})
+
+    found = answered("cronjob_without_job", change, repository, tmp_path)
+    assert found["state"] == state
+    texts = [cause["text"] for cause in found["causes"]]
+    assert texts == ([] if code == 0 else ["Job nightly-1 has failed: Why"])
+
+
+def test_pods_of_a_part_that_it_starts_without_are_not_compared(repository: Path, tmp_path: Path) -> None:
+    """What they ask for is not among what it needs."""
+    worker = {"kind": "Pod", "metadata": {"name": "ray-worker", "namespace": "default", "labels": {}}, "status": {}}
+    (cause,) = by_name(("selector_of_a_webhook",))
+    spec = of_kind(cause.items, "Pod")[0]["spec"]
+    labels = {"kai.scheduler/subgroup-name": "small"}
+    group = "pg-ray-0a1b2c3d-0000-0000-0000-000000000000"
+    owners = [{"kind": "RayCluster", "name": "ray"}]
+    worker["metadata"] |= {"labels": labels, "annotations": {"pod-group-name": group}, "ownerReferences": owners}
+
+    def change(items: list[Item]) -> None:
+        sub_groups = [{"name": "headgroup", "minMember": 1}, {"name": "small", "minMember": 0}]
+        queue = "osmo-pool-default-team--shared"
+        metadata = {"name": group, "namespace": "default", "ownerReferences": owners}
+        items.append({"kind": "PodGroup", "metadata": metadata, "spec": {"queue": queue, "subGroups": sub_groups}})
+        items.append({**worker, "spec": spec})
+
+    found = answered("suspended_ray_cluster", change, repository, tmp_path)
+    assert "differs" not in [cause["about"] for cause in found["causes"]]
