@@ -234,7 +234,9 @@ class _Question:
         if found:  # KAI has nothing to add with this
             said[About.OTHER] = [item for item in said.get(About.OTHER, ()) if not _NO_WORDS.fullmatch(item.text)]
         if not found and not any(said.values()):
-            found.append(Cause(About.OTHER, "the cluster says nothing about it yet", hint=_SILENT))
+            shard = self.sent.pool.shard
+            hint = _SILENT if shard is None else f"{_SILENT} A scheduler must run for the shard {shard}."
+            found.append(Cause(About.OTHER, "the cluster says nothing about it yet", hint=hint))
         for about in About:
             left = said.get(about, [])
             for own in [item for item in found if item.about is about]:
@@ -435,8 +437,8 @@ class _Question:
                 reasons = ", ".join(f"{count} {reason}" for reason, count in failed[0].unusable.items())
                 text = f"no node can be used by its pods: {reasons}"
                 is_shard = failed[0].unusable.get(OTHER_SHARD) == failed[0].nodes
-                place, hint = (self._shard_place, _SHARD) if is_shard else (self.work.place, _NO_NODE)
-                yield Cause(About.ROOM, text, place=place, hint=hint)
+                place, hint = (self._shard_place, _SHARD) if is_shard else (None, _NO_NODE)
+                yield Cause(about, text, place=place, hint=hint)
                 return
             if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].item):
                 which = "without a shard" if shard is None else f"of the shard {shard}"
