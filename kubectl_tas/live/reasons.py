@@ -206,7 +206,7 @@ def _asked(
             gaps[kind] = error.message
 
 
-def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], more: Collection[str]) -> Told:
+def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> Told:
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         by_kind.setdefault(str(item.get("kind")), []).append(item)
@@ -229,7 +229,7 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], more: Collec
         tuple(sorted(_each(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
         {key: gathered(found) for key, found in events.items()},
         gaps,
-        tuple(_each(controller, (item for kind in more if kind != "Topology" for item in by_kind.get(kind, ())))),
+        tuple(_each(controller, (item for kind in kinds if kind != "Topology" for item in by_kind.get(kind, ())))),
         tuple(_each(_queue, by_kind.get("Queue", ()))),
         dict(_each(_topology, by_kind.get("Topology", ()))),
     )

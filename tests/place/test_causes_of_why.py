@@ -263,3 +263,12 @@ def test_pods_of_a_part_that_it_starts_without_are_not_compared(repository: Path
 
     found = answered("suspended_ray_cluster", change, repository, tmp_path)
     assert "differs" not in [cause["about"] for cause in found["causes"]]
+
+
+def test_an_event_that_cannot_be_read_hides_nothing_else(repository: Path, tmp_path: Path) -> None:
+    def change(items: list[Item]) -> None:
+        items.append({"kind": "Event", "metadata": {"name": "e"}, "count": "many"})
+
+    found = answered("suspended_by_hand", change, repository, tmp_path)
+    assert [cause["about"] for cause in found["causes"]] == ["stopped"]
+    assert found["notKnown"].keys() == {"Event"}
