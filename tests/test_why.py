@@ -77,10 +77,10 @@ SAYINGS = [
     ("NonPreemptibleOverQuota", "Workload requested 24 GPUs, but osmo-pool-default-research quota is 96 GPUs",
      "quota", "research.yaml", 7),
     ("PreemptionDelayNotElapsed", "Workload is within its preemption delay window (5m0s)", "delay", "all.yaml", 2),
-    ("PodSchedulingErrors", "Requested topology racks does not exist", "topology", "all.yaml", 2),
+    ("PodSchedulingErrors", "Requested topology racks does not exist", "differs", "all.yaml", 2),
     ("PodSchedulingErrors", "Resources were found for 1 pods while 3 are required", "room", "all.yaml", 2),
     ("Unschedulable", "OverLimit: q quota has reached the allowable limit of GPUs", "quota", "vision.yaml", 7),
-    ("Unschedulable", "Unable to schedule podgroup", "other", "all.yaml", 2),
+    ("Unschedulable", "A reason of a later release", "other", "all.yaml", 2),
 ]  # fmt: skip
 """Reasons of KAI 0.12 to 0.17, what each is about, and where the files say that."""
 
@@ -143,8 +143,10 @@ def test_what_is_refused_before_the_scheduler(tmp_path: Path) -> None:
             item |= {"reason": "PodGrouperWarning", "message": "no such owner"}
 
     found = answer("over-quota", changed(tmp_path, change))
-    assert (abouts(found)[0], found["podsWithoutPodGroup"]) == ("refused", {"Pending": 3})
-    assert found["causes"][0]["text"] == "it has pods, but no PodGroup, and without one KAI places nothing"
+    assert (abouts(found)[:2], found["podsWithoutPodGroup"]) == (["absent", "refused"], {"Pending": 3})
+    assert (
+        found["causes"][0]["text"] == f"3 pods of it name the PodGroup {QUOTA}, and the cluster has none of that name"
+    )
 
 
 def test_pods_of_another_scheduler(tmp_path: Path) -> None:
@@ -360,7 +362,7 @@ def test_a_workload_is_known_by_what_was_made_for_it(tmp_path: Path) -> None:
     assert [item["name"] for item in found["podGroups"]] == [name]
     (said,) = found["causes"][0]["said"]
     assert (said["by"], said["times"], said["last"]) == ("Job train", 9, "2026-11-22T09:00:00Z")
-    assert found["notKnown"].keys() == {"Queue", "Node"}
+    assert found["notKnown"].keys() == {"Queue", "Node", "Job"}
 
 
 DEPLOYMENT = """\
@@ -469,7 +471,7 @@ def test_who_may_read_one_namespace_is_answered_by_it(kubectl: FakeKubectl) -> N
     )
     result = why("one-rack")
     assert (result.code, result.err) == (1, "")
-    assert result.out.count("Not known:  ") == 4
+    assert result.out.count("Not known:  ") == 5
     assert "1. No domain of a level that it requires has room for it\n" in result.out
     assert "What nodes have room for" not in result.out
 
@@ -515,7 +517,7 @@ def test_an_event_that_cannot_be_read_is_a_gap(count: object, tmp_path: Path) ->
 def test_what_is_said_commands_no_terminal(tmp_path: Path) -> None:
     def change(items: list[Item]) -> None:
         (event,) = own(items, "Event", f"{QUOTA}.")
-        event |= {"reason": "\x1b[2J", "message": "\n::error::owned\u202e"}
+        event |= {"type": "Warning", "reason": "\x1b[2J", "message": "\n::error::owned\u202e"}
 
     result = why("over-quota", f"--cluster-state={changed(tmp_path, change)}")
     assert "::error::owned" in result.out

@@ -16,6 +16,7 @@ from kubectl_tas.cli.wordtypes import SUBMISSION
 from kubectl_tas.draw import why as pages
 from kubectl_tas.gangs.admission import VERDICTS
 from kubectl_tas.live.reasons import told
+from kubectl_tas.place.livework import read_of
 from kubectl_tas.place.why import why
 from kubectl_tas.report import json
 from kubectl_tas.resolve.fleet import Fleet
@@ -32,11 +33,11 @@ from kubectl_tas.resolve.pools import Submission
 def why_command(workflow: str, output: str, live: bool, directory: str | None, **cluster: Any) -> int:
     """Say whether the workflow, workload or PodCliqueSet NAME runs, and why it waits.
 
-    What KAI and Kubernetes say of its PodGroups and pods stands beside the place in the files that it is about, what
-    its queue holds, and what `fit` answers. It is read from the cluster, or with --cluster-state from a file: one that
-    `cluster state` wrote, or what kubectl printed, which has events too:
+    First comes where the cluster differs from the files, then what KAI and Kubernetes say, each at its line, and what
+    `fit` answers. It is read from the cluster, or with --cluster-state from a file: one that `cluster state` wrote, or
+    what kubectl printed, which has events too:
 
-    kubectl get nodes,pods,events,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
+    kubectl get nodes,pods,events,jobs,queues.scheduling.run.ai,podgroups.scheduling.run.ai -A -o json
 
     Exits 0 where it runs or has ended well, 1 where not.
     """
@@ -46,10 +47,10 @@ def why_command(workflow: str, output: str, live: bool, directory: str | None, *
     fleet = session.fleet
     found = _called(fleet, workflow, cluster["backend"])
     clusters = given_clusters(fleet, cluster, live=live)
-    heard = {
-        place: told(clusters.of(place[0]), place[1])
-        for place in dict.fromkeys((item.pool.backend.name, item.namespace) for item in found)
-    }
+    wanted: dict[tuple[str, str], dict[str, str]] = {}
+    for item in found:
+        wanted.setdefault((item.pool.backend.name, item.namespace), {}).update(read_of(fleet, item))
+    heard = {place: told(clusters.of(place[0]), place[1], more) for place, more in wanted.items()}
     answers = [why(fleet, item, heard[item.pool.backend.name, item.namespace]) for item in found]
     if output == "json":
         hand_over(json.dump(pages.data(answers)))

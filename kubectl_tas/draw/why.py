@@ -50,9 +50,13 @@ def _page(answer: Why, given: str) -> str:
         facts.append(("", f"and {plural(len(answer.gangs) - _GANGS, 'PodGroup')} more"))
     if answer.lone:
         facts.append(("Pods", f"{_phases(answer.lone)}, without a PodGroup"))
-    facts += [("Not known", f"{kind}s: {reason}") for kind, reason in answer.gaps.items()]
+    facts += [("Not known", f"{_many(kind)}: {reason}") for kind, reason in answer.gaps.items()]
     causes = (f"\n{number}. {_title(cause)}\n{_cause(cause)}" for number, cause in enumerate(answer.causes, 1))
     return "".join((table.pairs(facts), *causes, *_fits(answer, given)))
+
+
+def _many(kind: str) -> str:
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _title(cause: Cause) -> str:
@@ -60,13 +64,14 @@ def _title(cause: Cause) -> str:
 
 
 def _queue(answer: Why) -> str:
-    usage, quota = answer.usage, answer.sent.quota.gpu
-    most = "no quota" if quota == NO_LIMIT else f"quota {plural(quota, 'GPU')}"
-    if usage is None or usage.doubt:
-        return f"{answer.sent.queue}, {most}"
-    gpus, fixed = usage.allocated.gpu, usage.non_preemptible.gpu
-    held = f"{plural(gpus, 'GPU')} held, {fixed} of them not preemptible" if gpus else "no GPU held"
-    return f"{answer.sent.queue}, {most}, {held}"
+    usage, quota = answer.usage, answer.quota
+    facts = [answer.queue]
+    if quota is not None:
+        facts.append("no quota" if quota.gpu == NO_LIMIT else f"quota {plural(quota.gpu, 'GPU')}")
+    if usage is not None and not usage.doubt:
+        gpus, fixed = usage.allocated.gpu, usage.non_preemptible.gpu
+        facts.append(f"{plural(gpus, 'GPU')} held, {fixed} of them not preemptible" if gpus else "no GPU held")
+    return ", ".join(facts)
 
 
 def _gang(gang: GangNow, *, is_known: bool) -> str:
@@ -158,8 +163,8 @@ def _record(answer: Why) -> dict[str, Any]:
         "file": sent.declared.origin.path,
         "pool": sent.target,
         "queue": {
-            "name": sent.queue,
-            "quota": as_data("gpu", sent.quota.gpu),
+            "name": answer.queue,
+            "quota": None if answer.quota is None else as_data("gpu", answer.quota.gpu),
             "held": None if usage is None or usage.doubt else usage.allocated.gpu,
             "heldNonPreemptible": None if usage is None or usage.used is None else usage.used.gpu,
         },

@@ -166,8 +166,9 @@ def _failure(resource: str, message: str) -> TasError:
     if "forbidden" in lowered:
         return ForbiddenError(f"the cluster forbids reading {resource}: {last}", hint=_GIVE)
     if "doesn't have a resource type" in lowered or "no matches for kind" in lowered or "(notfound)" in lowered:
-        owner = "Grove" if resource.endswith(".grove.io") else "KAI Scheduler"
-        missing = f"the cluster has no {resource}: {owner}'s CustomResourceDefinitions are not installed"
+        of_kai = resource.endswith((".run.ai", ".kai.scheduler", ".kueue.x-k8s.io"))
+        owner = "Grove's" if resource.endswith(".grove.io") else "KAI Scheduler's" if of_kai else "its"
+        missing = f"the cluster has no {resource}: {owner} CustomResourceDefinitions are not installed"
         return NoSuchResourceError(missing, hint=_GIVE)
     if "context" in lowered and ("does not exist" in lowered or "not found" in lowered):
         return TasError(f"kubectl knows no such context: {last}", hint=_GIVE)

@@ -5,38 +5,43 @@ Where KAI 0.12 to 0.17 writes them (pkg/scheduler/cache/status_updater/default_s
 - ``status.schedulingConditions`` of a PodGroup: one a shard, with a list of reasons. It is not written while pods of
   the PodGroup are on nodes, and goes when all have started from 0.17.0 on; before, it stays for ever.
 - The condition PodScheduled of each pod, unless the PodGroup says ``markUnschedulable: false``.
-- Events: Unschedulable, NotReady, StaleJob and Evict at a PodGroup; Unschedulable, FailedBinding and Pipelined at a
-  pod, BindingError from the binder (pkg/binder/controllers/bindrequest_controller.go), and PodGrouperWarning from the
-  podgrouper, which then makes no PodGroup (pkg/podgrouper/pod_controller.go). NotReady is said by events alone.
+- Events: Unschedulable, NotReady, StaleJob and Evict at a PodGroup, all of the type Normal; Unschedulable,
+  FailedBinding and Pipelined at a pod, BindingError from the binder (pkg/binder/controllers/bindrequest_controller.go),
+  and PodGrouperWarning from the podgrouper, which then makes no PodGroup (pkg/podgrouper/pod_controller.go), or meets
+  itself at the same PodGroup. NotReady is said by events alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 from kubectl_tas.errors import TasError
 from kubectl_tas.live import kubectl
 from kubectl_tas.live.cliquesets import PART_OF
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES, Cluster
-from kubectl_tas.live.kubectl import ForbiddenError, text_of
+from kubectl_tas.live.controllers import Controller, controller
+from kubectl_tas.live.kubectl import ForbiddenError, shown, text_of
 from kubectl_tas.model.base import MAX_COUNT
-from kubectl_tas.model.labels import POD_GROUP, WORKFLOW
+from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, SKIP_PODGROUPER, SUBGROUP, WORKFLOW
 from kubectl_tas.records import dataclass
 
 T = TypeVar("T")
 EVENTS = "events"
 _RESOURCES = {"PodGroup": POD_GROUPS, "Pod": PODS, "Event": EVENTS, "Queue": QUEUES, "Node": NODES}
-"""What is read, by kind; without the first nothing can be said."""
+"""What is always read, by kind; without the first nothing can be said."""
 _PRINTED = (NODES, PODS, EVENTS, QUEUES, POD_GROUPS)
-_SPACED = ("PodGroup", "Pod", "Event")
+_OF_CLUSTER = ("Queue", "Node", "Topology")
+"""The kinds that are in no namespace."""
 POD_NAME = "POD"
 """Stands for the name of a pod in what is said of several."""
-_TOLD_OF_NOTHING = frozenset({"Scheduled", "Pipelined", "Bound", "Pulled", "Pulling", "Created", "Started"})
-"""Reasons of events by which work comes on."""
+_NORMAL = frozenset({"Unschedulable", "NotReady", "StaleJob", "Evict", "Preempted", "Preempting"})
+"""Reasons of events of the type Normal that tell why work waits: KAI's own. By all others work comes on."""
+_RACE = re.compile("already exists|the object has been modified")
+"""What KAI's podgrouper says of a race with itself: it tries again, and the PodGroup is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,26 @@ class LivePod:
     """Who is to place it; None: not known."""
     said: tuple[Saying, ...]
     """Its conditions, and what its containers wait for."""
+    sub_group: str | None = None
+    """The SubGroup that it is to be in."""
+    workflow: str | None = None
+    """The workflow that it was made from."""
+    skips: bool = False
+    """Whether it asks KAI's podgrouper to leave it alone."""
+    deleted: str = ""
+    """When somebody deleted it; empty where nobody has."""
+    finalizers: tuple[str, ...] = ()
+    """What must be done before it goes."""
+    gates: tuple[str, ...] = ()
+    """The scheduling gates that keep schedulers from it."""
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    spec: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """As the API server has it, defaults filled in; less where a file has less."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is to get a node, and has none."""
+        return self.phase == "Pending" and not self.is_on_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +115,31 @@ class LiveGroup:
     """Whether it holds anything."""
     said: tuple[Saying, ...]
     """Its conditions."""
+    queue: str | None = None
+    shard: str | None = None
+    """Of the scheduler that looks at it; None: the one without a label."""
+    deleted: str = ""
+    """When somebody deleted it; empty where nobody has."""
+    finalizers: tuple[str, ...] = ()
+    """What must be done before it goes."""
+    minimum: int | None = None
+    """How many pods it starts with by itself; None: it does not say."""
+    sub_groups: Mapping[str, int | None] | None = field(default=None, hash=False)
+    """How many pods its SubGroups start with, as far as they say; None: not known."""
+    topologies: frozenset[str] = frozenset()
+    """The Topologies that it and its SubGroups name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveQueue:
+    """One Queue."""
+
+    name: str
+    shown: str
+    """Its displayName, by which KAI names it in what it says (pkg/scheduler/api/queue_info); else its name."""
+    parent: str
+    """Empty: none."""
+    shard: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,30 +155,41 @@ class Told:
     gaps: Mapping[str, str]
     """Why objects of a kind are not known, or not all of them."""
 
+    controllers: tuple[Controller, ...] = ()
+    """The objects that make pods, and what they make of themselves, of the kinds that were asked for."""
+    queues: tuple[LiveQueue, ...] = ()
+    topologies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The node labels of their levels by name."""
 
-def told(cluster: Cluster, namespace: str) -> Told:
-    """What is said of the work of a namespace. Raises TasError where PodGroups cannot be read, and of a file that has
-    neither PodGroups nor Pods.
+
+def told(cluster: Cluster, namespace: str, more: Mapping[str, str] | None = None) -> Told:
+    """What is said of the work of a namespace. ``more`` is what else is read, kubectl's names of it by kind.
+
+    Raises TasError where PodGroups cannot be read, and of a file that has neither PodGroups nor Pods.
 
     All else that cannot be read is a gap. Without leave to read all namespaces it reads that one.
     """
     gaps: dict[str, str] = {}
+    wanted = {**_RESOURCES, **(more or {})}
     if cluster.file is not None:
         items = kubectl.read_file(cluster.file)
         known = {str(item.get("kind")) for item in items} | kubectl.complete_kinds(items)
-        gaps = {kind: f"{cluster.file} has none" for kind in _RESOURCES if kind not in known}
+        gaps = {kind: f"{cluster.file} has none" for kind in wanted if kind not in known}
         if "PodGroup" in gaps and "Pod" in gaps:
             message = f"{cluster.file} has neither PodGroups nor Pods: whether work waits cannot be told"
             raise TasError(message, hint=f"Give what this prints: kubectl get {','.join(_PRINTED)} -A -o json")
     else:
-        items = list(_asked(cluster, namespace, gaps))
-    return _read(items, gaps)
+        items = list(_asked(cluster, namespace, wanted, gaps))
+    return _read(items, gaps, more or {})
 
 
-def _asked(cluster: Cluster, namespace: str, gaps: dict[str, str]) -> Iterator[dict[str, Any]]:
-    for kind, resource in _RESOURCES.items():
-        spaced = kind in _SPACED
-        access = replace(cluster.access, namespace=namespace) if kind == "Event" else cluster.access
+def _asked(
+    cluster: Cluster, namespace: str, wanted: Mapping[str, str], gaps: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    for kind, resource in wanted.items():
+        spaced = kind not in _OF_CLUSTER
+        is_of_all = kind in ("PodGroup", "Pod") or not spaced
+        access = cluster.access if is_of_all else replace(cluster.access, namespace=namespace)
         if kind == "Pod" and access.namespace is not None:
             gaps[kind] = f"only those of namespace {access.namespace} are asked for"
         try:
@@ -145,7 +206,7 @@ def _asked(cluster: Cluster, namespace: str, gaps: dict[str, str]) -> Iterator[d
             gaps[kind] = error.message
 
 
-def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
+def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str], kinds: Collection[str]) -> Told:
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         by_kind.setdefault(str(item.get("kind")), []).append(item)
@@ -157,7 +218,7 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
         except TasError as error:
             broken.append(error.message)
             continue
-        if saying.reason not in _TOLD_OF_NOTHING:
+        if item.get("type") != "Normal" or saying.reason in _NORMAL:
             events.setdefault(key, []).append(saying)
     if broken:
         more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""
@@ -168,6 +229,9 @@ def _read(items: Sequence[dict[str, Any]], gaps: Mapping[str, str]) -> Told:
         tuple(sorted(_each(_pod, by_kind.get("Pod", ())), key=lambda item: (item.namespace, item.name))),
         {key: gathered(found) for key, found in events.items()},
         gaps,
+        tuple(_each(controller, (item for kind in kinds if kind != "Topology" for item in by_kind.get(kind, ())))),
+        tuple(_each(_queue, by_kind.get("Queue", ()))),
+        dict(_each(_topology, by_kind.get("Topology", ()))),
     )
 
 
@@ -221,9 +285,43 @@ def _group(item: Mapping[str, Any]) -> LiveGroup:
     ]
     held = (status.get("resourcesStatus") or {}).get("allocated") or {}
     is_allocated = any(str(amount) not in ("", "0") for amount in held.values())
-    workflow = (item["metadata"].get("labels") or {}).get(WORKFLOW)
-    workflow = None if workflow is None else str(workflow)
-    return LiveGroup(namespace, name, _owners(item), workflow, is_allocated, gathered(said))
+    metadata, spec = item["metadata"], item.get("spec") or {}
+    labels, sub_groups = metadata.get("labels") or {}, spec.get("subGroups") or ()
+    named = (part.get("topologyConstraint") or {} for part in (spec, *sub_groups))
+    return LiveGroup(
+        namespace,
+        name,
+        _owners(item),
+        _word(labels, WORKFLOW),
+        is_allocated,
+        gathered(said),
+        _word(spec, "queue"),
+        _word(labels, NODE_POOL),
+        _deleted(metadata),
+        tuple(map(str, metadata.get("finalizers") or ())),
+        _least(spec),
+        None if "minMember" not in spec and not sub_groups else {text_of(x["name"]): _least(x) for x in sub_groups},
+        frozenset(str(constraint["topology"]) for constraint in named if constraint.get("topology")),
+    )
+
+
+def _queue(item: Mapping[str, Any]) -> LiveQueue:
+    metadata, spec = item["metadata"], item.get("spec") or {}
+    name = text_of(metadata["name"])
+    shown, parent = (str(spec.get(key) or "") for key in ("displayName", "parentQueue"))
+    return LiveQueue(name, shown or name, parent, _word(metadata.get("labels") or {}, NODE_POOL))
+
+
+def _topology(item: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    levels = (item.get("spec") or {}).get("levels") or ()
+    return text_of(item["metadata"]["name"]), tuple(str(level["nodeLabel"]) for level in levels)
+
+
+def _least(holder: Mapping[str, Any]) -> int | None:
+    found = holder.get("minMember")
+    if found is not None and not isinstance(found, int):
+        raise ValueError(f"{shown(found)} is no number of pods")
+    return found
 
 
 def _reasons(condition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -247,19 +345,35 @@ def _pod(item: Mapping[str, Any]) -> LivePod:
     said += [Saying(where, reason, text) for reason, text in _containers(status)]
     if status.get("phase") == "Failed" and (status.get("reason") or status.get("message")):
         said.append(Saying(where, str(status.get("reason") or "Failed"), in_one_line(status.get("message"))))
-    group = (metadata.get("annotations") or {}).get(POD_GROUP)
-    set_name = (metadata.get("labels") or {}).get(PART_OF)
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    phase, deleted = str(status.get("phase") or "Pending"), _deleted(metadata)
     return LivePod(
         namespace,
         name,
-        str(status.get("phase") or "Pending"),
+        "Terminating" if deleted and phase not in ("Succeeded", "Failed") else phase,
         bool(spec.get("nodeName")),
-        None if group is None else str(group),
-        None if set_name is None else str(set_name),
+        _word(annotations, POD_GROUP),
+        _word(labels, PART_OF),
         _owners(item),
-        None if spec.get("schedulerName") is None else str(spec["schedulerName"]),
+        _word(spec, "schedulerName"),
         tuple(said),
+        _word(labels, SUBGROUP),
+        _word(labels, WORKFLOW),
+        _word(annotations, SKIP_PODGROUPER) == "true",
+        deleted,
+        tuple(map(str, metadata.get("finalizers") or ())),
+        tuple(str(gate["name"]) for gate in spec.get("schedulingGates") or ()),
+        labels,
+        spec,
     )
+
+
+def _word(holder: Mapping[str, Any], key: str) -> str | None:
+    return None if holder.get(key) is None else str(holder[key])
+
+
+def _deleted(metadata: Mapping[str, Any]) -> str:
+    return str(metadata.get("deletionTimestamp") or "")
 
 
 def _containers(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -288,6 +402,11 @@ def _event(item: Mapping[str, Any]) -> tuple[tuple[str, str], Saying]:
     when = f"{last[:19]}Z" if last else ""
     saying = Saying(what, str(item.get("reason") or ""), text, is_event=True, times=times, last=when)
     return (str(about.get("namespace") or "default"), what), saying
+
+
+def is_race(saying: Saying) -> bool:
+    """Whether KAI's podgrouper says it of a race with itself, which comes to nothing."""
+    return saying.reason == "PodGrouperWarning" and _RACE.search(saying.text) is not None
 
 
 def in_one_line(text: object) -> str:

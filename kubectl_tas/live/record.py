@@ -12,7 +12,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.live import cliquesets, kubectl
 from kubectl_tas.live.cluster import NODES, POD_GROUPS, PODS, QUEUES
 from kubectl_tas.live.kubectl import Access, ForbiddenError, NoSuchResourceError, shown
-from kubectl_tas.model.labels import MIRROR, POD_GROUP, WORKFLOW
+from kubectl_tas.model.labels import MIRROR, NODE_POOL, POD_GROUP, QUEUE, SKIP_PODGROUPER, SUBGROUP, TASK, WORKFLOW
 from kubectl_tas.records import dataclass
 
 TOPOLOGIES = ("topologies.kai.scheduler", "topologies.kueue.x-k8s.io")
@@ -30,6 +30,7 @@ _SPACED: dict[str, Shape] = {"name": True, "namespace": True}
 _CONSTRAINT = {"topologyConstraint": True}
 _RESOURCES: dict[str, Shape] = {"resources": {"requests": True, "limits": True}}
 _OWNERS: dict[str, Shape] = {"ownerReferences": [{"kind": True, "name": True}]}
+_DELETED: dict[str, Shape] = {"deletionTimestamp": True, "finalizers": True}
 _SAID: dict[str, Shape] = {"reason": True, "message": True}
 _CONDITION: dict[str, Shape] = {"type": True, "status": True, **_SAID}
 _POD: dict[str, Shape] = {
@@ -41,7 +42,7 @@ _POD: dict[str, Shape] = {
     **_RESOURCES,
 }
 _ON_NODE: dict[str, Shape] = {
-    "metadata": {**_SPACED, **_OWNERS, "annotations": {POD_GROUP: True, MIRROR: True}},
+    "metadata": {**_SPACED, **_OWNERS, **_DELETED, "annotations": {POD_GROUP: True, MIRROR: True}},
     "spec": _POD,
     "status": {"phase": True},
 }
@@ -52,8 +53,21 @@ SHAPES: dict[str, Shape] = {
         "status": {"allocated": True, "allocatedNonPreemptible": True, "requested": True},
     },
     "PodGroup": {
-        "metadata": {**_SPACED, **_OWNERS, "labels": {WORKFLOW: True}, "creationTimestamp": True},
-        "spec": {"queue": True, "priorityClassName": True, "preemptibility": True},
+        "metadata": {
+            **_SPACED,
+            **_OWNERS,
+            **_DELETED,
+            "labels": {WORKFLOW: True, NODE_POOL: True},
+            "creationTimestamp": True,
+        },
+        "spec": {
+            "queue": True,
+            "priorityClassName": True,
+            "preemptibility": True,
+            "minMember": True,
+            "subGroups": True,
+            "topologyConstraint": True,
+        },
         "status": {
             "running": True,
             "resourcesStatus": {"allocated": True},
@@ -95,13 +109,17 @@ _WAITING: Shape = {
     "metadata": {
         **_SPACED,
         **_OWNERS,
-        "annotations": {POD_GROUP: True},
-        "labels": {cliquesets.PART_OF: True},
+        **_DELETED,
+        "annotations": {POD_GROUP: True, SKIP_PODGROUPER: True},
+        "labels": {cliquesets.PART_OF: True, SUBGROUP: True, WORKFLOW: True, TASK: True},
     },
-    "spec": _POD,
+    "spec": {
+        **_POD,
+        **dict.fromkeys(("nodeSelector", "affinity", "tolerations", "schedulingGates", "restartPolicy"), True),
+    },
     "status": {"phase": True, "conditions": [_CONDITION]},
 }
-"""What is kept of a pod that waits in a PodGroup."""
+"""What is kept of a pod that waits for KAI: also what it asks of nodes, which may differ from what its file says."""
 _CONTAINERS: Shape = [
     {"name": True, "state": {"waiting": {"reason": True}, "terminated": {"reason": True, "exitCode": True}}}
 ]
@@ -123,8 +141,8 @@ class _Asked:
     needed: bool = False
     """Whether a state is none without it."""
     of_nodes: bool = False
-    """Whether only those on nodes, and those that wait for one in a PodGroup, are kept, and those of all namespaces,
-    since nodes are for all.
+    """Whether only those on nodes, and those that wait for KAI, are kept, and those of all namespaces, since nodes are
+    for all.
     """
 
 
@@ -214,8 +232,10 @@ def _is_on_node(pod: Mapping[str, Any]) -> bool:
 
 def _waits(pod: Mapping[str, Any]) -> bool:
     metadata = pod.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return _phase(pod) == "Pending" and isinstance(annotations, dict) and POD_GROUP in annotations
+    if _phase(pod) != "Pending" or not isinstance(metadata, dict):
+        return False
+    pairs = ((metadata.get("annotations"), POD_GROUP), (metadata.get("labels"), QUEUE))
+    return any(isinstance(holder, dict) and key in holder for holder, key in pairs)
 
 
 def _shape_of_pod(pod: Mapping[str, Any]) -> Shape:

@@ -12,6 +12,7 @@ from enum import Enum
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.live.reasons import Saying
+from kubectl_tas.quantities import ResourceName
 from kubectl_tas.records import dataclass
 
 
@@ -19,8 +20,13 @@ class About(Enum):
     """What keeps work from running, in the order in which it must be out of the way."""
 
     ABSENT = "absent"
+    STOPPED = "stopped"
+    DELETED = "deleted"
     REFUSED = "refused"
+    GATED = "gated"
+    DIFFERS = "differs"
     QUEUE = "queue"
+    NEEDS = "needs"
     NOT_READY = "not-ready"
     QUOTA = "quota"
     DELAY = "delay"
@@ -33,17 +39,27 @@ class About(Enum):
     OTHER = "other"
 
 
+NO_GROUP = "PodGrouperWarning"
+"""Why KAI's podgrouper makes no PodGroup of a pod."""
+REFUSED = "FailedCreate"
+"""A controller's reason where the API server takes no pod of it."""
+NOT_READY = "NotReady"
+"""KAI's reason where fewer pods are there than a PodGroup starts with."""
+UNPLACED = "Unschedulable"
+"""KAI's reason where it says no more."""
 _BY_REASON = {
-    "PodGrouperWarning": About.REFUSED,
-    "FailedCreate": About.REFUSED,
+    NO_GROUP: About.REFUSED,
+    REFUSED: About.REFUSED,
     "QueueDoesNotExist": About.QUEUE,
-    "NotReady": About.NOT_READY,
-    "SchedulingGated": About.NOT_READY,
+    NOT_READY: About.NOT_READY,
+    "SchedulingGated": About.GATED,
     "NonPreemptibleOverQuota": About.QUOTA,
     "OverLimit": About.QUOTA,
     "PreemptionDelayNotElapsed": About.DELAY,
     "BindingError": About.BINDING,
     "FailedBinding": About.BINDING,
+    "FailedScheduling": About.ROOM,
+    **dict.fromkeys(("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy", "FailedIndexes"), About.FAILED),
     "StaleJob": About.EVICTED,
     "Evict": About.EVICTED,
     "Preempted": About.EVICTED,
@@ -52,12 +68,26 @@ _BY_REASON = {
     "Terminated": About.EVICTED,
 }
 _BY_TEXT = (
-    (About.REFUSED, re.compile("references subgroup .* does not exist")),
+    (About.DIFFERS, re.compile("references subgroup .* does not exist|Requested topology .* does not exist")),
+    (
+        About.NEEDS,
+        re.compile(
+            "[Pp]ersistent[Vv]olume[Cc]laims? |PersistentVolumeClaims|Missing required configmaps|"
+            '(configmap|secret) ".*" not found|'
+            "[Rr]esource ?[Cc]laim|[Dd]evice class|volume node affinity"
+        ),
+    ),
     (About.QUEUE, re.compile("QueueDoesNotExist|[Qq]ueue .*(does not|doesn't) exist")),
     (About.QUOTA, re.compile("NonPreemptibleOverQuota|OverLimit|over quota|quota has reached|Limit is ")),
     (About.DELAY, re.compile("preemption delay")),
     (About.TOPOLOGY, re.compile("topology|node-group")),
-    (About.ROOM, re.compile("[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|<.*>: ")),
+    (
+        About.ROOM,
+        re.compile(
+            "[Rr]esources were|[Nn]ot enough resources|no nodes with enough|[Nn]ode\\(s\\)|"
+            "node-pool has|single node|<.*>: "
+        ),
+    ),
 )
 """What a sentence is about whose reason does not tell, such as Unschedulable, by the first that is found in it."""
 
@@ -74,12 +104,59 @@ class Cause:
     place: Location | None = None
     """Where the files say what it is about."""
     hint: str = ""
+    claims: str = ""
+    """A pattern of what is said about it, where several causes are about the same; empty: all."""
+
+
+_OF_NODES = ("FailedMount", "FailedAttachVolume", "CreateContainerConfigError")
+"""What kubelets say, and Kubernetes of volumes, once a pod has a node."""
+APPLY = "Apply its manifests, or change the file."
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A queue that may not hold work, as KAI 0.12 to 0.17 says it (pkg/scheduler/api/unschedule_info.go)."""
+
+    queue: str
+    resource: ResourceName
+    most: str = ""
+    held: str = ""
+    asked: str = ""
+    is_limit: bool = False
+    """Whether by its limit, and not by its quota."""
+
+
+_UNITS: dict[str, ResourceName] = {"GPUs": "gpu", "CPU cores": "cpu", "GB memory": "memory", "memory": "memory"}
+_OVER_LIMIT = re.compile(
+    r"(\S+) quota has reached the allowable limit of (GPUs|CPU cores|memory)\. "
+    r"Limit is (\S+ \w+)(?:, currently (\S+) \S+ allocated and workload requested (\S+))?"
+)
+_OVER_QUOTA = re.compile(
+    r"Workload requested (\S+) (GPUs|CPU cores|GB memory), but (\S+) quota is (\S+ \w+)(?:, while (\S+) )?"
+)
+
+
+def refusal_of(saying: Saying) -> Refusal | None:
+    """Which queue may not hold it, where KAI says that."""
+    limit, quota = _OVER_LIMIT.search(saying.text), _OVER_QUOTA.search(saying.text)
+    if limit is not None:
+        queue, unit, most, held, asked = limit.groups()
+        return Refusal(queue, _UNITS[unit], most, held or "", asked or "", is_limit=True)
+    if quota is not None:
+        asked, unit, queue, most, held = quota.groups()
+        return Refusal(queue, _UNITS[unit], most, held or "", asked)
+    return None
 
 
 TEXTS = {
     About.ABSENT: "it is not in the cluster",
     About.REFUSED: "it is refused before the scheduler sees it",
+    About.STOPPED: "it is told to make no pods",
+    About.DELETED: "it is being deleted",
+    About.GATED: "its pods wait for their scheduling gates",
+    About.DIFFERS: "the cluster differs from the file",
     About.QUEUE: "KAI does not know its queue",
+    About.NEEDS: "KAI waits for something that its pods name",
     About.NOT_READY: "KAI waits until as many of its pods are there as it starts with",
     About.QUOTA: "its queue has no room for it",
     About.DELAY: "it must wait before it may make others go",
@@ -95,7 +172,10 @@ TEXTS = {
 HINTS = {
     About.ABSENT: "Apply its manifests; if it has run, it may have been removed since.",
     About.REFUSED: "Mend what is refused: KAI tries again by itself.",
+    About.GATED: "Ask who set the gates; KAI places the pods as soon as they are gone.",
+    About.DIFFERS: APPLY,
     About.QUEUE: "Apply the manifests of its pool.",
+    About.NEEDS: "Create what is named; KAI tries again by itself.",
     About.NOT_READY: "Look at what makes its pods: it may be suspended, refused by a quota of the namespace, or slow.",
     About.QUOTA: "Wait until others of the queue have ended, or ask for less.",
     About.TOPOLOGY: "Require a coarser level, prefer it, or free nodes.",
@@ -106,6 +186,21 @@ HINTS = {
     About.EVICTED: "It waits for room again.",
 }
 """What to do about it, likewise."""
+
+
+def is_of_waiting(saying: Saying) -> bool:
+    """Whether it says why KAI has not given nodes."""
+    keeps = (
+        About.DIFFERS,
+        About.QUEUE,
+        About.NEEDS,
+        About.QUOTA,
+        About.DELAY,
+        About.TOPOLOGY,
+        About.ROOM,
+        About.BINDING,
+    )
+    return saying.reason == UNPLACED or (about_of(saying) in keeps and saying.reason not in _OF_NODES)
 
 
 def about_of(saying: Saying) -> About:

@@ -20,6 +20,8 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 
+OTHER_SHARD = "of another shard of the scheduler"
+
 
 class Outcome(Enum):
     """What becomes of a gang."""
@@ -97,7 +99,7 @@ def fit(item: Unplaced, nodes: Nodes) -> Fit:
     own = nodes_of(item, nodes)
     found = _answer(item, own, running_of(item, nodes))
     elsewhere = len(nodes.nodes) - len(own)
-    reasons = {**found.unusable, **({"of another shard of the scheduler": elsewhere} if elsewhere else {})}
+    reasons = {**found.unusable, **({OTHER_SHARD: elsewhere} if elsewhere else {})}
     return replace(found, nodes=len(nodes.nodes), unusable=reasons)
 
 

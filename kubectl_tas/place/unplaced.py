@@ -42,7 +42,7 @@ from kubectl_tas.resolve.workload import FleetWorkload
 MAX_COPIES = 200
 """Equal gangs of one object that are looked at."""
 _UID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
+NOT_KUBERNETES = (ValueError, TypeError, AttributeError, KeyError)
 """Raised by what Kubernetes would not take as the spec of a pod; findings tell of it."""
 Needed = Mapping[str | None, tuple[Shape, ...]]
 """The pods that are needed, by SubGroup; None: those that are in none."""
@@ -121,7 +121,7 @@ def unplaced(fleet: Fleet, items: Iterable[Submission]) -> Iterator[Unplaced | L
             found = list(_gangs(fleet, sent))
         except _Unknown as error:
             yield LeftOut(sent, str(error))
-        except _NOT_KUBERNETES:
+        except NOT_KUBERNETES:
             yield LeftOut(sent, "Kubernetes would not take its pods")
         else:
             release = sent.pool.backend.release

@@ -5,24 +5,39 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Verdict, answers
-from kubectl_tas.live.cluster import POD_GROUPS, QueueUsage, state_of
+from kubectl_tas.live.cluster import POD_GROUPS, QueueUsage
 from kubectl_tas.live.kubectl import complete_kinds
-from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, gathered, unnamed
-from kubectl_tas.place.causes import HINTS, TEXTS, About, Cause, about_of
-from kubectl_tas.place.fit import Fit, Outcome, fit
-from kubectl_tas.place.nodes import read_nodes
-from kubectl_tas.place.unplaced import LeftOut, Unplaced, unplaced
+from kubectl_tas.live.reasons import LiveGroup, Saying, Told, gathered, unnamed
+from kubectl_tas.model.labels import NODE_POOL, POD_GROUP, PREEMPTION_DELAY, SKIP_PODGROUPER
+from kubectl_tas.place.causes import (
+    HINTS,
+    NO_GROUP,
+    REFUSED,
+    TEXTS,
+    UNPLACED,
+    About,
+    Cause,
+    Refusal,
+    about_of,
+    refusal_of,
+)
+from kubectl_tas.place.differences import differences
+from kubectl_tas.place.fit import OTHER_SHARD, Fit, Outcome, fit
+from kubectl_tas.place.livework import ON_NODES, LiveWork
+from kubectl_tas.place.nodes import Node, Nodes, read_nodes
+from kubectl_tas.place.unplaced import LeftOut, Unplaced
+from kubectl_tas.quantities import Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import Submission
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
 
@@ -44,9 +59,6 @@ class State(Enum):
     def is_well(self) -> bool:
         """Whether nobody need do anything."""
         return self in (State.RUNS, State.ENDED)
-
-
-_ON_NODES = frozenset({"Running", "Succeeded"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +83,12 @@ class Why:
     gangs: tuple[GangNow, ...]
     lone: Mapping[str, int]
     """Its pods without a PodGroup, by phase."""
+    queue: str
+    """The queue of its PodGroups, which may be another one than its file says; without any the file's."""
+    quota: Amounts | None
+    """What is guaranteed to that queue; None: no file says it."""
     usage: QueueUsage | None
-    """What its queue holds; None: not known."""
+    """What that queue holds; None: not known."""
     causes: tuple[Cause, ...]
     """Sorted; none where nothing waits."""
     fits: tuple[Fit | LeftOut, ...]
@@ -83,103 +99,89 @@ class Why:
 
 def why(fleet: Fleet, sent: Submission, told: Told) -> Why:
     """The answer for one submission, of a backend with KAI."""
-    return _Question(fleet, sent, told).answer()
+    return _Question(LiveWork(fleet, sent, told)).answer()
 
 
 @dataclass(frozen=True)
 class _Question:
-    fleet: Fleet
-    sent: Submission
-    told: Told
+    work: LiveWork
 
-    @cached_property
-    def expected(self) -> list[Unplaced | LeftOut]:
-        """The gangs that it should have."""
-        return list(unplaced(self.fleet, [self.sent]))
+    @property
+    def sent(self) -> Submission:
+        return self.work.sent
 
-    @cached_property
-    def pods(self) -> list[LivePod]:
-        return [pod for pod in self.told.pods if pod.namespace == self.sent.namespace and self._has(pod)]
-
-    @cached_property
-    def groups(self) -> list[LiveGroup]:
-        named = {pod.group for pod in self.pods}
-        here = (item for item in self.told.groups if item.namespace == self.sent.namespace)
-        own = (self.sent.kind, self.sent.name)
-        return [item for item in here if own in item.owners or item.name in named or self._gang_of(item.name)]
+    @property
+    def gaps(self) -> Mapping[str, str]:
+        return self.work.told.gaps
 
     @cached_property
     def gangs(self) -> tuple[GangNow, ...]:
-        return tuple(map(self._now, self.groups))
+        return tuple(map(self._now, self.work.groups))
 
     @cached_property
     def lone(self) -> Mapping[str, int]:
-        grouped = {item.name for item in self.groups}
-        return Counter(pod.phase for pod in self.pods if pod.group not in grouped)
-
-    @cached_property
-    def missing(self) -> list[str]:
-        """The names, without what the cluster adds to them, of gangs that it should have."""
-        known = (item for item in self.expected if isinstance(item, Unplaced))
-        return [item.gang.name for item in known if not any(item.is_called(group.name) for group in self.groups)]
+        grouped = {item.name for item in self.work.groups}
+        return Counter(pod.phase for pod in self.work.pods if pod.group not in grouped)
 
     @cached_property
     def state(self) -> State:
-        if not self.gangs and not self.lone:
+        own = self.work.own
+        if not self.gangs and not self.lone and not self._is_there:
             return State.ABSENT
+        if own is not None and own.why(_FAILED) is not None:
+            return State.FAILED
+        if own is not None and own.why(_DONE) is not None:
+            return State.ENDED
+        if not self.gangs and not self.lone:  # the pods may be gone, and the Jobs of a CronJob or a workflow are there
+            made = [item for item in self.work.controllers if item is not own]
+            if made and all(item.why(_FAILED + _DONE) is not None for item in made):
+                return State.FAILED if any(item.why(_FAILED) is not None for item in made) else State.ENDED
         states = [*(item.state for item in self.gangs), *([_state_of(self.lone, None)] if self.lone else [])]
-        if self.missing and not self.lone:
+        if (self.work.missing and not self.lone) or not states:
             states.append(State.WAITS)
         return next(state for state in (State.WAITS, State.FAILED, State.RUNS, State.ENDED) if state in states)
 
-    @cached_property
-    def of_other_versions(self) -> list[str]:
-        """The names of PodGroups that a workflow of its name had before it was changed."""
-        if self.sent.kind != "Workflow":
-            return []
-        here = (item for item in self.told.groups if item.namespace == self.sent.namespace)
-        return [item.name for item in here if item.workflow == self.sent.name and item not in self.groups]
-
-    @cached_property
-    def queues(self) -> Mapping[str, QueueUsage] | None:
-        return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
-
-    def _gang_of(self, group: str | None) -> Unplaced | None:
-        known = (item for item in self.expected if isinstance(item, Unplaced))
-        return next((item for item in known if group is not None and item.is_called(group)), None)
-
-    def _has(self, pod: LivePod) -> bool:
+    @property
+    def _is_there(self) -> bool:
+        """Whether the cluster has its object, or speaks of it."""
         sent = self.sent
-        if self._gang_of(pod.group) or (sent.kind, sent.name) in (("Pod", pod.name), *pod.owners):
-            return True
-        if sent.kind == "PodCliqueSet":
-            return pod.set_name == sent.name
-        of_deployment = re.compile(re.escape(sent.name) + "-[a-z0-9]+")
-        return sent.kind == "Deployment" and any(
-            kind == "ReplicaSet" and of_deployment.fullmatch(name) for kind, name in pod.owners
+        return self.work.own is not None or (
+            not self.work.reads_own and (sent.namespace, f"{sent.kind} {sent.name}") in self.work.told.events
         )
 
     def answer(self) -> Why:
-        queues = self.queues
-        waits = not self.state.is_well or any(item.pods.get("Pending") for item in self.gangs)
-        fits, gaps = self._fits() if waits and self.state is not State.FAILED else ((), self.told.gaps)
+        work, queues = self.work, self.work.queues
+        waits = not self.state.is_well or (
+            self.state is State.RUNS and any(item.pods.get("Pending") for item in self.gangs)
+        )
+        fits, gaps = self._fits() if waits and self.state is not State.FAILED else ((), self.gaps)
         return Why(
-            self.sent,
+            work.sent,
             self.state,
             self.gangs,
             self.lone,
-            queues.get(self.sent.queue) if queues is not None else None,
+            work.queue,
+            self._quota,
+            queues.get(work.queue) if queues is not None else None,
             tuple(self._causes(fits)) if waits else (),
             fits,
             gaps,
         )
 
+    @property
+    def _quota(self) -> Amounts | None:
+        """What is guaranteed to the queue that its work is in."""
+        if self.work.queue == self.sent.queue:
+            return self.sent.quota
+        owner = self.work.owner_of(self.work.queue)
+        return owner.shared_quota if isinstance(owner, FleetPool) else owner.quota if owner else None
+
     def _now(self, group: LiveGroup) -> GangNow:
-        own = [pod for pod in self.pods if pod.group == group.name]
+        own = self.work.pods_of(group)
         phases = Counter(pod.phase for pod in own)
-        gang = self._gang_of(group.name)
+        gang = self.work.gang_of(group.name)
         needed = len(gang.wanted.unit.all_pods) if gang else None
-        if not own and "Pod" in self.told.gaps:
+        if not own and "Pod" in self.gaps:
             state = State.RUNS if group.is_allocated else State.WAITS
         else:
             state = _state_of(phases, needed)
@@ -187,15 +189,19 @@ class _Question:
 
     def _fits(self) -> tuple[tuple[Fit | LeftOut, ...], Mapping[str, str]]:
         """What nodes have room for, and what is not known."""
-        gaps = self.told.gaps
+        gaps, items = self.gaps, self.work.told.items
         if "Node" in gaps or "Pod" in gaps:
             return (), gaps
-        if not any(item.get("kind") == "Node" for item in self.told.items):
+        if not any(item.get("kind") == "Node" for item in items):
             return (), {**gaps, "Node": "the cluster has none"}
-        nodes = read_nodes(self.told.items, complete_kinds(self.told.items))
-        waiting = (item for item in self.expected if not self._has_ended(item))
-        found = (item if isinstance(item, LeftOut) else fit(item, nodes) for item in waiting)
+        waiting = (item for item in self.work.expected if not self._has_ended(item))
+        found = (item if isinstance(item, LeftOut) else fit(self.work.as_live(item), self.nodes) for item in waiting)
         return tuple(item for item in found if isinstance(item, LeftOut) or item.copies), gaps
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        items = self.work.told.items
+        return read_nodes(items, complete_kinds(items))
 
     def _has_ended(self, item: Unplaced | LeftOut) -> bool:
         """Whether all gangs of this shape have, well or not: they need no room."""
@@ -205,119 +211,274 @@ class _Question:
         return sum(map(item.is_called, ended)) >= item.copies
 
     def _causes(self, fits: Sequence[Fit | LeftOut]) -> Iterator[Cause]:
-        said: dict[About, list[Saying]] = {}
-        for item in self._said():
+        work, said = self.work, dict[About, list[Saying]]()
+        for item in work.said:
             said.setdefault(about_of(item), []).append(item)
-        for pod in self.pods:
+        for pod in work.pods:
             if pod.phase == "Failed":
                 words = pod.said or (Saying(f"Pod {pod.name}", "Failed", ""),)
                 is_evicted = any(about_of(item) is About.EVICTED for item in words)
                 about = About.EVICTED if is_evicted else About.FAILED
                 said.setdefault(about, []).extend(unnamed(item, pod.namespace, pod.name) for item in words)
-        found = [*self._of_presence(), *self._of_pods(said)]
+        found = [*self._of_presence(), *differences(work)]
         if self.state is State.FAILED:
             said = {about: words for about, words in said.items() if about in _OF_ENDS}
+            found = [*self._of_end(), *(item for item in found if item.about in _OF_ENDS)]
         else:
-            found += [*self._of_queue(), *self._of_room(fits, said)]
-        ours = {item.about: item for item in reversed(found)}
-        if About.EVICTED in said and "Pending" not in {pod.phase for pod in self.pods}:
-            ours[About.EVICTED] = Cause(About.EVICTED, TEXTS[About.EVICTED], hint=_GONE)
-        if not said and not ours:
-            ours[About.OTHER] = Cause(About.OTHER, "the cluster says nothing about it yet", hint=_SILENT)
+            found += [*self._of_pods(said), *self._of_queue(said), *self._of_needs(said), *self._of_delay(said)]
+            found += self._of_readiness(is_explained=any(item.about in _NO_PODS_FOR for item in found))
+            found += self._of_room(fits, said, is_explained=any(item.about in _BEFORE_ROOM for item in found))
+        if About.EVICTED in said and "Pending" not in {pod.phase for pod in work.pods}:
+            text = TEXTS[About.EVICTED] if work.pods else "KAI evicted its pods, and nothing has made them anew"
+            found.append(Cause(About.EVICTED, text, hint=_GONE))
+        if found:  # KAI has nothing to add with this
+            said[About.OTHER] = [item for item in said.get(About.OTHER, ()) if not _NO_WORDS.fullmatch(item.text)]
+        if not found and not any(said.values()):
+            shard = self.sent.pool.shard
+            hint = _SILENT if shard is None else f"{_SILENT} A scheduler must run for the shard {shard}."
+            found.append(Cause(About.OTHER, "the cluster says nothing about it yet", hint=hint))
         for about in About:
-            if about in said or about in ours:
-                own = ours.get(about) or Cause(about, TEXTS[about], hint=HINTS.get(about, ""))
-                place = own.place or self._place(about, said.get(about, ()), fits)
-                yield Cause(about, own.text, gathered(said.get(about, ())), place, own.hint)
-
-    def _said(self) -> Iterator[Saying]:
-        """Conditions and events of its PodGroups, of its pods that have not started, and of itself."""
-        namespace = self.sent.namespace
-        for group in self.groups:
-            said = (*group.said, *self.told.events.get((namespace, f"PodGroup {group.name}"), ()))
-            own = [pod for pod in self.pods if pod.group == group.name]
-            has_nodes = bool(own) and all(pod.is_on_node for pod in own)  # what kept it from them is over
-            yield from (item for item in said if not has_nodes or not _is_of_waiting(item))
-        for pod in self.pods:
-            if pod.phase not in (*_ON_NODES, "Failed"):
-                events = self.told.events.get((namespace, f"Pod {pod.name}"), ())
-                yield from (unnamed(item, namespace, pod.name) for item in (*pod.said, *events))
-        yield from self.told.events.get((namespace, f"{self.sent.kind} {self.sent.name}"), ())
+            left = said.get(about, [])
+            for own in [item for item in found if item.about is about]:
+                mine = [item for item in left if re.search(own.claims, f"{item.reason}: {item.text}")]
+                left = [item for item in left if item not in mine]
+                yield replace(own, said=gathered(mine), place=own.place or self._place(about, mine, fits))
+            if left:
+                yield Cause(about, TEXTS[about], gathered(left), self._place(about, left, fits), HINTS.get(about, ""))
 
     def _of_presence(self) -> Iterator[Cause]:
         """What of it is not in the cluster, or is there twice."""
-        text, hint = f"the cluster has nothing of it in namespace {self.sent.namespace}", HINTS[About.ABSENT]
-        if self.of_other_versions and self.missing:
-            text = f"the cluster has another version of it: PodGroup {', '.join(self.of_other_versions)}"
-            hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
-        elif self.state is not State.ABSENT:
-            text = f"of its PodGroups the cluster lacks {', '.join(self.missing)}"
-        if self.state is State.ABSENT or (self.missing and not self.lone):
-            yield Cause(About.ABSENT, text, hint=hint)
-        twice = {item.namespace for item in self.told.groups if item.name in {own.name for own in self.groups}}
+        work, sent = self.work, self.sent
+        names = {own.name for own in work.groups}
+        twice = {item.namespace for item in work.told.groups if item.name in names}
         if len(twice) > 1:
             where = ", ".join(sorted(twice))
             text = f"PodGroups in the namespaces {where} have its name: KAI takes them for one gang"
             yield Cause(About.OTHER, text, hint="Give one of them another name.")
+        hint = HINTS[About.ABSENT]
+        if self.state is State.ABSENT:
+            unknown = self.gaps.get(work.kind, "")
+            if work.of_other_versions and work.missing:
+                text = f"the cluster has another version of it: PodGroup {', '.join(work.of_other_versions)}"
+                hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
+            elif work.reads_own:
+                text = f"the cluster has no {sent.kind} {sent.name} in namespace {sent.namespace}"
+            elif "CustomResourceDefinitions" in unknown:
+                text, hint = f"the cluster does not know the kind {work.kind}", f"Install what {work.kind} is part of."
+            else:
+                text = f"the cluster has nothing of it in namespace {sent.namespace}"
+            yield Cause(About.ABSENT, text, hint=hint)
+        elif work.missing and not self.lone and self.gangs:
+            if work.of_other_versions:
+                hint = "Apply its manifests; what has run of it keeps its name, a changed workflow gets another one."
+            yield Cause(About.ABSENT, f"of its PodGroups the cluster lacks {', '.join(work.missing)}", hint=hint)
+
+    def _of_end(self) -> Iterator[Cause]:
+        """Why the controller of its object gave it up."""
+        for item in self.work.controllers:
+            why = item.why(_FAILED)
+            if why is not None:
+                text = f"{item.kind} {item.name} has failed: {why or 'its controller does not say why'}"
+                yield Cause(About.FAILED, text, hint=_AGAIN)
+                return
 
     def _of_pods(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
         """What is wrong with its pods."""
-        ours = self.sent.pool.backend.scheduler_name
-        others = {pod.scheduler for pod in self.pods if pod.scheduler} - {ours}
+        work, ours = self.work, self.sent.pool.backend.scheduler_name
+        others = {pod.scheduler for pod in work.pods if pod.scheduler} - {ours}
+        refused = next((item for item in said.get(About.REFUSED, ()) if item.reason == REFUSED), None)
+        about_podgrouper = [item for item in said.get(About.REFUSED, ()) if item.reason == NO_GROUP]
+        grouped = {item.name for item in work.groups}
         if others:
             text = f"its pods are for the scheduler {', '.join(sorted(others))}, not {ours}"
             yield Cause(About.REFUSED, text, hint="Apply the rendered manifests, which name the scheduler.")
-        elif self.lone and "PodGroup" in self.told.gaps:
+        elif refused is not None:
+            kind, _, name = refused.where.partition(" ")
+            text = f"the API server refuses the pods of {kind} {name}: {_refusal(refused.text)}"
+            yield Cause(About.REFUSED, text, hint="Mend what is refused; the controller tries again by itself.")
+        elif self.lone and "PodGroup" in self.gaps:
             text = "it has pods, but of PodGroups nothing is known, and without one KAI places nothing"
             yield Cause(About.REFUSED, text, hint=_UNREAD)
-        elif self.lone and not self.groups:
-            text = "it has pods, but no PodGroup, and without one KAI places nothing"
-            yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED] if About.REFUSED in said else _UNGROUPED)
-        for gang in self.gangs if "Pod" not in self.told.gaps else ():
-            there = sum(gang.pods.values())
-            if gang.needed is not None and there < gang.needed:
-                text = f"PodGroup {gang.name} has {there} of the {plural(gang.needed, 'pod')} that it starts with"
-                yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
-        starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in self.pods)
+        elif any(pod.group is None and pod.waits for pod in work.pods) or (self.lone and not grouped):
+            if any(pod.skips and pod.group is None for pod in work.pods):
+                text = f"its pods have the annotation {SKIP_PODGROUPER}, and name no PodGroup"
+                yield Cause(About.REFUSED, text, hint=f"Remove the annotation, or set {POD_GROUP}.")
+            elif about_podgrouper:
+                text = f"KAI's podgrouper makes no PodGroup of its pods: {about_podgrouper[0].text}"
+                yield Cause(About.REFUSED, text, hint=HINTS[About.REFUSED])
+            elif not any(pod.group for pod in work.pods):
+                text = "it has pods, but no PodGroup, and without one KAI places nothing"
+                yield Cause(About.REFUSED, text, hint=_UNGROUPED)
+        for about, text in ((About.BINDING, _UNBOUND), (About.STARTING, "its containers do not start")):
+            if about in said:
+                first = said[about][0]
+                why = first.reason if about is About.STARTING else first.text.rpartition(": ")[2]
+                yield Cause(about, f"{text}: {why}", hint=HINTS[about])
+        starting = sum(pod.is_on_node and pod.phase == "Pending" for pod in work.pods)
         if starting and About.STARTING not in said:
             text = f"{plural(starting, 'pod')} of it {'has' if starting == 1 else 'have'} a node, and not started yet"
             yield Cause(About.STARTING, text, hint="Images may be on their way; their events say more.")
 
-    def _of_queue(self) -> Iterator[Cause]:
-        """Whether there is its queue, and what its quota says."""
-        if self.queues is not None and self.sent.queue not in self.queues:
-            yield Cause(About.QUEUE, f"the cluster has no queue {self.sent.queue}", hint=HINTS[About.QUEUE])
-        verdict = self._verdict()
-        if verdict is not None:
+    def _of_readiness(self, *, is_explained: bool) -> Iterator[Cause]:
+        """Whether as many pods are there as it starts with."""
+        own, sent = self.work.own, self.sent
+        for gang in self.gangs if "Pod" not in self.gaps else ():
+            there = sum(gang.pods.values()) - gang.pods.get("Terminating", 0)
+            if gang.needed is not None and there < gang.needed and (there or not self._is_evicted):
+                text = f"PodGroup {gang.name} has {there} of the {plural(gang.needed, 'pod')} that it starts with"
+                yield Cause(About.NOT_READY, text, hint=HINTS[About.NOT_READY])
+        if own is not None and not (self.gangs or self.lone or is_explained or "Pod" in self.gaps):
+            text, hint = f"{own.kind} {own.name} is in the cluster, and has no pods", _NO_PODS
+            if own.kind == "CronJob" and len(self.work.controllers) == 1:
+                text, hint = f"CronJob {own.name} has made no Job yet", "Wait for the time that its schedule names."
+            yield Cause(About.NOT_READY, text, hint=hint, place=sent.declared.at("metadata", "name"))
+
+    @property
+    def _is_evicted(self) -> bool:
+        return any(about_of(item) is About.EVICTED for item in self.work.said)
+
+    def _of_queue(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+        """What its quota says, or KAI about the quota or the limit of a queue above."""
+        work, sent, words = self.work, self.sent, said.get(About.QUOTA, ())
+        refused = next((item for item in map(refusal_of, words) if item is not None), None)
+        subpool = work.owner_of(work.queue)
+        closed = subpool if isinstance(subpool, FleetSubpool) and subpool.state != "ACTIVE" else None
+        if (
+            closed is not None
+            and refused is not None
+            and not refused.is_limit
+            and work.owner_of(refused.queue) is closed
+        ):
+            text = f"subpool {closed.canonical} is {closed.state}: its queue has no quota, so KAI starts nothing new"
+            hint = "Send it to another subpool or to the pool itself."
+            yield Cause(About.QUOTA, text, place=closed.declared.at("spec", "state"), hint=hint)
+            return
+        verdict = self._verdict() if work.queue == sent.queue else None
+        if refused is not None and (
+            refused.is_limit or work.queue_called(refused.queue) != sent.queue or verdict is None
+        ):
+            owner = work.owner_of(refused.queue)
+            named = f"the queue {refused.queue}" if owner is None else _named(owner)
+            what = "maximum" if refused.is_limit else "quota"
+            held = f"{refused.held or 'some'} are held" + (
+                "" if refused.is_limit else " by work that cannot be preempted"
+            )
+            asks = refused.asked or "more than is left"
+            text = f"the {what} of {named} is {refused.most}: {held}, and it asks for {asks}"
+            hint = HINTS[About.QUOTA] if refused.is_limit else f"{HINTS[About.QUOTA][:-1]}, or use priority LOW."
+            place = self._limit_place(refused, owner or sent.subpool or sent.pool)
+            yield Cause(About.QUOTA, text, place=place, hint=hint)
+        elif verdict is not None:
             yield Cause(About.QUOTA, verdict.text, hint=verdict.hint or HINTS[About.QUOTA])
 
-    def _of_room(self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
-        """What fit answers, about a level where it or KAI names one."""
+    def _limit_place(self, refused: Refusal, owner: FleetPool | FleetSubpool) -> Location:
+        """Where the files say what a queue may hold."""
+        name = refused.resource
+        if isinstance(owner, FleetSubpool):
+            spec = owner.declared.spec.spec
+            if not refused.is_limit:
+                return owner.declared.at(*owner.quota_path(name))
+            if spec.maximum is not None:
+                path = ("maximum",) if isinstance(spec.maximum, int) else ("maximum", name)
+                return owner.declared.at("spec", *path)
+            owner = next(pool for pool in self.work.fleet.pools if pool.name == owner.pool).bounded_by(name)
+        return owner.declared.at("spec", "resources", name, "maximum" if refused.is_limit else "guarantee")
+
+    def _of_needs(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+        """What its pods name, and what is not there."""
+        seen = set[str]()
+        for item in said.get(About.NEEDS, ()):
+            for kind, pattern, path in _MISSING:
+                match = pattern.search(item.text)
+                if match is not None and f"{kind} {match[1]}" not in seen:
+                    seen.add(f"{kind} {match[1]}")
+                    text = f"the cluster has no {kind} {match[1]} in namespace {self.sent.namespace}"
+                    hint = "Create it, or name another one; KAI tries again by itself."
+                    place = self._place_of_name(path, match[1])
+                    yield Cause(About.NEEDS, text, place=place, hint=hint, claims=pattern.pattern)
+            if "unbound immediate PersistentVolumeClaims" in item.text and "unbound" not in seen:
+                seen.add("unbound")
+                text = "a PersistentVolumeClaim of its pods has no volume yet"
+                yield Cause(
+                    About.NEEDS, text, hint="Look at the claim: kubectl describe pvc.", claims="unbound immediate"
+                )
+
+    def _place_of_name(self, key: str, name: str) -> Location | None:
+        """Where a file names an object that its pods use."""
+        templates = self.sent.templates if isinstance(self.sent, FleetWorkload) else ()
+        for item in templates:
+            path = (*item.path, "spec", "volumes")
+            volumes = self.sent.declared.origin.value(path)
+            for index, volume in enumerate(volumes if isinstance(volumes, list) else ()):
+                for source in volume if isinstance(volume, dict) else ():
+                    if isinstance(volume[source], dict) and volume[source].get(key) == name:
+                        return self.sent.declared.at(*path, index, source, key)
+        return None
+
+    def _of_delay(self, said: Mapping[About, Sequence[Saying]]) -> Iterator[Cause]:
+        """Until when it may make no others go."""
+        until = next((match[1] for item in said.get(About.DELAY, ()) if (match := _UNTIL.search(item.text))), "")
+        if until:
+            text = f"its preemption delay has not passed: it makes no other work go before {until}"
+            path = ("metadata", "annotations", PREEMPTION_DELAY)
+            yield Cause(About.DELAY, text, place=self.work.place_of(*path), hint="Wait, or shorten the delay.")
+
+    def _of_room(
+        self, fits: Sequence[Fit | LeftOut], said: Mapping[About, Sequence[Saying]], *, is_explained: bool
+    ) -> Iterator[Cause]:
+        """What fit answers, about a level where it or KAI names one; ``is_explained``: whether it waits for more."""
         known = [item for item in fits if isinstance(item, Fit)]
         failed = [item for item in known if item.outcome not in (Outcome.FITS, Outcome.RUNS)]
         has_level = About.TOPOLOGY in said or any(item.shortage and item.shortage.level for item in failed)
         about = About.TOPOLOGY if has_level else About.ROOM
         if failed:
+            shard = self.sent.pool.shard
+            if sum(failed[0].unusable.values()) >= failed[0].nodes:
+                reasons = ", ".join(f"{count} {reason}" for reason, count in failed[0].unusable.items())
+                text = f"no node can be used by its pods: {reasons}"
+                is_shard = failed[0].unusable.get(OTHER_SHARD) == failed[0].nodes
+                place, hint = (self._shard_place, _SHARD) if is_shard else (None, _NO_NODE)
+                yield Cause(about, text, place=place, hint=hint)
+                return
+            if OTHER_SHARD in failed[0].unusable and self._fits_other_shards(failed[0].item):
+                which = "without a shard" if shard is None else f"of the shard {shard}"
+                text = f"the nodes {which} are too few for it, and KAI does not use those of other shards"
+                yield Cause(About.ROOM, text, place=self._shard_place, hint=_SHARD)
+                return
             has_none = any(item.outcome is Outcome.NO_ROOM for item in failed)
-            text = TEXTS[about] if has_none else "KAI's order of trying comes to no placement"
+            text = _no_room(about, failed) if has_none else "KAI's order of trying comes to no placement"
             yield Cause(about, text, hint="See below what nodes have room for.")
-        elif known and len(known) == len(fits):
+        elif known and len(known) == len(fits) and not is_explained:
             hint = "What KAI says may be from before. Other work may go first: fit --all shows the order."
-            is_unexplained = any(item.reason == _UNPLACED for item in said.get(About.OTHER, ()))
+            is_unexplained = any(item.reason == UNPLACED for item in said.get(About.OTHER, ()))
             texts = {item: TEXTS[item] for item in (About.TOPOLOGY, About.ROOM) if item in said}
             texts |= {About.OTHER: "KAI does not place it"} if is_unexplained else {}
             for named, text in texts.items():
                 yield Cause(named, f"{text}; but now fit finds room for it", hint=hint)
 
+    def _fits_other_shards(self, item: Unplaced) -> bool:
+        """Whether the nodes of all shards have room, and those of its own would have none though they were empty."""
+        shard = self.sent.pool.shard
+        every = replace(self.nodes, nodes=tuple(_in_shard(node, shard) for node in self.nodes.nodes))
+        empty = replace(self.nodes, nodes=tuple(map(_whole, self.nodes.nodes)))
+        return fit(item, every).outcome is Outcome.FITS and fit(item, empty).outcome is not Outcome.FITS
+
+    @property
+    def _shard_place(self) -> Location:
+        """Where its pool says which shard places its work, else where its pool is named."""
+        pool = self.sent.pool.declared
+        return pool.at("spec", "nodePool") if pool.spec.spec.nodePool else self.sent.place
+
     def _verdict(self) -> Verdict | None:
         """What keeps it waiting by its quota and what queues hold; by its quota alone where that is not known."""
+        work = self.work
         try:
-            (found,) = answers(self.fleet, [self.sent], None, self.queues)
+            (found,) = answers(work.fleet, [work.sent], None, work.queues)
         except TasError:  # the queue is not there, or says nothing, which is a cause, or a gap, of its own
             return None
         # What pods of its own hold is in what the queue holds.
-        holds = any(pod.is_on_node for pod in self.pods) or any(group.is_allocated for group in self.groups)
-        counts = ("unschedulable", "rejected", *([] if holds or self.queues is None else ["pending"]))
+        holds = any(pod.is_on_node for pod in work.pods) or any(group.is_allocated for group in work.groups)
+        counts = ("unschedulable", "rejected", *([] if holds or work.queues is None else ["pending"]))
         return found.verdict if found.verdict.outcome in counts else None
 
     def _place(self, about: About, said: Sequence[Saying], fits: Sequence[Fit | LeftOut]) -> Location:
@@ -325,21 +486,41 @@ class _Question:
         sent = self.sent
         words = " ".join(item.text for item in said)
         if about is About.QUOTA:
-            part = "maximum" if any(item.reason == "OverLimit" for item in said) else "guarantee"
-            named = next((pool for pool in sent.pool.chain if f" {pool.queue} quota" in words), None)
-            if sent.subpool is not None and part == "guarantee" and named is None:
-                return sent.subpool.declared.at(*sent.subpool.quota_path("gpu"))
-            return (named or sent.pool).declared.at("spec", "resources", "gpu", part)
+            refused = next((item for item in map(refusal_of, said) if item is not None), None)
+            refused = refused or Refusal(sent.queue, "gpu")
+            return self._limit_place(refused, self.work.owner_of(refused.queue) or sent.subpool or sent.pool)
         if about is About.TOPOLOGY:
             short = [item.shortage.level for item in fits if isinstance(item, Fit) and item.shortage]
             for label, place in _levels(sent):
                 if any(level is not None and level.label == label for level in short) or f" {label} " in words:
                     return place
-        return sent.place if about is About.QUEUE else _own(sent)
+        return sent.place if about is About.QUEUE else self.work.place
 
 
+_UNBOUND = "KAI's binder could not bind its pods to nodes"
+_NO_PODS_FOR = (About.ABSENT, About.STOPPED, About.DELETED, About.REFUSED)
+"""What explains that there are no pods."""
+_BEFORE_ROOM = (*_NO_PODS_FOR, About.GATED, About.DIFFERS, About.QUEUE, About.NEEDS, About.NOT_READY, About.QUOTA)
+"""What keeps KAI from placing work for which there is room."""
+_NO_WORDS = re.compile("Unable to schedule pod(group)?\\.?")
+"""What KAI says where it has no reason (pkg/scheduler/api/common_info)."""
+_UNTIL = re.compile("may not trigger evictions before ([^ ]+)")
+_FAILED, _DONE = ("Failed", "FailureTarget"), ("Complete", "Completed", "Succeeded")
+"""Conditions of what has ended: of Jobs, of JobSets, of Kubeflow's kinds."""
+_AGAIN = "Mend what made it fail, then delete it and apply it again: its controller does not start it anew."
+_NO_PODS = "Look whether its controller runs, and at its events: kubectl describe."
+_NO_NODE = "Change what its pods ask of nodes, or the nodes: their labels, taints and cordons."
+_SHARD = "Give the nodes the label of the shard, or the pool another nodePool."
+_MISSING = (
+    ("PersistentVolumeClaim", re.compile('persistentvolumeclaim "([^"]+)" not found'), "claimName"),
+    ("ConfigMap", re.compile('(?:Missing required configmaps: \\[|configmap ")([^] "]+)'), "name"),
+    ("Secret", re.compile('secret "([^"]+)" not found'), "secretName"),
+    ("ResourceClaim", re.compile('resourceclaim(?:.resource.k8s.io)? "([^"]+)" not found'), "resourceClaimName"),
+)
+"""Objects that KAI's predicates miss (pkg/scheduler/k8s_internal/predicates, and Kubernetes' plugin VolumeBinding), or
+kubelets, and the key by which a volume names them.
+"""
 _SILENT = "Ask again in a minute. Then look whether KAI runs: kubectl get pods -n kai-scheduler."
-_UNPLACED = "Unschedulable"
 _GONE = "What made its pods makes new ones, or else nobody does: then delete what is left of them and apply it again."
 _OF_ENDS = (About.FAILED, About.EVICTED, About.OTHER)
 """What tells why work has failed; all else is from before it started."""
@@ -351,19 +532,41 @@ def _state_of(phases: Mapping[str, int], needed: int | None) -> State:
     all_pods, ended = sum(phases.values()), phases.get("Succeeded", 0) + phases.get("Failed", 0)
     if all_pods and ended == all_pods:
         return State.FAILED if phases.get("Failed") else State.ENDED
-    on_nodes = sum(phases.get(phase, 0) for phase in _ON_NODES)
+    on_nodes = sum(phases.get(phase, 0) for phase in ON_NODES)
     enough = on_nodes >= needed if needed is not None else on_nodes == all_pods
     return State.RUNS if on_nodes and enough else State.WAITS
 
 
-def _is_of_waiting(saying: Saying) -> bool:
-    """Whether it says why KAI has not given nodes."""
-    keeps = (About.QUEUE, About.QUOTA, About.DELAY, About.TOPOLOGY, About.ROOM)
-    return saying.reason == _UNPLACED or about_of(saying) in keeps
+def _named(owner: FleetPool | FleetSubpool) -> str:
+    return f"pool {owner.name}" if isinstance(owner, FleetPool) else f"subpool {owner.canonical}"
 
 
-def _own(sent: Submission) -> Location:
-    return sent.declared.at(*(("workflow", "name") if sent.kind == "Workflow" else ("metadata", "name")))
+def _no_room(about: About, failed: Sequence[Fit]) -> str:
+    """What has no room, and how much of the cluster cannot be used."""
+    short = next((item.shortage for item in failed if item.shortage and item.shortage.level), None)
+    if about is About.TOPOLOGY and short is not None and short.level is not None:
+        return f"no {short.level.key} has room for the {plural(short.pods, 'pod')} of it that must share one"
+    first = failed[0]
+    if about is not About.ROOM or not set(first.unusable) - {OTHER_SHARD}:
+        return TEXTS[about]
+    reasons = ", ".join(f"{count} {reason}" for reason, count in first.unusable.items())
+    return f"nodes have no room for it, and it cannot use {sum(first.unusable.values())} of {first.nodes}: {reasons}"
+
+
+def _in_shard(node: Node, shard: str | None) -> Node:
+    """A node as if it were in a shard."""
+    kept = {key: text for key, text in node.labels.items() if key != NODE_POOL}
+    return replace(node, labels=kept if shard is None else {**kept, NODE_POOL: shard})
+
+
+def _whole(node: Node) -> Node:
+    """A node as if nothing were on it or kept pods from it."""
+    return replace(node, free=node.allocatable, pods=(), taints=(), is_ready=True, is_cordoned=False)
+
+
+def _refusal(text: str) -> str:
+    """Why the API server refused a pod, without what controllers put before it."""
+    return re.sub(r"^Error creating: (pods \"[^\"]*\" is forbidden: )?", "", text)
 
 
 def _levels(sent: Submission) -> Iterator[tuple[str, Location]]:

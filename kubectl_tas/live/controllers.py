@@ -1,0 +1,102 @@
+"""A workload's own object, and the objects between it and its pods: which kinds are read, and what they say.
+
+What each controller makes: Kubernetes (pkg/controller/{deployment,cronjob}), JobSet, LeaderWorkerSet, KubeRay, the
+trainer and the MPI operator of Kubeflow, and Grove's operator. The training operator makes pods itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import field
+from typing import Any
+
+from kubectl_tas.live.kubectl import text_of
+from kubectl_tas.model.workloadkinds import KUBEFLOW, WORKLOADS
+from kubectl_tas.records import dataclass
+
+_MADE: dict[str, tuple[str, ...]] = {
+    "CronJob": ("Job",),
+    "Deployment": ("ReplicaSet",),
+    "JobSet": ("Job",),
+    "LeaderWorkerSet": ("StatefulSet",),
+    "MPIJob": ("Job",),
+    "Notebook": ("StatefulSet",),
+    "PodCliqueSet": ("PodCliqueScalingGroup", "PodClique"),
+    "RayJob": ("RayCluster", "Job"),
+    "RayService": ("RayCluster",),
+    "TrainJob": ("JobSet", "Job"),
+}
+_GROUPS = {kind: versions[0].rpartition("/")[0] for kind, (_, versions) in WORKLOADS.items()} | {
+    "ReplicaSet": "apps",
+    "PodCliqueSet": "grove.io",
+    "PodCliqueScalingGroup": "grove.io",
+    "PodClique": "grove.io",
+}
+_REPLICATED = frozenset({"Deployment", "StatefulSet", "LeaderWorkerSet", "PodCliqueSet"})
+
+
+def resources(kind: str) -> dict[str, str]:
+    """What is read of work of a kind beside PodGroups and pods: kinds, and the names by which kubectl knows them."""
+    known = (kind, *_MADE.get(kind, ())) if kind in _GROUPS and kind != "Pod" else ()
+    return {name: f"{name.lower()}s.{_GROUPS[name]}" for name in known}
+
+
+def stop_path(kind: str) -> tuple[str, ...]:
+    """Where an object of a kind says that no pods are to be made of it: its ``suspend``, or its ``replicas``."""
+    if kind in _REPLICATED or kind in ("ReplicaSet", "PodClique"):
+        return "spec", "replicas"
+    return ("spec", "runPolicy", "suspend") if kind in KUBEFLOW else ("spec", "suspend")
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """An object that makes pods, or makes what makes them."""
+
+    namespace: str
+    kind: str
+    name: str
+    owners: tuple[tuple[str, str], ...]
+    """Kind and name of what made it."""
+    labels: Mapping[str, Any] = field(hash=False)
+    deleted: str
+    """When somebody deleted it; empty where nobody has."""
+    finalizers: tuple[str, ...]
+    """What must be done before it goes."""
+    is_suspended: bool
+    """Whether it is told to make no pods for now."""
+    is_scaled_down: bool
+    """Whether it is told to have no replicas."""
+    ended: tuple[tuple[str, str], ...]
+    """The conditions that hold, by type, and why."""
+
+    def why(self, types: Collection[str]) -> str | None:
+        """Why the first condition of one of the types holds; None where none does."""
+        return next((why for type_, why in self.ended if type_ in types), None)
+
+
+def controller(item: Mapping[str, Any]) -> Controller:
+    """An object as kubectl prints it. Raises KeyError, TypeError, AttributeError or ValueError for what is none."""
+    kind, metadata, status = str(item["kind"]), item["metadata"], item.get("status") or {}
+    path = stop_path(kind)
+    told: Any = item
+    for step in path:
+        told = (told or {}).get(step)
+    return Controller(
+        text_of(metadata.get("namespace") or "default"),
+        kind,
+        text_of(metadata["name"]),
+        tuple((str(owner.get("kind")), str(owner.get("name"))) for owner in metadata.get("ownerReferences") or ()),
+        dict(metadata.get("labels") or {}),
+        str(metadata.get("deletionTimestamp") or ""),
+        tuple(map(str, metadata.get("finalizers") or ())),
+        is_suspended=path[-1] == "suspend" and told is True,
+        is_scaled_down=path[-1] == "replicas" and told == 0,
+        ended=tuple(
+            (str(condition.get("type")), ": ".join(str(condition[key]) for key in _WHY if condition.get(key)))
+            for condition in status.get("conditions") or ()
+            if condition.get("status") == "True"
+        ),
+    )
+
+
+_WHY = ("reason", "message")

@@ -1,0 +1,339 @@
+"""Where a cluster differs from the file, and what keeps KAI from looking at work at all: each a cause of its own.
+
+This is read before KAI's own words, which tell what follows from it. What KAI makes of it is that of 0.17:
+pkg/scheduler/api/podgroup_info/job_info.go (SubGroups), pkg/scheduler/plugins/topology/job_filtering.go (Topologies),
+pkg/scheduler/api/pod_info/pod_info.go (gates, deletion), pkg/scheduler/cache/cluster_info/data_lister (shards) and
+pkg/scheduler/actions/utils/input_jobs.go (queues that are no leaf, or whose parent is missing, without a word).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from kubectl_tas.gpus import GPU
+from kubectl_tas.live.controllers import Controller, stop_path
+from kubectl_tas.model.labels import POD_GROUP, SUBGROUP
+from kubectl_tas.place.causes import APPLY, HINTS, About, Cause
+from kubectl_tas.place.livework import LiveWork, live_shape
+from kubectl_tas.place.shapes import Shape
+from kubectl_tas.place.unplaced import Unplaced
+from kubectl_tas.report.text import plural
+from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.resolve.workload import FleetWorkload
+
+_DEFAULT = "default"
+"""The SubGroup of a pod that names none."""
+_GATES = {
+    "kueue.x-k8s.io/": "Kueue takes the gate away once its own quota admits the pods.",
+    "grove.io/": "Grove takes the gate away once the pods' PodGang has all its pods.",
+}
+"""Who takes a gate away, by what it begins with."""
+_TRACKING = "batch.kubernetes.io/job-tracking"
+"""A finalizer of each pod of a Job, which Kubernetes takes away as soon as the pod has ended."""
+_KUEUE = "kueue.x-k8s.io/queue-name"
+_MISSING_TOPOLOGY = "Requested topology (\\S+) does not exist"
+_MISSING_SUB_GROUP = "references subgroup .* does not exist"
+
+
+def differences(work: LiveWork) -> Iterator[Cause]:
+    """All that there are."""
+    for look in _LOOKS:
+        yield from look(work)
+
+
+def _stopped(work: LiveWork) -> Iterator[Cause]:
+    for item in work.controllers:
+        if item.is_suspended:
+            is_own, path = item is work.own, stop_path(item.kind)
+            text, field = f"{item.kind} {item.name} is suspended", ".".join(path)
+            if _KUEUE in item.labels:
+                text, hint = f"{text} until Kueue admits it", "Ask Kueue: kubectl get workloads.kueue.x-k8s.io."
+            elif is_own and work.sent.declared.origin.value(path) is True:
+                text, hint = f"{text}, as the file says", "Set it to false, and apply the manifests."
+            else:
+                text, hint = f"{text} in the cluster, and not in the file", f"Ask who set {field}; set it to false."
+            yield Cause(About.STOPPED, text, place=work.place_of(*path) if is_own else work.place, hint=hint)
+            return
+    own = work.own
+    if own is not None and own.is_scaled_down:
+        path = stop_path(own.kind)
+        written = work.sent.declared.origin.value(path)
+        is_meant = written == 0
+        says = "" if is_meant else f"; the file says {'1, the default' if written is None else written}"
+        text = f"{own.kind} {own.name} has 0 replicas in the cluster{says}"
+        hint = f"{'Ask for replicas, and' if is_meant else 'Ask who scaled it down, or'} apply the manifests."
+        yield Cause(About.STOPPED, text, place=work.place_of(*path), hint=hint)
+
+
+def _deleted(work: LiveWork) -> Iterator[Cause]:
+    named = (
+        *((f"{item.kind} {item.name}", item.deleted, item.finalizers) for item in _own(work)),
+        *((f"PodGroup {item.name}", item.deleted, item.finalizers) for item in work.groups),
+    )
+    for what, since, finalizers in named:
+        if since:
+            text = f"{what} is being deleted since {since}"
+            hint = "Wait until it is gone, then apply the manifests again."
+            if finalizers:
+                hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
+            yield Cause(About.DELETED, text, place=work.place, hint=hint)
+            return
+    pods = [pod for pod in work.pods if pod.phase == "Terminating"]
+    others = (group for group in work.groups if any(pod.waits for pod in work.pods_of(group)))
+    if pods and not any(map(work.is_complete, others)):  # what waits without these, waits for something else
+        first = min(pod.deleted for pod in pods)
+        whom = "it" if len(pods) == 1 else "them"
+        text = f"{_pods(len(pods))} of it {_are(pods)} being deleted since {first}, and KAI does not count {whom}"
+        nodes = sorted({str(pod.spec["nodeName"]) for pod in pods if pod.is_on_node})
+        finalizers = tuple(sorted({name for pod in pods for name in pod.finalizers} - {_TRACKING}))
+        hint = "Wait until they are gone."
+        if nodes:
+            hint = f"{hint} If that takes longer than their grace period, look at {_listed('node', nodes)}."
+        if finalizers:
+            hint = f"{_listed('finalizer', finalizers)} must go first: look whether the controller of it runs."
+        yield Cause(About.DELETED, text, place=work.place, hint=hint)
+
+
+def _own(work: LiveWork) -> Iterable[Controller]:
+    """Its own object; of a workflow the Jobs that are."""
+    return work.controllers if work.own is None else (work.own,)
+
+
+def _gated(work: LiveWork) -> Iterator[Cause]:
+    pods = Counter(gate for pod in work.pods if pod.waits for gate in pod.gates)
+    for gate, count in sorted(pods.items()):
+        has = "has" if count == 1 else "have"
+        text = f"{_pods(count)} of it {has} the scheduling gate {gate}; KAI does not place them before it is taken away"
+        known = next((hint for prefix, hint in _GATES.items() if gate.startswith(prefix)), "")
+        yield Cause(About.GATED, text, place=work.place, hint=known or HINTS[About.GATED])
+
+
+def _no_pod_group(work: LiveWork) -> Iterator[Cause]:
+    """Pods that name a PodGroup which is not there, or not theirs."""
+    if "PodGroup" in work.told.gaps:
+        return
+    ours = {group.name for group in work.groups}
+    owners = {(work.sent.kind, work.sent.name), *((item.kind, item.name) for item in work.controllers)}
+    for name, count in sorted(Counter(pod.group for pod in work.pods if pod.group and pod.waits).items()):
+        who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the PodGroup {name}"
+        if name not in ours:
+            is_right = work.gang_of(name) is not None
+            about, hint = (About.ABSENT, _WITHOUT) if is_right else (About.DIFFERS, _RIGHT)
+            yield Cause(about, f"{who}, and the cluster has none of that name", place=work.place, hint=hint)
+            continue
+        (group,) = (group for group in work.groups if group.name == name)
+        is_known = len(work.known) == len(work.expected) > 0
+        if is_known and work.gang_of(name) is None and not owners & set(group.owners):
+            right = " or ".join(item.gang.name for item in work.known[:3])
+            yield Cause(About.DIFFERS, f"{who}; by the file it is {right}", place=work.place, hint=_RIGHT)
+
+
+_WITHOUT = "Apply its manifests: the PodGroup is one of them, unless KAI's podgrouper makes it."
+_NOT_SEEN = "A shard sees only the queues that bear its label."
+_RIGHT = f"Delete the pods, and apply the rendered manifests, which set the annotation {POD_GROUP}."
+
+
+def _queues(work: LiveWork) -> Iterator[Cause]:
+    sent = work.sent
+    for group in work.groups:
+        if group.queue and group.queue != sent.queue:
+            owner = work.owner_of(group.queue)
+            about, there = About.DIFFERS, ", which no pool here has" if owner is None else ""
+            if work.queues is not None and group.queue not in work.queues:
+                about, there = About.QUEUE, ", which the cluster does not have"
+            text = f"PodGroup {group.name} is in the queue {group.queue}{there}; the file sends it to {sent.queue}"
+            hint = "KAI's podgrouper keeps the queue of a PodGroup that has pods. Delete the work, and apply it again."
+            if sent.kind in ("Workflow", "PodGroup"):
+                hint = APPLY
+            yield Cause(about, text, place=sent.place, hint=hint)
+            return
+
+
+def _shards(work: LiveWork) -> Iterator[Cause]:
+    shard, pool = work.sent.pool.shard, work.sent.pool
+    place = pool.declared.at("spec", "nodePool") if pool.declared.spec.spec.nodePool else work.sent.place
+    for group in work.groups:
+        if group.shard != shard and group.sub_groups is not None:  # else an older file, without labels of shards
+            text = f"PodGroup {group.name} is {_in(group.shard)}; pool {pool.name} is {_in(shard)}"
+            yield Cause(About.DIFFERS, text, place=place, hint=APPLY)
+            return
+    for item in work.told.queues:
+        if item.name == work.queue == work.sent.queue and item.shard != shard:
+            text = f"the queue {item.name} is {_in(item.shard)} of the scheduler, and its work is {_in(shard)}"
+            yield Cause(About.QUEUE, text, place=place, hint=f"{_NOT_SEEN} Apply the manifests of its pool.")
+
+
+def _in(shard: object) -> str:
+    return "in no shard" if shard is None else f"in the shard {shard}"
+
+
+def _queue_tree(work: LiveWork) -> Iterator[Cause]:
+    """A queue that KAI passes over without a word: one that is no leaf, or below one that is not there."""
+    if work.queues is None:
+        return
+    parents = {item.name: item.parent for item in work.told.queues}
+    queue, hint = work.queue, HINTS[About.QUEUE]
+    if queue not in parents:
+        if queue == work.sent.queue:
+            yield Cause(About.QUEUE, f"the cluster has no queue {queue}", place=work.sent.place, hint=hint)
+        return
+    below = [name for name, parent in sorted(parents.items()) if parent == queue]
+    if below:
+        text = f"the queue {queue} has queues below it ({', '.join(below[:3])}), and KAI starts nothing in such a queue"
+        yield Cause(About.QUEUE, text, place=work.sent.place, hint="Delete those, or send the work to one of them.")
+    parent = parents[queue]
+    if parent and parent not in parents:
+        text = f"the queue {queue} is below the queue {parent}, and the cluster has no queue {parent}"
+        yield Cause(About.QUEUE, text, place=work.sent.place, hint=hint)
+
+
+def _topologies(work: LiveWork) -> Iterator[Cause]:
+    ours = {item.name_on(work.sent.pool.backend): item for item in work.fleet.topologies if _is_here(item, work)}
+    wanted = [
+        constraint.topology
+        for item in work.known
+        for part in (item.gang, *item.gang.parts)
+        if (constraint := part.constraint)
+    ]
+    asked = {name for name in wanted if name}
+    for group in work.groups:
+        own = work.gang_of(group.name)
+        if own is not None and group.topologies and asked and not group.topologies & asked:
+            there, here = ", ".join(sorted(group.topologies)), ", ".join(sorted(asked))
+            text = f"PodGroup {group.name} names the Topology {there}; the file names {here}"
+            yield Cause(About.DIFFERS, text, place=_place_of(ours.get(here), work), hint=APPLY)
+    live = work.told.topologies
+    named = {match[1] for item in work.said for match in re.finditer(_MISSING_TOPOLOGY, item.text)}
+    if "Topology" not in work.told.gaps:
+        named |= asked
+    named -= {name for group in work.groups for name in group.topologies if asked} - asked
+    for name in sorted(named - set(live)):
+        is_ours = name in ours and ours[name].is_created_on(work.sent.pool.backend)
+        hint = "Apply the manifests of its pool." if is_ours else "Create it, or name another one."
+        text = f"the cluster has no Topology {name}"
+        yield Cause(
+            About.DIFFERS, text, place=_place_of(ours.get(name), work), hint=hint, claims=f"topology {re.escape(name)} "
+        )
+    for name in sorted(asked & set(live) & set(ours)):
+        levels = tuple(level.label for level in ours[name].levels)
+        is_ours = ours[name].is_created_on(work.sent.pool.backend)
+        if live[name] != levels if is_ours else not set(levels) <= set(live[name]):
+            there, here = (", ".join(labels) or "none" for labels in (live[name], levels))
+            text = f"the Topology {name} has the levels {there} in the cluster; the file says {here}"
+            yield Cause(About.DIFFERS, text, place=_place_of(ours[name], work), hint="Apply the manifests of its pool.")
+
+
+def _is_here(topology: FleetTopology, work: LiveWork) -> bool:
+    return topology.backend in (None, work.sent.pool.backend)
+
+
+def _place_of(topology: FleetTopology | None, work: LiveWork) -> Any:
+    return work.place if topology is None else topology.declared.at(*topology.path)
+
+
+def _sub_groups(work: LiveWork) -> Iterator[Cause]:
+    """Pods that name a SubGroup which their PodGroup does not have."""
+    for group in work.groups:
+        if group.sub_groups is None:
+            continue
+        known = set(group.sub_groups) or {_DEFAULT}
+        lost = Counter(
+            pod.sub_group or _DEFAULT for pod in work.pods_of(group) if (pod.sub_group or _DEFAULT) not in known
+        )
+        has = f"has the SubGroups {', '.join(sorted(known)[:5])}" if group.sub_groups else "has no SubGroups"
+        for name, count in sorted(lost.items()):
+            who = f"{_pods(count)} of it name{'s' if count == 1 else ''} the SubGroup {name}"
+            if name == _DEFAULT:
+                who = f"{_pods(count)} of it name{'s' if count == 1 else ''} no SubGroup (label {SUBGROUP})"
+            text = f"{who}, and PodGroup {group.name} {has}"
+            yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY, claims=_MISSING_SUB_GROUP)
+
+
+def _minimums(work: LiveWork) -> Iterator[Cause]:
+    """A PodGroup that starts with another number of pods than the file says."""
+    for group in work.groups:
+        item = work.gang_of(group.name)
+        if item is None or group.sub_groups is None:
+            continue
+        if not item.gang.parts and not group.sub_groups:
+            pairs: Iterable[tuple[str, int | None, int]] = [("", group.minimum, len(item.needed.get(None, ())))]
+        else:
+            leaves = {part.name: part.minimum for part in item.gang.leaves if part.minimum is not None}
+            pairs = [
+                (name, group.sub_groups[name], least) for name, least in leaves.items() if name in group.sub_groups
+            ]
+        for name, there, least in pairs:
+            if there is not None and max(there, 1) != max(least, 1):  # KAI counts a minimum of 0 as 1 in most releases
+                where = f" in SubGroup {name}" if name else ""
+                text = f"PodGroup {group.name} starts with {plural(there, 'pod')}{where}; the file says {least}"
+                yield Cause(About.DIFFERS, text, place=work.place, hint=APPLY)
+                break
+
+
+def _pods_of_file(work: LiveWork) -> Iterator[Cause]:
+    """Pods that ask for other nodes, or for more GPUs, than the file says."""
+    found = Counter[str]()
+    for group in work.groups:
+        item = work.gang_of(group.name)
+        for pod in work.pods_of(group) if item is not None else ():
+            live = live_shape(pod) if pod.waits else None
+            if item is not None and live is not None:
+                found.update(_otherwise(live, _shapes(work, item, pod.sub_group)))
+    for what, count in found.items():
+        text = f"{_pods(count)} in the cluster {what}; the file does not say so"
+        hint = "Ask who changed them: a webhook, a pod template of the cluster, or by hand. Apply the manifests anew."
+        yield Cause(About.DIFFERS, text, place=work.place, hint=hint)
+
+
+def _otherwise(live: Shape, shapes: Collection[Shape]) -> Iterator[str]:
+    """What a pod asks for that none of its file does; of pods of which the file is not known nothing."""
+    if not shapes:
+        return
+    selectors = {shape.rules.selector for shape in shapes}
+    if live.rules.selector not in selectors:
+        known = {pair for selector in selectors for pair in selector}
+        extra = [f"{key}={value}" for key, value in live.rules.selector if (key, value) not in known]
+        yield f"select nodes with {', '.join(extra)}" if extra else "do not select the nodes of the file"
+    elif live.rules.terms not in {shape.rules.terms for shape in shapes}:
+        yield "have another node affinity"
+    gpus = dict(live.asks).get(GPU, 0)
+    if gpus not in {dict(shape.asks).get(GPU, 0) for shape in shapes}:
+        yield f"ask for {plural(gpus, 'GPU')} each"
+
+
+def _shapes(work: LiveWork, item: Unplaced, sub_group: str | None) -> Collection[Shape]:
+    """What its file says of the pods of a SubGroup, where those that it starts with tell it of all."""
+    if item.gang.parts:
+        return set(item.needed.get(sub_group, ()))
+    of_one = not isinstance(work.sent, FleetWorkload) or len(work.sent.replicas) == 1
+    return {shape for shapes in item.needed.values() for shape in shapes} if of_one else ()
+
+
+def _listed(noun: str, names: Collection[str]) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+def _pods(count: int) -> str:
+    return plural(count, "pod")
+
+
+def _are(items: Collection[object]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+_LOOKS: tuple[Callable[[LiveWork], Iterator[Cause]], ...] = (
+    _stopped,
+    _deleted,
+    _gated,
+    _no_pod_group,
+    _queues,
+    _shards,
+    _queue_tree,
+    _topologies,
+    _sub_groups,
+    _minimums,
+    _pods_of_file,
+)

@@ -1,0 +1,261 @@
+"""What a cluster has of a submission: its own object, what was made of it, its PodGroups and its pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from kubectl_tas.diagnostics import Location
+from kubectl_tas.live.cluster import QueueUsage, state_of
+from kubectl_tas.live.controllers import Controller, resources
+from kubectl_tas.live.reasons import LiveGroup, LivePod, Saying, Told, is_race, unnamed
+from kubectl_tas.live.record import TOPOLOGIES
+from kubectl_tas.model.labels import TASK, WORKFLOW
+from kubectl_tas.place.causes import NO_GROUP, NOT_READY, REFUSED, UNPLACED, is_of_waiting
+from kubectl_tas.place.shapes import Shape, shape_of
+from kubectl_tas.place.unplaced import NOT_KUBERNETES, LeftOut, Needed, Unplaced, unplaced
+from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.names import shorten
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission
+from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resolve.workload import FleetWorkload
+
+ALIVE = ("Pending", "Running")
+"""Phases of pods that KAI counts for the minimum."""
+ON_NODES = frozenset({"Running", "Succeeded"})
+"""Phases of pods that have started."""
+
+
+def read_of(fleet: Fleet, sent: Submission) -> dict[str, str]:
+    """What is read of a submission beside PodGroups and pods: kubectl's names by kind."""
+    found = resources(_kind_of(fleet, sent))
+    return {**found, **({"Topology": TOPOLOGIES[0]} if sent.pool.backend.is_kai and _has_levels(sent) else {})}
+
+
+def _kind_of(fleet: Fleet, sent: Submission) -> str:
+    return "Job" if sent.kind == "Workflow" and fleet.config.workflowsAs == "jobs" else sent.kind
+
+
+def _has_levels(sent: Submission) -> bool:
+    return bool(sent.pool.levels) or (isinstance(sent, FleetWorkload) and bool(sent.placements))
+
+
+@dataclass(frozen=True)
+class LiveWork:
+    """What a cluster has of a submission."""
+
+    fleet: Fleet
+    sent: Submission
+    told: Told
+
+    @cached_property
+    def expected(self) -> list[Unplaced | LeftOut]:
+        """The gangs that it should have."""
+        return list(unplaced(self.fleet, [self.sent]))
+
+    @cached_property
+    def known(self) -> list[Unplaced]:
+        """Of these, those that are known."""
+        return [item for item in self.expected if isinstance(item, Unplaced)]
+
+    @property
+    def kind(self) -> str:
+        """Kind of the object that makes its pods."""
+        return _kind_of(self.fleet, self.sent)
+
+    @cached_property
+    def controllers(self) -> tuple[Controller, ...]:
+        """Its own object first, then what was made of it."""
+        sent, found = self.sent, list[Controller]()
+        keys: set[tuple[str, str]] = set()
+        here = [item for item in self.told.controllers if item.namespace == sent.namespace]
+        for item in (item for kind in resources(self.kind) for item in here if item.kind == kind):
+            is_own = (item.kind, item.name) == (sent.kind, sent.name) or self._is_of_workflow(item.labels.get(WORKFLOW))
+            if is_own or keys & set(item.owners):
+                found.append(item)
+                keys.add((item.kind, item.name))
+        return tuple(found)
+
+    @property
+    def own(self) -> Controller | None:
+        """Its own object; None where the cluster has none, or nothing is known of its kind."""
+        own = (self.sent.kind, self.sent.name)
+        return next((item for item in self.controllers if (item.kind, item.name) == own), None)
+
+    @property
+    def reads_own(self) -> bool:
+        """Whether all objects of its kind are known."""
+        return self.kind in resources(self.kind) and self.kind not in self.told.gaps
+
+    @cached_property
+    def pods(self) -> list[LivePod]:
+        """Its pods."""
+        return [pod for pod in self.told.pods if pod.namespace == self.sent.namespace and self._has(pod)]
+
+    @cached_property
+    def groups(self) -> list[LiveGroup]:
+        """Its PodGroups: those made for it or of its file, and those that its pods name."""
+        named = {pod.group for pod in self.pods}
+        own = {(self.sent.kind, self.sent.name), *((item.kind, item.name) for item in self.controllers)}
+        return [
+            item
+            for item in self._groups_here
+            if own & set(item.owners)
+            or item.name in named
+            or self.gang_of(item.name)
+            or (self._is_of_workflow(item.workflow) and not self._is_other_version(item))
+        ]
+
+    @cached_property
+    def _groups_here(self) -> list[LiveGroup]:
+        return [item for item in self.told.groups if item.namespace == self.sent.namespace]
+
+    @cached_property
+    def missing(self) -> list[str]:
+        """The names, without what the cluster adds to them, of gangs that it should have."""
+        return [item.gang.name for item in self.known if not any(item.is_called(group.name) for group in self.groups)]
+
+    @cached_property
+    def of_other_versions(self) -> list[str]:
+        """The names of PodGroups that a workflow of its name had before it was changed."""
+        return [item.name for item in self._groups_here if self._is_other_version(item)]
+
+    @cached_property
+    def queues(self) -> Mapping[str, QueueUsage] | None:
+        """What the queues of its cluster hold; None where they are not known."""
+        return None if "Queue" in self.told.gaps else state_of(self.told.items).queues
+
+    @property
+    def queue(self) -> str:
+        """The queue that KAI takes it to: that of its first PodGroup, else that of its file."""
+        return next((item.queue for item in self.groups if item.queue), self.sent.queue)
+
+    @cached_property
+    def said(self) -> tuple[Saying, ...]:
+        """Conditions and events of its PodGroups, of its pods that have not started, of itself and what it made."""
+        return tuple(item for item in self._said() if not is_race(item))
+
+    def pods_of(self, group: LiveGroup) -> list[LivePod]:
+        """Its pods that name a PodGroup."""
+        return [pod for pod in self.pods if pod.group == group.name]
+
+    def is_complete(self, group: LiveGroup) -> bool:
+        """Whether as many pods are there as a PodGroup starts with, so that NotReady, which is an event of KAI's first
+        look, is over.
+        """
+        item, alive = self.gang_of(group.name), [pod for pod in self.pods_of(group) if pod.phase in ALIVE]
+        least = max(group.minimum or 1, len(item.wanted.unit.all_pods) if item is not None else 1)
+        return "Pod" not in self.told.gaps and len(alive) >= least
+
+    def gang_of(self, group: str | None) -> Unplaced | None:
+        """The gang that a PodGroup of that name is one of."""
+        return next((item for item in self.known if group is not None and item.is_called(group)), None)
+
+    def live_shapes(self, item: Unplaced, group: LiveGroup) -> Needed:
+        """The pods that a gang needs, as far as they wait as they are in the cluster, else as its file has them.
+
+        Only of pods that were read whole: the API server fills in their ``restartPolicy``.
+        """
+        waiting = sorted((pod for pod in self.pods_of(group) if pod.waits), key=lambda pod: pod.name)
+        found: dict[str | None, tuple[Shape, ...]] = {}
+        for name, shapes in item.needed.items():
+            own = [pod for pod in waiting if not item.gang.parts or pod.sub_group == name]
+            tasks = [member.name for part in (item.gang, *item.gang.leaves) for member in part.members]
+            own.sort(key=lambda pod: tasks.index(pod.labels[TASK]) if pod.labels.get(TASK) in tasks else -1)
+            live = [live_shape(pod) or shape for pod, shape in zip(own, shapes, strict=False)]
+            found[name] = (*live, *shapes[len(live) :])
+        return found
+
+    def as_live(self, item: Unplaced) -> Unplaced:
+        """A gang with the pods that wait for it, as they are in the cluster."""
+        group = next((group for group in self.groups if item.is_called(group.name)), None)
+        return item if group is None else replace(item, needed=self.live_shapes(item, group))
+
+    def queue_called(self, shown: str) -> str:
+        """The queue that KAI names so, by its displayName."""
+        return next((item.name for item in self.told.queues if item.shown == shown), shown)
+
+    def owner_of(self, queue: str) -> FleetPool | FleetSubpool | None:
+        """The pool or the subpool of a queue, by its name or displayName; None where none is declared."""
+        queue = self.queue_called(queue)
+        for pool in (pool for pool in self.fleet.pools if pool.backend == self.sent.pool.backend):
+            if queue in (pool.queue, pool.shared_queue):
+                return pool
+            for subpool in pool.subpools:
+                if queue == subpool.queue:
+                    return subpool
+        return None
+
+    @property
+    def place(self) -> Location:
+        """Where its name stands."""
+        sent = self.sent
+        return sent.declared.at(*(("workflow", "name") if sent.kind == "Workflow" else ("metadata", "name")))
+
+    def place_of(self, *path: str) -> Location:
+        """Where something of its object stands, else its name."""
+        return self.sent.declared.at(*path) if self.sent.declared.origin.value(path) is not None else self.place
+
+    def _is_of_workflow(self, label: object) -> bool:
+        sent = self.sent
+        return isinstance(sent, FleetWorkflow) and label == shorten(sent.declared.spec.workflow.name)
+
+    def _is_other_version(self, group: LiveGroup) -> bool:
+        is_known = len(self.known) == len(self.expected)
+        return is_known and self._is_of_workflow(group.workflow) and self.gang_of(group.name) is None
+
+    def _has(self, pod: LivePod) -> bool:
+        sent = self.sent
+        owners = {("Pod", pod.name), *pod.owners}
+        if self.gang_of(pod.group) or (sent.kind, sent.name) in owners:
+            return True
+        if owners & {(item.kind, item.name) for item in self.controllers}:
+            return True
+        if self._is_of_workflow(pod.workflow):
+            return pod.group not in self.of_other_versions
+        if sent.kind == "PodCliqueSet":
+            return pod.set_name == sent.name
+        of_deployment = re.compile(re.escape(sent.name) + "-[a-z0-9]+")
+        return sent.kind == "Deployment" and any(
+            kind == "ReplicaSet" and of_deployment.fullmatch(name) for kind, name in pod.owners
+        )
+
+    def _said(self) -> Iterator[Saying]:
+        namespace = self.sent.namespace
+        for group in self.groups:
+            own = self.pods_of(group)
+            has_nodes = bool(own) and all(pod.is_on_node for pod in own)  # what kept it from them is over
+            for item in (*group.said, *self._events(f"PodGroup {group.name}")):
+                is_over = has_nodes and is_of_waiting(item)
+                if not is_over and not (item.reason == NOT_READY and self.is_complete(group)):
+                    yield item
+        grouped = {group.name for group in self.groups}
+        for pod in self.pods:
+            if pod.phase not in (*ON_NODES, "Failed"):
+                for item in (*pod.said, *self._events(f"Pod {pod.name}")):
+                    is_over = pod.is_on_node and is_of_waiting(item)
+                    if not is_over and not (item.reason == NO_GROUP and pod.group in grouped):
+                        yield unnamed(item, namespace, pod.name)
+        makers = (f"{item.kind} {item.name}" for item in self.controllers)
+        has_all = bool(self.groups) and not self.missing and all(map(self.is_complete, self.groups))
+        for what in dict.fromkeys((f"{self.sent.kind} {self.sent.name}", *makers)):
+            yield from (item for item in self._events(what) if not (has_all and item.reason == REFUSED))
+
+    def _events(self, what: str) -> Iterator[Saying]:
+        """The events of an object; of those that KAI repeats in each of its cycles the last, as others are over."""
+        found = self.told.events.get((self.sent.namespace, what), ())
+        last = max((item.last for item in found if item.reason == UNPLACED), default="")
+        return (item for item in found if item.reason != UNPLACED or item.last == last)
+
+
+def live_shape(pod: LivePod) -> Shape | None:
+    """The shape of a pod as the API server has it; None where it was not read whole, or has none."""
+    if "restartPolicy" not in pod.spec:
+        return None
+    try:
+        return shape_of(pod.spec)
+    except NOT_KUBERNETES:  # nodes are read by the same rules, and say what cannot be read
+        return None
