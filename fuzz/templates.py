@@ -34,7 +34,7 @@ from kubectl_tas.jinja.bounds import Budget
 from kubectl_tas.jinja.filters import FILTERS, METHODS, TESTS
 from kubectl_tas.load.expansion import Template, UnreadableError
 from kubectl_tas.load.templates import Templates
-from kubectl_tas.model.values import Setting
+from kubectl_tas.model.config import Setting
 
 SECONDS = 1.0
 """Processor time of one expansion, as SECURITY.md promises it."""

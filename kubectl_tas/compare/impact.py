@@ -20,7 +20,7 @@ from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.policies import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet

@@ -29,7 +29,7 @@ from kubectl_tas.resolve.platforms import FleetPlatform
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission, Target
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.toleration import Toleration
+    from kubectl_tas.model.platform import Toleration
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)

@@ -11,15 +11,17 @@ from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.osmo import sections
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.model.companionkinds import (
+from kubectl_tas.model.kindlists import (
     COMPANIONS,
+    OWN,
+    POD_GROUPS,
+    WORKLOADS,
     CompanionKind,
     belongs_elsewhere,
     group_of,
     is_harmless,
     makes_pods,
 )
-from kubectl_tas.model.workloadkinds import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.words import closest, did_you_mean
 
@@ -104,27 +106,15 @@ def without_nulls(data: Any) -> Any:
 
 
 _TEXTS = ("labels", "annotations")
-GROVE = "grove.io/v1alpha1"
 WORKFLOW = Kind("Workflow", "", "workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """What is read of a ResourceList, and in no file."""
-VALUES = Kind("Values", "", "values:Values")
+VALUES = Kind("Values", "", "config:Values")
 """A values file, which is told by its folder."""
 KINDS: tuple[Kind, ...] = (
-    Kind("Config", API_VERSION, "config:Config"),
-    Kind("Pool", API_VERSION, "pool:Pool"),
-    Kind("Subpool", API_VERSION, "pool:Subpool"),
-    Kind("PodTemplate", API_VERSION, "platform:PodTemplate"),
-    Kind("ResourceValidation", API_VERSION, "platform:ResourceValidation"),
-    Kind("ClusterTopology", GROVE, "topology:ClusterTopology", without_nulls),
-    Kind("ClusterTopologyBinding", GROVE, "topology:ClusterTopology", without_nulls),
-    Kind("PodGroup", "scheduling.run.ai/v2alpha2", "manifest:PodGroup", _pod_group),
-    Kind("PodCliqueSet", GROVE, "grove:PodCliqueSet", without_nulls),
-    Kind(
-        "OperatorConfiguration",
-        "operator.config.grove.io/v1alpha1",
-        "grove:OperatorConfiguration",
-        without_nulls,
+    *(
+        Kind(kind, version, place, {API_VERSION: None, POD_GROUPS: _pod_group}.get(version, without_nulls))
+        for kind, version, place in OWN
     ),
     *(Kind(kind, version, place, _workload) for kind, (place, versions) in WORKLOADS.items() for version in versions),
 )
@@ -155,7 +145,7 @@ _NEITHER = (
 )
 
 
-COMPANION = "companion:Companion"
+COMPANION = "podtemplate:Companion"
 """Where the model of all kinds of companions is."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
 """How several objects may be written as one document (load.lists)."""

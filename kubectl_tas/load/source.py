@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, real_output
-from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
+from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
 from kubectl_tas.load.waivers import waivers
-from kubectl_tas.model.config import Config
+from kubectl_tas.model.config import VALUES_FOLDER, Config, Setting
 from kubectl_tas.model.repository import Declared, Waiver
-from kubectl_tas.model.values import FOLDER, Setting
 from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean, shortened
 
@@ -147,7 +146,7 @@ class Templates:
             model, wrong = validate(VALUES, document)
             yield from wrong
             if model is not None:
-                name = _without_suffix(raw.path.removeprefix(f"{FOLDER}/"))
+                name = _without_suffix(raw.path.removeprefix(f"{VALUES_FOLDER}/"))
                 yield from self._take(name, document.data, partial(_at, document))
         for document in documents[1:]:
             hint = "Give values that are for several workflows of one template as instances."

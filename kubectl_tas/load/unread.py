@@ -13,9 +13,9 @@ from kubectl_tas.folders import MAX_DEPTH, misspelled
 from kubectl_tas.load.repository import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES
+from kubectl_tas.model.config import VALUES_FOLDER as VALUES
+from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.model.values import FOLDER as VALUES
-from kubectl_tas.model.workloadkinds import WORKLOADS
 
 FILE_UNREAD = Rule(
     "file-unread",
