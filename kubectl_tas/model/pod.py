@@ -1,4 +1,4 @@
-"""The Pods and the Jobs that are emitted; their field names are those of Kubernetes. None means that a field is absent."""
+"""The Pods and Jobs that are emitted; their field names are those of Kubernetes. None means that a field is absent."""
 
 from __future__ import annotations
 

@@ -300,8 +300,6 @@ class Workload(Open):
 
     metadata: RootMeta
     """Its name, pool (the label kubectl-tas/pool), priority (kubectl-tas/priority) and placement."""
-    apiVersion: str
-    kind: str
 
     @cached_property
     def pod_sets(self) -> tuple[PodSet, ...]:

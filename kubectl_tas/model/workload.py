@@ -12,6 +12,7 @@ from pydantic import StringConstraints
 from kubectl_tas.late import imported
 from kubectl_tas.model import kindlists, labels
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing, said
+from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
     Division,
     Meta,
@@ -25,6 +26,7 @@ from kubectl_tas.model.podtemplate import (
     Workload,
     pod_set,
 )
+from kubectl_tas.model.ray import RayCluster, RayJob, RayService
 
 
 class JobSpec(Open):
@@ -393,8 +395,10 @@ class LeaderWorkerSet(Workload):
         return self.spec.startupPolicy == "LeaderReady"
 
 
-AnyWorkload = Workload
-"""Any of them."""
+_Kubernetes = Job | BarePod | CronJob | Deployment | StatefulSet
+_Kubeflow = Notebook | TrainJob | PyTorchJob | TFJob | XGBoostJob | JAXJob | MPIJob
+AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | RayJob | RayCluster | RayService
+"""Any workload that is read."""
 WORKLOADS: tuple[type[AnyWorkload], ...] = tuple(
     imported(f"kubectl_tas.model.{place}") for place, _ in kindlists.WORKLOADS.values()
 )
