@@ -15,7 +15,14 @@ from tools.declared import declared_rules
 from tools.goldens import ROOT, Case, read
 
 SUBJECTS = {
-    "Files and YAML": ("load.source", "load.unread", "load.document", "load.reader", "load.syntax", "load.lookalikes"),
+    "Files and YAML": (
+        "load.source",
+        "load.ignored_files",
+        "load.document",
+        "load.reader",
+        "load.syntax",
+        "load.filetext",
+    ),
     "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
     "Templates": ("jinja.bounds", "load.expansion", "load.templates"),
     "The Config, and rules that are made milder": ("check.config", "check.layout", "check.waivers", "load.rights"),

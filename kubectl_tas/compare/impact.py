@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.immutable import Effect
 from kubectl_tas.compare.namespaces import moved
@@ -27,6 +26,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resources import all_rules
 from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:

@@ -34,10 +34,9 @@ from kubectl_tas.model.policies import (
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
+from kubectl_tas.resolve.pools import Allowed, FleetPool, FleetSubpool, access_to
 
 CONTROLLERS = (
     "system:kube-controller-manager",

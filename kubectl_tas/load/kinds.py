@@ -148,7 +148,7 @@ _NEITHER = (
 COMPANION = "podtemplate:Companion"
 """Where the model of all kinds of companions is."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
-"""How several objects may be written as one document (load.lists)."""
+"""How several objects may be written as one document (load.schema)."""
 
 
 def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> Kind | Diagnostic:

@@ -12,15 +12,13 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
+from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
-from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.localfiles import has_local_files, read_local_files
-from kubectl_tas.load.lookalikes import lookalikes
+from kubectl_tas.load.osmo import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
-from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
-from kubectl_tas.load.tokens import expanded_by_osmo, template_root
-from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.config import VALUES_FOLDER, Config, ConfigSpec, Setting
 from kubectl_tas.model.kindlists import WORKLOADS, CompanionKind
 from kubectl_tas.model.repository import Declared, Repository, Waiver

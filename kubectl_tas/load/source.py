@@ -19,7 +19,7 @@ from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
-    from kubectl_tas.load.tracked import Tracked
+    from kubectl_tas.load.git import Tracked
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -215,7 +215,7 @@ class FolderSource:
     def tracked(self) -> Tracked:
         """What git has; a repository without a ``localpath`` does not wait for git."""
         if self._tracked is None:
-            from kubectl_tas.load.tracked import Tracked
+            from kubectl_tas.load.git import Tracked
 
             self._tracked = Tracked(self._real_root)
         return self._tracked

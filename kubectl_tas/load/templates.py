@@ -17,11 +17,10 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
+from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import VALUES
-from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
-from kubectl_tas.load.waivers import waivers
 from kubectl_tas.model.config import VALUES_FOLDER, Config, Setting
 from kubectl_tas.model.repository import Declared, Waiver
 from kubectl_tas.records import dataclass

@@ -15,8 +15,8 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
-from kubectl_tas.load.scalars import is_certain_text
-from kubectl_tas.load.scalars import reads_alike as scalar_reads_alike
+from kubectl_tas.load.reader import is_certain_text
+from kubectl_tas.load.reader import reads_alike as scalar_reads_alike
 
 MAX_EXPANSION = 50
 """How many times as large a document may be with its aliases written out; kubectl refuses a hundred."""
