@@ -7,6 +7,7 @@ What OSMO's sandbox allows and is not here is refused by name.
 
 from __future__ import annotations
 
+import operator
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -335,17 +336,9 @@ class _Run:
             return self._done(lambda: formatted(self._budget, left, right), "%", (left, right))
         return self._compute(node, left, right, lambda: left % right)
 
-    def _value_sub(self, node: nodes.Sub, scope: Scope) -> Any:
+    def _value_arithmetic(self, node: nodes.BinExpr, scope: Scope) -> Any:
         left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: left - right)
-
-    def _value_div(self, node: nodes.Div, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: left / right)
-
-    def _value_floordiv(self, node: nodes.FloorDiv, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: left // right)
+        return self._compute(node, left, right, lambda: _ARITHMETIC[type(node)](left, right))
 
     def _sides(self, node: nodes.BinExpr, scope: Scope) -> tuple[Any, Any]:
         sides = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
@@ -563,45 +556,22 @@ FUNCTIONS: Mapping[str, Operation] = {
     "range": Operation(by_item, _range),
 }
 """Functions that every template has."""
-_STATEMENTS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], None]] = {
-    nodes.Assign: _Run._run_assign,
-    nodes.AssignBlock: _Run._run_assignblock,
-    nodes.CallBlock: _Run._run_callblock,
-    nodes.FilterBlock: _Run._run_filterblock,
-    nodes.For: _Run._run_for,
-    nodes.If: _Run._run_if,
-    nodes.Macro: _Run._run_macro,
-    nodes.Output: _Run._run_output,
-    nodes.With: _Run._run_with,
+_ARITHMETIC: Mapping[type[nodes.Node], Callable[[Any, Any], Any]] = {
+    nodes.Sub: operator.sub,
+    nodes.Div: operator.truediv,
+    nodes.FloorDiv: operator.floordiv,
 }
-_EXPRESSIONS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], Any]] = {
-    nodes.Add: _Run._value_add,
-    nodes.And: _Run._value_and,
-    nodes.Call: _Run._value_call,
-    nodes.Compare: _Run._value_compare,
-    nodes.Concat: _Run._value_concat,
-    nodes.CondExpr: _Run._value_condexpr,
-    nodes.Const: _Run._value_const,
-    nodes.Dict: _Run._value_dict,
-    nodes.Div: _Run._value_div,
-    nodes.Filter: _Run._value_filter,
-    nodes.FloorDiv: _Run._value_floordiv,
-    nodes.Getattr: _Run._value_getattr,
-    nodes.Getitem: _Run._value_getitem,
-    nodes.List: _Run._value_list,
-    nodes.Mod: _Run._value_mod,
-    nodes.Mul: _Run._value_mul,
-    nodes.Name: _Run._value_name,
-    nodes.Neg: _Run._value_neg,
-    nodes.Not: _Run._value_not,
-    nodes.Or: _Run._value_or,
-    nodes.Pos: _Run._value_pos,
-    nodes.Pow: _Run._value_pow,
-    nodes.Sub: _Run._value_sub,
-    nodes.TemplateData: _Run._value_templatedata,
-    nodes.Test: _Run._value_test,
-    nodes.Tuple: _Run._value_tuple,
-}
+
+
+def _methods(prefix: str) -> dict[type[nodes.Node], Callable[[_Run, Any, Scope], Any]]:
+    """The methods for nodes, by the types that their names end in; what has none is refused."""
+    types = {name.lower(): kind for name, kind in vars(nodes).items() if isinstance(kind, type)}
+    named = ((name.removeprefix(prefix), run) for name, run in vars(_Run).items() if name.startswith(prefix))
+    return {types[name]: run for name, run in named if name in types}
+
+
+_STATEMENTS = _methods("_run_")
+_EXPRESSIONS = _methods("_value_") | dict.fromkeys(_ARITHMETIC, _Run._value_arithmetic)
 
 
 def names_used(template: nodes.Template) -> frozenset[str]:
