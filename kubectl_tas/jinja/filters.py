@@ -546,35 +546,24 @@ def _is_sequence(_budget: Budget, value: Any) -> bool:
     return isinstance(value, (str, list, tuple, range)) and not isinstance(value, (Once, View))
 
 
-_EQUAL = Operation(by_item, same)
-_DIFFERS = Operation(by_item, lambda budget, value, other: not same(budget, value, other))
 TESTS: Mapping[str, Operation] = {
     "boolean": _is(bool),
     "defined": Operation(_once, lambda _budget, value: not isinstance(value, (Missing, Blank))),
     "divisibleby": Operation(_once, lambda _budget, value, num: number(value) % number(num) == 0),
-    "eq": _EQUAL,
-    "equalto": _EQUAL,
-    "==": _EQUAL,
+    **dict.fromkeys(("eq", "equalto", "=="), Operation(by_item, same)),
     "even": Operation(_once, lambda _budget, value: number(value) % 2 == 0),
     "false": Operation(_once, lambda _budget, value: needed(value) is False),
     "float": Operation(_once, lambda _budget, value: _is_number(value, float)),
-    "ge": _order("gteq"),
-    ">=": _order("gteq"),
-    "gt": _order("gt"),
-    ">": _order("gt"),
-    "greaterthan": _order("gt"),
+    **dict.fromkeys(("ge", ">="), _order("gteq")),
+    **dict.fromkeys(("gt", ">", "greaterthan"), _order("gt")),
     "in": Operation(by_item, within),
     "integer": Operation(_once, lambda _budget, value: _is_number(value, int)),
     "iterable": _is(str, list, tuple, dict, range, Blank),
-    "le": _order("lteq"),
-    "<=": _order("lteq"),
-    "lessthan": _order("lt"),
+    **dict.fromkeys(("le", "<="), _order("lteq")),
+    **dict.fromkeys(("lt", "<", "lessthan"), _order("lt")),
     "lower": _text(str.islower),
-    "lt": _order("lt"),
-    "<": _order("lt"),
     "mapping": _is(dict),
-    "ne": _DIFFERS,
-    "!=": _DIFFERS,
+    **dict.fromkeys(("ne", "!="), Operation(by_item, lambda budget, value, other: not same(budget, value, other))),
     "none": Operation(_once, lambda _budget, value: needed(value) is None),
     "number": _is(int, float),
     "odd": Operation(_once, lambda _budget, value: number(value) % 2 == 1),
@@ -662,11 +651,11 @@ def method(value: Any, name: str) -> Operation:
     raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{cut(name)}" here', hint)
 
 
-def known(what: str, name: Any, table: Mapping[str, Operation]) -> Operation:
-    """The filter or test of a name. Raises Refusal where there is none."""
+def known(what: str, name: Any, table: Mapping[str, Operation], line: int = 0) -> Operation:
+    """The filter or test of a name. Raises Refusal, at ``line``, where there is none."""
     if isinstance(name, str) and name in table:
         return table[name]
     names: Iterable[str] = sorted(item for item in table if item.isalpha())
     shown = cut(name) if isinstance(name, str) else kind(name)
     hint = did_you_mean(shown, names, f"There is {', '.join(names)}.")
-    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint)
+    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint, line)

@@ -696,9 +696,9 @@ def _check(node: Any) -> None:
         case nodes.Tuple() if any(isinstance(item, nodes.Slice) for item in node.items):
             raise Refusal(TEMPLATE_UNSUPPORTED, "a slice among items is not available", "Slice once.", node.lineno)
         case nodes.Filter() if node.name not in JINJA_FILTERS:
-            raise _unknown("filter", node, FILTERS)
+            known("filter", node.name, FILTERS, node.lineno)
         case nodes.Test() if node.name not in JINJA_TESTS:
-            raise _unknown("test", node, TESTS)
+            known("test", node.name, TESTS, node.lineno)
         case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
         case nodes.For() if any(isinstance(part, nodes.Name) and part.name == "loop" for part in walk(node.target)):
@@ -707,12 +707,3 @@ def _check(node: Any) -> None:
     named = getattr(node, "kwargs", ())
     if len({part.key for part in named}) < len(named):
         raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
-
-
-def _unknown(what: str, node: nodes.Filter | nodes.Test, table: Mapping[str, Operation]) -> Refusal:
-    try:
-        known(what, node.name, table)
-    except Refusal as refusal:
-        refusal.line = node.lineno
-        return refusal
-    raise AssertionError(node.name)

@@ -83,29 +83,24 @@ def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
 
 def _workload(data: dict[str, Any]) -> dict[str, Any]:
     """A workload as an API server reads it: a label or an annotation without a value is empty text."""
-    return dict(without_nulls(_with_texts(data)))
-
-
-def _with_texts(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _texts(value) if key in _TEXTS else _with_texts(value) for key, value in data.items()}
-    return [_with_texts(item) for item in data] if isinstance(data, list) else data
+    return dict(without_nulls(data, texts=("labels", "annotations")))
 
 
 def _texts(data: Any) -> Any:
     return {key: "" if value is None else value for key, value in data.items()} if isinstance(data, dict) else data
 
 
-def without_nulls(data: Any) -> Any:
-    """Kubernetes takes a null field for an absent one."""
+def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
+    """Kubernetes takes a null field for an absent one; below a key of ``texts`` it is an empty text."""
     if isinstance(data, dict):
-        return {key: without_nulls(value) for key, value in data.items() if value is not None}
-    if isinstance(data, list):
-        return [without_nulls(item) for item in data]
-    return data
+        return {
+            key: without_nulls(_texts(value) if key in texts else value, texts)
+            for key, value in data.items()
+            if value is not None
+        }
+    return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
-_TEXTS = ("labels", "annotations")
 WORKFLOW = Kind("Workflow", "", "workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """What is read of a ResourceList, and in no file."""

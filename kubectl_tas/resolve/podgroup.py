@@ -21,10 +21,8 @@ from kubectl_tas.resolve.companions import namespaces_of
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload, BarePod
-
-if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
+    from kubectl_tas.model.workload import AnyWorkload, BarePod
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -20,7 +20,6 @@ from kubectl_tas.model.pool import (
     Pool,
     QuotaAmounts,
     Subpool,
-    SubpoolSpec,
     SubpoolState,
     Weights,
     amount,
@@ -576,14 +575,19 @@ def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tupl
     """
     spec, whole = declared.spec.spec, pool.spec.resources
     namespaces = pool.spec.namespaces or (where[1],)
+    limit = most
+    if isinstance(spec.maximum, int):
+        limit = replace(most, gpu=amount("gpu", spec.maximum))
+    elif spec.maximum is not None:
+        limit = _own(spec.maximum, most, amount)
     return FleetSubpool(
         declared=declared,
         pool=pool.metadata.name,
         name=declared.spec.metadata.name,
         asked=asked_quota(spec.quota, whole.guarantee),
-        maximum=smaller(_maximum(spec, most), most),
-        limit=_maximum(spec, most),
-        weight=_weight(spec, whole.weight),
+        maximum=smaller(limit, most),
+        limit=limit,
+        weight=whole.weight if spec.weight is None else _own(spec.weight, whole.weight),
         queue=spec.queue.name or names.leaf_queue(*where, declared.spec.metadata.name),
         namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,
     )
@@ -611,27 +615,15 @@ def _part(resource: ResourceName, written: int | str, guarantee: Amounts) -> Amo
     return amount(resource, written)
 
 
-def _maximum(spec: SubpoolSpec, pool: Amounts) -> Amounts:
-    """The subpool's own maximum, and the pool's of what it says nothing about."""
-    match spec.maximum:
-        case None:
-            return pool
-        case int():
-            return replace(pool, gpu=amount("gpu", spec.maximum))
-        case MaximumAmounts():
-            written = spec.maximum
-            return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else amount(name, own))
-
-
-def _weight(spec: SubpoolSpec, pool: Amounts) -> Amounts:
-    match spec.weight:
-        case None:
-            return pool
-        case int():
-            return Amounts(spec.weight, spec.weight, spec.weight)
-        case Weights():
-            written = spec.weight
-            return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else own)
+def _own(
+    written: int | MaximumAmounts | Weights,
+    pool: Amounts,
+    read: Callable[[ResourceName, Any], Amount] = lambda _, number: number,
+) -> Amounts:
+    """One number for all resources, or what a subpool says of each; of what it leaves out what its pool has."""
+    if isinstance(written, int):
+        return each(lambda _: written)
+    return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else read(name, own))
 
 
 def _nothing(amount: Amount) -> Amount:

@@ -23,7 +23,8 @@ from kubectl_tas.model.config import Setting
 from kubectl_tas.model.repository import Declared, Origin, Repository
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Context, Fleet, is_called, resolve, resolve_context, resolve_work
-from kubectl_tas.resolve.mentions import Finder, read_rows
+from kubectl_tas.resolve.mentions import read_rows
+from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.store.cache import Store
 from kubectl_tas.work.context import Shared
 from kubectl_tas.work.kept import Outcomes
