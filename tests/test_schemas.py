@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from kubectl_tas.load import kinds
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
-from kubectl_tas.load.osmo import template_root
+from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import validate, validator
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS

@@ -30,7 +30,7 @@ sys.exit(code)
 OTHER_KINDS = {
     f"kubectl_tas.model.{name}"
     for name in (
-        *("artifact", "function", "grove", "kubeflow", "manifest", "pod", "policies"),
+        *("artifact", "function", "grovekinds", "kubeflow", "manifest", "pod", "policies"),
         *("podtemplate", "ray", "workload"),
     )
 }

@@ -23,7 +23,7 @@ SUBJECTS = {
         "load.syntax",
         "load.filetext",
     ),
-    "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
+    "Documents and their fields": ("load.kinds", "load.schema", "load.loading"),
     "Templates": ("jinja.bounds", "load.expansion", "load.templates"),
     "The Config, and rules that are made milder": ("check.config", "check.layout", "check.waivers", "load.rights"),
     "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),

@@ -19,7 +19,7 @@ from kubectl_tas.late import imported
 from kubectl_tas.model import artifact, kindlists
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.labelkeys import Reader, keys_on
 from kubectl_tas.model.podtemplate import Companion
 from kubectl_tas.model.workflow import Workflow

@@ -15,8 +15,8 @@ from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, resource_paths
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from kubectl_tas.resolve.workload import OWNED, FleetWorkload
 from kubectl_tas.words import did_you_mean, within, write_instead
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import PodCliqueSet
+    from kubectl_tas.model.grovekinds import PodCliqueSet
     from kubectl_tas.model.podtemplate import Companion, Meta
     from kubectl_tas.model.workload import AnyWorkload
 

@@ -12,7 +12,7 @@ from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.base import Model
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.manifest import PodGang, PodGroup
 from kubectl_tas.model.phase import Phase

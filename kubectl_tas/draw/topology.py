@@ -20,8 +20,8 @@ from kubectl_tas.compare.nodes import Coverage
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import shortened
 

@@ -12,7 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.ignored_files import unread
-from kubectl_tas.load.osmo import template_root
+from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
 from kubectl_tas.records import dataclass

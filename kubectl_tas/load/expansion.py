@@ -14,7 +14,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, TEMPLATE_UNSUPPORTED, Budget, Refusal
 from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, prepared, walk
 from kubectl_tas.load.document import Lines, parse
-from kubectl_tas.load.osmo import DEFAULTS, TOKEN
+from kubectl_tas.load.osmofiles import DEFAULTS, TOKEN
 from kubectl_tas.records import dataclass
 
 TEMPLATE_SYNTAX = Rule(
@@ -237,7 +237,7 @@ class UnreadableError(Exception):
         self.diagnostic = diagnostic
 
 
-class Template:
+class WorkflowTemplate:
     """The text of one template, read once and expanded for each instance."""
 
     def __init__(self, path: str, text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.folders import MAX_DEPTH, misspelled
-from kubectl_tas.load.repository import CONFIG_MISPLACED
+from kubectl_tas.load.loading import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES

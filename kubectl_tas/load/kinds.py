@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
-from kubectl_tas.load.osmo import sections
+from kubectl_tas.load.osmofiles import sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.kindlists import (
     COMPANIONS,

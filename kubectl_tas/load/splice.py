@@ -18,11 +18,11 @@ from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
-from kubectl_tas.load.osmo import template_root
+from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import decode
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.labels import OWN_PREFIX
 from kubectl_tas.model.workload import WORKLOADS
 

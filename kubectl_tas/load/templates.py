@@ -16,7 +16,7 @@ from typing import Any
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
+from kubectl_tas.load.expansion import ExpandedLines, UnreadableError, WorkflowTemplate
 from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import VALUES
 from kubectl_tas.load.schema import INVALID_VALUE, validate
@@ -194,7 +194,7 @@ class Templates:
         if name is not None:
             self._seen.add(name)
         given = self._given.get(name or "") or Given({}, (), lambda *_: Location(path))
-        template = Template(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+        template = WorkflowTemplate(path, text.replace("\r\n", "\n").replace("\r", "\n"))
         budget = Budget(min(MAX_STEPS, self._allowance.most))
         try:
             names = [*given.values, *(key for item in given.instances for key in item)]

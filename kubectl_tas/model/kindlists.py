@@ -16,8 +16,8 @@ OWN: tuple[tuple[str, str, str], ...] = (
     ("ClusterTopology", GROVE, "topology:ClusterTopology"),
     ("ClusterTopologyBinding", GROVE, "topology:ClusterTopology"),
     ("PodGroup", POD_GROUPS, "manifest:PodGroup"),
-    ("PodCliqueSet", GROVE, "grove:PodCliqueSet"),
-    ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grove:OperatorConfiguration"),
+    ("PodCliqueSet", GROVE, "grovekinds:PodCliqueSet"),
+    ("OperatorConfiguration", "operator.config.grove.io/v1alpha1", "grovekinds:OperatorConfiguration"),
 )
 """The kinds besides workloads: each with its apiVersion and where its model is, ``module:class``."""
 _BATCH, _APPS, _RAY, _KUBEFLOW = ("batch/v1",), ("apps/v1",), ("ray.io/v1",), ("kubeflow.org/v1",)

@@ -18,7 +18,7 @@ from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
+    from kubectl_tas.model.grovekinds import OperatorConfiguration, PodCliqueSet
     from kubectl_tas.model.manifest import PodGroup
     from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workload import AnyWorkload

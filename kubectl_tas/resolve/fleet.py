@@ -14,17 +14,17 @@ from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
-from kubectl_tas.resolve.mentions import Mentions, Reader
-from kubectl_tas.resolve.podgroup import (
+from kubectl_tas.resolve.handwritten import (
     FleetPodGroup,
     SubmittedPodGroup,
     joins,
     resolve_pod_group,
     submitted_pod_groups,
 )
+from kubectl_tas.resolve.mentions import Mentions, Reader
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow

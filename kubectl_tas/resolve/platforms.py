@@ -295,7 +295,7 @@ def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) ->
     """
     if "{" not in text:
         return text
-    from kubectl_tas.jinja.tokens import filled as expanded  # most repositories do not wait for Jinja
+    from kubectl_tas.jinja.tokentext import filled as expanded  # most repositories do not wait for Jinja
 
     try:
         return expanded(text, values, spent or Budget())
@@ -315,7 +315,7 @@ def tokens_in(text: str) -> frozenset[str]:
     """The names that ``text`` uses; none where it cannot be read."""
     if "{" not in text:
         return frozenset()
-    from kubectl_tas.jinja.tokens import tokens_in as names_in
+    from kubectl_tas.jinja.tokentext import tokens_in as names_in
 
     try:
         return names_in(text)

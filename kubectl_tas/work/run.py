@@ -16,7 +16,7 @@ from kubectl_tas.check import check_fleet
 from kubectl_tas.diagnostics import Diagnostic, Location, has_errors
 from kubectl_tas.folders import is_below, misspelled
 from kubectl_tas.gangs.summary import Kept, Summary
-from kubectl_tas.load.repository import Loaded, config_of, load_repository, load_work
+from kubectl_tas.load.loading import Loaded, config_of, load_repository, load_work
 from kubectl_tas.load.source import CONFIG_FILE, RawFile, Source
 from kubectl_tas.model.config import VALUES_FOLDER as VALUES
 from kubectl_tas.model.config import Setting

@@ -22,7 +22,7 @@ from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import Clique, PackConstraint, PodCliqueSet, ScalingGroup
+    from kubectl_tas.model.grovekinds import Clique, PackConstraint, PodCliqueSet, ScalingGroup
 
 MAX_PREVIEWED = 1000
 """Gangs of a set, and PodCliques of a gang, up to which a preview is written."""

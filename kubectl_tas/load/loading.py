@@ -15,7 +15,7 @@ from kubectl_tas.load.document import Document, Lines, parse
 from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
 from kubectl_tas.load.localfiles import has_local_files, read_local_files
-from kubectl_tas.load.osmo import expanded_by_osmo, template_root
+from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
 from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
