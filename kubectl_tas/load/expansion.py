@@ -73,11 +73,6 @@ class Line:
     words: Span
     """What it says, without the blanks around it."""
 
-    @property
-    def first(self) -> int:
-        """The first character that is no blank."""
-        return self.words.start
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -175,7 +170,7 @@ class ExpandedLines(Lines):
     def line(self, number: int) -> int:
         """The line of the template that a line of the expanded text comes from."""
         lines = self._lines_of_text()
-        return self.at(lines[min(number, len(lines)) - 1].first).line
+        return self.at(lines[min(number, len(lines)) - 1].words.start).line
 
     def _lines_of_text(self) -> Sequence[Line]:
         if self._rows is None:

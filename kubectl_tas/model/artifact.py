@@ -41,24 +41,9 @@ class PassThrough(Model):
     """YAML, without the mark of a document's start."""
 
 
-Manifest = (
-    Namespace
-    | PriorityClass
-    | Topology
-    | ClusterTopology
-    | Queue
-    | ValidatingAdmissionPolicy
-    | ValidatingAdmissionPolicyBinding
-    | ConfigMap
-    | Service
-    | Role
-    | RoleBinding
-    | PodGroup
-    | Pod
-    | Job
-    | PodGang
-    | PassThrough
-)
+_Scheduling = PriorityClass | Topology | ClusterTopology | Queue | PodGroup | PodGang
+_Rights = ValidatingAdmissionPolicy | ValidatingAdmissionPolicyBinding | Role | RoleBinding
+Manifest = Namespace | ConfigMap | Service | Pod | Job | _Scheduling | _Rights | PassThrough
 """Anything that is emitted."""
 
 

@@ -15,14 +15,7 @@ from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.placement import (
-    OF_PODS,
-    ROOT,
-    AnnotationReader,
-    LevelAnnotation,
-    Placement,
-    ReplicaType,
-)
+from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, LevelAnnotation, Placement, ReplicaType
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, priority_of
 
 if TYPE_CHECKING:
