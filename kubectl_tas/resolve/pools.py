@@ -309,11 +309,6 @@ Target = tuple[FleetPool, FleetSubpool | None]
 """A pool, or one of its subpools."""
 
 
-def priority_of(written: Mapping[str, str]) -> Priority:
-    """The priority by the label of a workload or a PodCliqueSet; NORMAL where there is none, or one that is unknown."""
-    return next((known for known in PRIORITIES if known == written.get(labels.PRIORITY)), "NORMAL")
-
-
 class Submission(ABC):
     """What is sent to a queue: a workflow, a workload or a PodCliqueSet."""
 
@@ -426,6 +421,32 @@ class Submission(ABC):
     def target(self) -> str:
         """The pool or pool--subpool, as users name it."""
         return self.subpool.canonical if self.subpool else self.pool.name
+
+
+class LabelledSubmission(Submission):
+    """An object whose labels say its pool and its priority: a workload or a PodCliqueSet."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the object."""
+        return str(self.declared.spec.kind)
+
+    @property
+    def own_namespace(self) -> str | None:
+        """The namespace that it names itself."""
+        namespace: str | None = self.declared.spec.metadata.namespace
+        return namespace
+
+    @property
+    def priority(self) -> Priority:
+        """By its label; NORMAL where there is none, or one that is unknown."""
+        written = self.declared.spec.metadata.labels.get(labels.PRIORITY)
+        return next((known for known in PRIORITIES if known == written), "NORMAL")
+
+    @property
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.declared.at("metadata", "labels", labels.POOL)
 
 
 @dataclass(frozen=True, slots=True)
