@@ -20,7 +20,7 @@ from kubectl_tas.model import artifact, kindlists
 from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
 from kubectl_tas.model.grovekinds import PodCliqueSet
-from kubectl_tas.model.labelkeys import Reader, keys_on
+from kubectl_tas.model.labelkeys import KEYS, Reader
 from kubectl_tas.model.podtemplate import Companion
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
@@ -190,7 +190,8 @@ def _name_keys(part: dict[str, Any], reader: Reader) -> None:
                     "description": key.about,
                     **({"anyOf": [{"enum": list(key.choices)}, text]} if key.choices else text),
                 }
-                for key in keys_on(where, reader)
+                for key in KEYS
+                if key.where == where and key.reader & reader
             }
 
 

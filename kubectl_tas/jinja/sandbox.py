@@ -92,7 +92,7 @@ class _Function:
 
 def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget) -> list[Piece]:
     """What a template gives with these values, in order. Raises Refusal, with its line, where it gives nothing."""
-    run = _Run(values, budget)
+    run = _Run(budget)
     try:
         run.block(template.body, ChainMap({}, dict(values)))
     except Refusal as refusal:
@@ -112,12 +112,11 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
 class _Run:
     """One expansion of one template."""
 
-    def __init__(self, values: Mapping[str, Any], budget: Budget) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.pieces: list[Piece] = []
         self.line = 1
         self.printed = 0
         """The identity of the node whose value is to be printed; 0: none is."""
-        self._values = values
         self._budget = budget
         self._depth = 0
         self._callers: dict[int, bool] = {}

@@ -4,7 +4,6 @@ one table, which rules, guard and docs share. The names are KAI's, Kubernetes' a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 
 from kubectl_tas.model import labels
@@ -181,9 +180,5 @@ BACKDOORS: tuple[Backdoor, ...] = (
 """All of them."""
 
 
-def _by_key(place: Place) -> Mapping[str, Backdoor]:
-    return {item.key: item for item in BACKDOORS if item.place is place}
-
-
-LABELS, ANNOTATIONS, FIELDS = map(_by_key, Place)
+LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
 """By their keys, which are unique in each place."""
