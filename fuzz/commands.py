@@ -20,7 +20,7 @@ from fuzz.oracle import RAW, Failure, MemorySource, thrown
 from kubectl_tas.cli import main
 from kubectl_tas.compare.change import Earlier
 from kubectl_tas.diagnostics import Severity, in_order
-from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.loading import load_repository
 from kubectl_tas.resolve.fleet import resolve
 
 _NAME = re.compile(r"^\s*(?:- |\{)?\"?name\"?: *[\"']?([A-Za-z0-9][\w.-]*)", re.MULTILINE)

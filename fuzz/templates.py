@@ -32,9 +32,9 @@ from jinja2.tests import TESTS as JINJA_TESTS
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.jinja.bounds import Budget
 from kubectl_tas.jinja.filters import FILTERS, METHODS, TESTS
-from kubectl_tas.load.expansion import Template, UnreadableError
+from kubectl_tas.load.expansion import UnreadableError, WorkflowTemplate
 from kubectl_tas.load.templates import Templates
-from kubectl_tas.model.values import Setting
+from kubectl_tas.model.config import Setting
 
 SECONDS = 1.0
 """Processor time of one expansion, as SECURITY.md promises it."""
@@ -728,7 +728,7 @@ def template(seed: int, case: int) -> str:
 def expanded(text: str) -> tuple[str | None, Diagnostic | None, int]:
     """What a template gives here, or why it gives nothing, and the steps that it took."""
     budget = Budget()
-    found = Template("workflows/x.yaml", HEAD + text)
+    found = WorkflowTemplate("workflows/x.yaml", HEAD + text)
     try:
         found.read(VALUES)
         return found.expand(VALUES, budget).text, None, budget.spent

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import cast
 
 from kubectl_tas.records import dataclass
 
@@ -57,42 +58,20 @@ class Row:
     """Fields of ``PodGroup.spec`` that are gone from here on."""
 
 
+_KUEUE, _OWN = "kueue.x-k8s.io/v1alpha1", "kai.scheduler/v1alpha1"
 TABLE: tuple[Row, ...] = (
-    Row(since=(0, 2), topology_api=None, adds=frozenset()),
+    Row((0, 2), None, frozenset()),
+    Row((0, 9), _KUEUE, frozenset({Feature.TOPOLOGY, Feature.SUBGROUPS})),
+    Row((0, 10), _KUEUE, frozenset({Feature.SUBGROUP_TREE, Feature.PREEMPTIBILITY})),
+    Row((0, 12), _OWN, frozenset()),
+    Row((0, 13), _OWN, frozenset({Feature.DEEP_QUEUES})),
     Row(
-        since=(0, 9),
-        topology_api="kueue.x-k8s.io/v1alpha1",
-        adds=frozenset({Feature.TOPOLOGY, Feature.SUBGROUPS}),
-    ),
-    Row(
-        since=(0, 10),
-        topology_api="kueue.x-k8s.io/v1alpha1",
-        adds=frozenset({Feature.SUBGROUP_TREE, Feature.PREEMPTIBILITY}),
-    ),
-    Row(since=(0, 12), topology_api="kai.scheduler/v1alpha1", adds=frozenset()),
-    Row(
-        since=(0, 13),
-        topology_api="kai.scheduler/v1alpha1",
-        adds=frozenset({Feature.DEEP_QUEUES}),
-    ),
-    Row(
-        since=(0, 15),
-        topology_api="kai.scheduler/v1alpha1",
-        adds=frozenset(
-            {
-                Feature.MIN_SUBGROUP,
-                Feature.ZERO_MIN_MEMBER,
-                Feature.SKIP_PODGROUPER,
-                Feature.STRICT_MIN_MEMBER,
-            }
-        ),
+        (0, 15),
+        _OWN,
+        frozenset({Feature.MIN_SUBGROUP, Feature.ZERO_MIN_MEMBER, Feature.SKIP_PODGROUPER, Feature.STRICT_MIN_MEMBER}),
         removes=frozenset({"backoffLimit", "completions", "parallelism"}),
     ),
-    Row(
-        since=(0, 17),
-        topology_api="kai.scheduler/v1alpha1",
-        adds=frozenset({Feature.LEVEL_ALIAS, Feature.PREEMPTION_DELAY, Feature.STALENESS_GRACE}),
-    ),
+    Row((0, 17), _OWN, frozenset({Feature.LEVEL_ALIAS, Feature.PREEMPTION_DELAY, Feature.STALENESS_GRACE})),
 )
 
 Patch = tuple[int, int, int]
@@ -237,11 +216,5 @@ def _text(version: Patch) -> str:
     return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"
 
 
-def _newest() -> Release:
-    found = release(f"{NEWEST[0]}.{NEWEST[1]}")
-    assert found is not None
-    return found
-
-
-NEWEST_RELEASE = _newest()
+NEWEST_RELEASE = cast(Release, release("{}.{}".format(*NEWEST)))
 """The newest that is known."""

@@ -140,16 +140,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "HostAlias": {"hostnames": spellings.subdomain, "ip": addresses.refused},
     "HostPathVolumeSource": {
         "path": spellings.node_path,
-        "type": (
-            "",
-            "DirectoryOrCreate",
-            "Directory",
-            "FileOrCreate",
-            "File",
-            "Socket",
-            "CharDevice",
-            "BlockDevice",
-        ),
+        "type": ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"),
     },
     "ImageVolumeSource": {"pullPolicy": _PULLS},
     "JobSpec": {

@@ -120,13 +120,8 @@ class Amounts:
 
     def of(self, resource: ResourceName) -> Amount:
         """The amount of one resource."""
-        match resource:
-            case "gpu":
-                return self.gpu
-            case "cpu":
-                return self.cpu
-            case "memory":
-                return self.memory
+        amount: Amount = getattr(self, resource)
+        return amount
 
     def __add__(self, other: Amounts) -> Amounts:
         return Amounts(self.gpu + other.gpu, self.cpu + other.cpu, self.memory + other.memory)
@@ -158,7 +153,7 @@ UNLIMITED = Amounts(NO_LIMIT, NO_LIMIT, NO_LIMIT)
 
 def each(make: Callable[[ResourceName], Amount]) -> Amounts:
     """What ``make`` says of each resource."""
-    return Amounts(make("gpu"), make("cpu"), make("memory"))
+    return Amounts(*map(make, RESOURCES))
 
 
 def total(parts: Iterable[Amounts]) -> Amounts:

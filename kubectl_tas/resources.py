@@ -1,9 +1,12 @@
-"""What the package carries beside its code: ``schemas/`` and ``templates/``."""
+"""What the package carries beside its code: ``schemas/``, ``templates/`` and ``rules.json``."""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
+
+from kubectl_tas.diagnostics import Rule, Severity, Waiving
 
 
 @cache
@@ -16,3 +19,14 @@ def resource_root() -> Path:
 def read_resource(name: str) -> str:
     """The text of a packed file, such as ``schemas/pool.json``. Raises OSError where there is none."""
     return (resource_root() / name).read_text(encoding="utf-8")
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Every rule by its code, sorted."""
+    table = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+    return {code: _rule(code, **fields) for code, fields in table.items()}
+
+
+def _rule(code: str, severity: str, summary: str, rationale: str, protects: str | None = None) -> Rule:
+    return Rule(code, Severity(severity), summary, rationale, Waiving[protects] if protects else None)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_tas.model.companionkinds import COMPANIONS
+from kubectl_tas.model.kindlists import COMPANIONS
 from kubectl_tas.model.workload import WORKLOADS, kind_of
 from tests.support.cli import kubectl_tas
 from tests.support.golden import EXAMPLES

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_tas.model.kindlists import WORKLOADS as KINDS
 from kubectl_tas.model.operators import TYPES
-from kubectl_tas.model.workloadkinds import WORKLOADS as KINDS
 from tools import generate, rulepages
 from tools.generate import COMMAND, differences, main, texts, write
 from tools.goldens import ROOT
@@ -61,7 +61,13 @@ def test_what_a_new_kind_lacks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setitem(KINDS, "PaddleJob", ("kubeflow:PaddleJob", ("kubeflow.org/v1",)))
     assert main([]) == 1
     said = capsys.readouterr().err
-    for part in ("model/workload.py", "TYPES", "gangs/podgrouper.py", "compare/immutable.py", "golden/documents/"):
+    for part in (
+        "kubeflow:PaddleJob below model/",
+        "TYPES",
+        "gangs/podgrouper.py",
+        "compare/immutable.py",
+        "golden/documents/",
+    ):
         assert sum(part in line for line in said.splitlines()) == 1, said
     monkeypatch.setitem(TYPES, "PaddleJob", {"spec": "any"})
     assert 'TYPES of model/operators.py for its spec, "any"' in "".join(unfinished())

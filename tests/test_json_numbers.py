@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.load.scalars import read_scalar
+from kubectl_tas.load.reader import read_scalar
 from tests.support.cli import kubectl_tas, pool, write
 
 

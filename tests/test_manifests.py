@@ -15,13 +15,13 @@ from ruamel.yaml import YAML
 
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.model.artifact import PassThrough
-from kubectl_tas.model.companionkinds import COMPANIONS
-from kubectl_tas.model.schemas import MODELS
+from kubectl_tas.model.kindlists import COMPANIONS
 from tests.support.cli import kubectl_tas
 from tests.support.crds import CORE, server
 from tests.support.golden import ROOT, assert_files, at, case_input, cases
 from tests.support.rendered import KUSTOMIZATION, PREVIEW, Object, Rendered, files_below, load, render_copy, text
 from tests.support.webhooks import refusals
+from tools.schemas import MODELS
 
 RANKS = {
     "Namespace": -1,

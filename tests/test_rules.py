@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.catalogue import all_rules
+from kubectl_tas.resources import all_rules
 from tests.support.golden import at, name_of, rule_cases
 from tests.support.history import validate_case
 from tools.declared import declared_rules

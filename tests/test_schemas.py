@@ -20,14 +20,14 @@ from pydantic import BaseModel, ValidationError
 from kubectl_tas.load import kinds
 from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import KINDS, WORKFLOW, Kind
+from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.schema import validate, validator
-from kubectl_tas.load.tokens import template_root
-from kubectl_tas.model.schemas import MODELS, READ, schema_texts
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 from tests.support.cli import kubectl_tas
 from tests.support.golden import GOLDEN
 from tests.support.rendered import load
+from tools.schemas import MODELS, READ, schema_texts
 
 DOCUMENTS: dict[str, Any] = {
     model.__name__: load(GOLDEN / f"documents/{model.__name__.lower()}.yaml") for model in MODELS

@@ -30,8 +30,8 @@ sys.exit(code)
 OTHER_KINDS = {
     f"kubectl_tas.model.{name}"
     for name in (
-        *("artifact", "companion", "function", "grove", "guard", "job", "kubeflow", "manifest", "pod"),
-        *("podtemplate", "ray", "rbac", "workload"),
+        *("artifact", "function", "grovekinds", "kubeflow", "manifest", "pod", "policies"),
+        *("podtemplate", "ray", "workload"),
     )
 }
 """Models that a repository of pools and workflows has no use for."""

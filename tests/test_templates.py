@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kubectl_tas.emit import text
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.artifact import Manifest as AnyManifest
-from kubectl_tas.model.job import Job
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.schemas import json_schema
+from kubectl_tas.model.pod import Job
 from tests.support.documents import documents, of_schema
+from tools.schemas import json_schema
 
 KINDS = {model.__name__: model for model in AnyManifest.__args__ if model is not PassThrough}
 

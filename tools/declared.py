@@ -1,4 +1,4 @@
-"""kubectl_tas/rules.json: whatever rule any module of the package declares, as ``kubectl_tas.catalogue`` reads them."""
+"""kubectl_tas/rules.json: whatever rule any module of the package declares, as ``kubectl_tas.resources`` reads them."""
 
 from __future__ import annotations
 

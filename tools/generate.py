@@ -20,9 +20,9 @@ import click
 
 from kubectl_tas.cli.main import cli, run
 from kubectl_tas.model.backdoors import BACKDOORS
-from kubectl_tas.model.schemas import schema_texts
 from tools import completion, declared, rulepages
 from tools.goldens import ROOT, index
+from tools.schemas import schema_texts
 from tools.unfinished import unfinished
 
 COMMAND = "python -m tools.generate"

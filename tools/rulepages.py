@@ -15,8 +15,15 @@ from tools.declared import declared_rules
 from tools.goldens import ROOT, Case, read
 
 SUBJECTS = {
-    "Files and YAML": ("load.source", "load.unread", "load.document", "load.reader", "load.syntax", "load.lookalikes"),
-    "Documents and their fields": ("load.kinds", "load.schema", "load.repository"),
+    "Files and YAML": (
+        "load.source",
+        "load.ignored_files",
+        "load.document",
+        "load.reader",
+        "load.syntax",
+        "load.filetext",
+    ),
+    "Documents and their fields": ("load.kinds", "load.schema", "load.loading"),
     "Templates": ("jinja.bounds", "load.expansion", "load.templates"),
     "The Config, and rules that are made milder": ("check.config", "check.layout", "check.waivers", "load.rights"),
     "Names": ("check.names", "check.namespaces", "check.unique", "check.references"),

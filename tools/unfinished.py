@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubectl_tas import kubernetes
 from kubectl_tas.compare import immutable
 from kubectl_tas.gangs import podgrouper
+from kubectl_tas.model.kindlists import WORKLOADS as KINDS
 from kubectl_tas.model.operators import TYPES
 from kubectl_tas.model.workload import WORKLOADS, kind_of
-from kubectl_tas.model.workloadkinds import WORKLOADS as KINDS
 from tools.goldens import ROOT, read
 
 CHANGED_FREELY = ("CronJob",)
@@ -23,7 +23,7 @@ def unfinished() -> Iterator[str]:
     for kind, (place, versions) in KINDS.items():
         lacks = f"the kind {kind} has no"
         if kind not in models:
-            yield f"{lacks} model in AnyWorkload and WORKLOADS of model/workload.py, where {place} should be."
+            yield f"{lacks} model, which should be {place} below model/."
         if kubernetes.definition(versions[0], kind) not in known:
             if kind not in TYPES:
                 yield f"{lacks} row in TYPES of model/operators.py, so fields that nobody knows would pass."

@@ -13,8 +13,8 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.load.schema import invalid_value
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import MAX_CLIQUES, MAX_PREVIEWED, FleetClique, FleetPodCliqueSet
 from kubectl_tas.words import did_you_mean, write_instead
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit")

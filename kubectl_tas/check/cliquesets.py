@@ -13,12 +13,12 @@ from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.topology import DOMAINS
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.clusters import Grove
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import PackConstraint
+    from kubectl_tas.model.grovekinds import PackConstraint
 
 PACK_DOMAIN_UNKNOWN = Rule(
     "pack-domain-unknown",

@@ -15,7 +15,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.demands import companion_demands
 from kubectl_tas.load.kinds import KIND_ELSEWHERE, KINDS
 from kubectl_tas.model import labels
-from kubectl_tas.model.companionkinds import CompanionKind, belongs_elsewhere, is_harmless, makes_pods
+from kubectl_tas.model.kindlists import CompanionKind, belongs_elsewhere, is_harmless, makes_pods
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet

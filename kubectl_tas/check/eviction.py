@@ -15,7 +15,7 @@ from kubectl_tas.check.gpurequests import pods_of
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.podgroup import SubmittedPodGroup
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.workloadkinds import KUBEFLOW
+from kubectl_tas.model.kindlists import KUBEFLOW
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.workload import FleetWorkload
 

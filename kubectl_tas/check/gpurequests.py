@@ -12,10 +12,10 @@ from kubectl_tas.load.kinds import without_nulls
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.annotations import ROOT
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.handwritten import FleetPodGroup
+from kubectl_tas.resolve.placement import ROOT
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 

@@ -11,9 +11,9 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.grove import DEFAULT_TOPOLOGY, Release
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.topology import DOMAINS, ClusterTopology
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 GROVE_UNSUPPORTED = Rule(

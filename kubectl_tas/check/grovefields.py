@@ -29,7 +29,7 @@ _Fields: TypeAlias = "Mapping[str, _Fields | None]"
 
 def _read(model: str) -> _Fields:
     """Those that the model of that name has."""
-    return dict.fromkeys(imported(f"kubectl_tas.model.grove:{model}").model_fields)
+    return dict.fromkeys(imported(f"kubectl_tas.model.grovekinds:{model}").model_fields)
 
 
 _SCALE: _Fields = {"maxReplicas": None, "metrics": None, "minReplicas": None}

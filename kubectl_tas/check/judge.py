@@ -9,10 +9,10 @@ from kubectl_tas.check import check_fleet
 from kubectl_tas.check.secrets import SECRET_IN_CLEAR
 from kubectl_tas.check.waivers import Base, settle
 from kubectl_tas.diagnostics import Diagnostic
-from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import Source
+from kubectl_tas.model.config import Setting
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.model.values import Setting
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve
 

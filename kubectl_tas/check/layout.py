@@ -9,7 +9,7 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.podgroup import SubmittedPodGroup
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.pools import FleetPool
 
 MOST = 1000

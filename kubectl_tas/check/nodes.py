@@ -12,7 +12,7 @@ from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.words import closest
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.toleration import Toleration
+    from kubectl_tas.model.platform import Toleration
 
 TOLERATION_INVALID = Rule(
     "toleration-invalid",

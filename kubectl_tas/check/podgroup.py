@@ -17,7 +17,7 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import did_you_mean, write_instead
 

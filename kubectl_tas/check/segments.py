@@ -10,7 +10,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.segments import waited_for
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
-from kubectl_tas.model.workloadkinds import SEGMENTED
+from kubectl_tas.model.kindlists import SEGMENTED
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Ignored, Placement, ReplicaType
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload

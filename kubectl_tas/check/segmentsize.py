@@ -9,9 +9,8 @@ from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.gangs.podgrouper import makes_segments, never_runs, row
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import QUALIFIED_NAME
-from kubectl_tas.resolve.annotations import segment_sizes
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import ReplicaType
+from kubectl_tas.resolve.placement import ReplicaType, segment_sizes
 from kubectl_tas.resolve.workload import FleetWorkload
 from kubectl_tas.words import within
 

@@ -12,7 +12,8 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.mentions import SCALED, Finder, Pods, Selection, Space
+from kubectl_tas.resolve.mentions import SCALED, Pods, Selection, Space
+from kubectl_tas.resolve.platforms import Finder
 from kubectl_tas.words import did_you_mean, misspelled, question, shortened
 
 SELECTS_OTHERS = Rule(

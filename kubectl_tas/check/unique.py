@@ -10,13 +10,13 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import REPLICA_TYPE
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.model.workflow import Workflow
-from kubectl_tas.model.workloadkinds import REPLICA_TYPE
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow, resource_paths
 
 if TYPE_CHECKING:

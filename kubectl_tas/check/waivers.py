@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.check.consequences import without_consequences
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving, in_order
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resources import all_rules
 from kubectl_tas.words import did_you_mean
 
 RULE_SETTING = Rule(

@@ -14,16 +14,14 @@ from kubectl_tas.model.platform import Nodes
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.model.workflow import PRIORITIES
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.annotations import ROOT
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import whole_number
+from kubectl_tas.resolve.placement import ROOT, whole_number
 from kubectl_tas.resolve.workload import OWNED, FleetWorkload
 from kubectl_tas.words import did_you_mean, within, write_instead
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.companion import Companion
-    from kubectl_tas.model.grove import PodCliqueSet
-    from kubectl_tas.model.podtemplate import Meta
+    from kubectl_tas.model.grovekinds import PodCliqueSet
+    from kubectl_tas.model.podtemplate import Companion, Meta
     from kubectl_tas.model.workload import AnyWorkload
 
 WORKLOAD_POOL = Rule(

@@ -17,7 +17,7 @@ from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.load.document import parse
-from kubectl_tas.load.resourcelist import (
+from kubectl_tas.load.functioninput import (
     API_VERSION,
     KIND,
     ResourceList,

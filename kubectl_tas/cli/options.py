@@ -11,7 +11,7 @@ import click
 from kubectl_tas.cli.wordtypes import FOLDER, REVISION
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.values import Setting
+    from kubectl_tas.model.config import Setting
 
 F = TypeVar("F", bound=Callable[..., Any])
 TEXT = "text"
@@ -112,7 +112,7 @@ def noted(name: str) -> Any:
 
 
 def _read_settings(context: click.Context, option: click.Parameter, given: Sequence[str]) -> None:
-    from kubectl_tas.model.values import read_setting  # most runs set nothing
+    from kubectl_tas.model.config import read_setting  # most runs set nothing
 
     found = []
     for text in given:

@@ -30,8 +30,8 @@ from kubectl_tas.emit.stale import stale
 from kubectl_tas.emit.stamps import Stamps
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
+from kubectl_tas.load.ignored_files import NOTHING_DECLARED
 from kubectl_tas.load.source import CONFIG_FILE
-from kubectl_tas.load.unread import NOTHING_DECLARED
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.report.diff import unified
 from kubectl_tas.report.findings import Findings

@@ -28,9 +28,9 @@ from kubectl_tas.emit.foreign import Foreign, check_output, checkout_of, foreign
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE, read_plain
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.load.repository import Loaded, load_repository
+from kubectl_tas.load.ignored_files import nothing_declared, unread
+from kubectl_tas.load.loading import Loaded, load_repository
 from kubectl_tas.load.source import CONFIG_FILE, MAX_BYTES, FolderSource, Source
-from kubectl_tas.load.unread import nothing_declared, unread
 from kubectl_tas.model.config import DEFAULT_SOURCES
 from kubectl_tas.model.repository import Repository
 from kubectl_tas.records import dataclass

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from kubectl_tas.live.cliquesets import GroveState, SetKey
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waivin
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, FleetScalingGroup
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, FleetScalingGroup
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import PackConstraint
+    from kubectl_tas.model.grovekinds import PackConstraint
 
 SET_CONSTRAINT_CHANGED = Rule(
     "set-constraint-changed",

@@ -11,12 +11,12 @@ from kubectl_tas.grove import DEFAULT_TOPOLOGY
 from kubectl_tas.live.cliquesets import GroveState, Levels, LiveSet, SetKey
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import PodCliqueSet
+    from kubectl_tas.model.grovekinds import PodCliqueSet
 
 CONDITION = "TopologyLevelsUnavailable"
 """The condition that Grove sets on a PodCliqueSet."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.immutable import Effect
 from kubectl_tas.compare.namespaces import moved
@@ -20,13 +19,14 @@ from kubectl_tas.gangs.lasting import Past
 from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
-from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
+from kubectl_tas.model.policies import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.quantities import NOTHING, RESOURCES, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.resolve.workflows import FleetWorkflow
+from kubectl_tas.resources import all_rules
 from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.gangs.demanded import demanded
 from kubectl_tas.gangs.demands import Demand, companion_demands, demands, is_replaced, member_demands
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.companionkinds import group_of
+from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.labels import REPLACE
 from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.records import dataclass
@@ -20,7 +20,7 @@ from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.companion import Companion
+    from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workload import AnyWorkload, BarePod
 
 CHANGE_REFUSED = Rule(

@@ -12,27 +12,31 @@ from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.base import Model
-from kubectl_tas.model.companionkinds import group_of
-from kubectl_tas.model.grove import PodCliqueSet
-from kubectl_tas.model.guard import (
+from kubectl_tas.model.grovekinds import PodCliqueSet
+from kubectl_tas.model.kindlists import group_of
+from kubectl_tas.model.manifest import PodGang, PodGroup
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.policies import (
     Expression,
     LabelRequirement,
     LabelSelector,
     MatchConstraints,
+    PolicyRule,
     PolicySpec,
     ResourceRule,
+    Role,
+    RoleBinding,
+    RoleRef,
+    Subject,
     Validation,
+    Verb,
 )
-from kubectl_tas.model.manifest import PodGang, PodGroup
-from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.rbac import PolicyRule, Role, RoleBinding, RoleRef, Subject, Verb
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool
+from kubectl_tas.resolve.pools import Allowed, FleetPool, FleetSubpool, access_to
 
 CONTROLLERS = (
     "system:kube-controller-manager",

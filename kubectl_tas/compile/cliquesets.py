@@ -16,11 +16,11 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import PackConstraint
+    from kubectl_tas.model.grovekinds import PackConstraint
 
 
 def compile_sets(fleet: Fleet) -> Iterator[Artifact]:

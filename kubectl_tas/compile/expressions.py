@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from kubectl_tas import gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import BACKDOORS
-from kubectl_tas.model.guard import Expression
+from kubectl_tas.model.policies import Expression
 from kubectl_tas.quantities import ResourceName
 
 MAX_ENTRIES, MAX_CHARACTERS = 500, 80_000

@@ -35,7 +35,8 @@ from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
-from kubectl_tas.model.guard import (
+from kubectl_tas.model.phase import Phase
+from kubectl_tas.model.policies import (
     BindingSpec,
     Expression,
     LabelRequirement,
@@ -49,7 +50,6 @@ from kubectl_tas.model.guard import (
     ValidatingAdmissionPolicyBinding,
     Validation,
 )
-from kubectl_tas.model.phase import Phase
 from kubectl_tas.quantities import NO_LIMIT, NOTHING, OTHERS, UNITS, Amounts, ResourceName, larger
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names

@@ -12,8 +12,8 @@ from kubectl_tas.model.labels import MANAGED_BY, POOL, SKIP_PODGROUPER
 from kubectl_tas.model.manifest import GangConstraint, GangMember, GangPack, GangPart, Metadata, PodGang, PodGangSpec
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 
 TOPOLOGY_NAME = "grove.io/topology-name"
 """Annotation of a PodGang: the Topology that its levels belong to."""

@@ -8,7 +8,7 @@ from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
 from kubectl_tas.gangs.demanded import entries_of, merged
 from kubectl_tas.gangs.demands import Demand, demands, member_demands
-from kubectl_tas.load.alike import reads_alike
+from kubectl_tas.load.portable_yaml import reads_alike
 from kubectl_tas.load.splice import Entry, with_values
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.manifest import Metadata

@@ -16,10 +16,10 @@ from kubectl_tas.gangs.workflow import gangs_of_workflow
 from kubectl_tas.gangs.workload import gang_of
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.cliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.placement import Segments
-from kubectl_tas.resolve.podgroup import SubmittedPodGroup
+from kubectl_tas.resolve.podcliqueset import MAX_PREVIEWED, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload

@@ -23,13 +23,12 @@ from kubectl_tas.quantities import (
 )
 from kubectl_tas.report import table
 from kubectl_tas.report.style import printable, width
-from kubectl_tas.resolve.access import Allowed, access_to
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.platforms import FleetPlatform
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Submission, Target
+from kubectl_tas.resolve.pools import Allowed, FleetPool, FleetSubpool, Submission, Target, access_to
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.toleration import Toleration
+    from kubectl_tas.model.platform import Toleration
 
 HEADER = ("Pool", "Status", "Subpool State", "GPU Quota", "Used", "Available")
 WIDTHS = (14, 13, 13, 15, 4, 9)

@@ -22,8 +22,8 @@ from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet
 from kubectl_tas.resolve.topologies import FleetTopology
 from kubectl_tas.words import shortened
 

@@ -16,9 +16,9 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
 from kubectl_tas.load.compose import MAX_NODES
 from kubectl_tas.load.document import parse
+from kubectl_tas.load.osmofiles import template_root
 from kubectl_tas.load.source import FolderSource, OverlaySource, decode
 from kubectl_tas.load.splice import set_values, without_document
-from kubectl_tas.load.tokens import template_root
 from kubectl_tas.records import dataclass
 
 

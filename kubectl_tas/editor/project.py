@@ -11,10 +11,10 @@ from kubectl_tas.check.references import RULES as OF_NAMES
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.load.lists import items_of
+from kubectl_tas.load.ignored_files import unread
+from kubectl_tas.load.osmofiles import template_root
+from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import CONFIG_FILE, FolderSource, OverlaySource, RawFile, decode, is_read
-from kubectl_tas.load.tokens import template_root
-from kubectl_tas.load.unread import unread
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.work import run

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
-from kubectl_tas.model.schemas import WRITTEN
+
+WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."
+"""What every schema says of itself. A file that says so may be replaced."""
 
 
 def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:

@@ -30,9 +30,9 @@ from kubectl_tas.quantities import (
     total,
 )
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet, sent
-from kubectl_tas.resolve.podgroup import SubmittedPodGroup
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
+from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, SubmittedSet
 from kubectl_tas.resolve.pools import Leaf, Submission, work_name
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload

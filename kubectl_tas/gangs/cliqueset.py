@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.podcliqueset import FleetClique, FleetPodCliqueSet, FleetScalingGroup, SubmittedSet
 from kubectl_tas.resolve.topologies import level_called
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import PackConstraint
+    from kubectl_tas.model.grovekinds import PackConstraint
 
 
 def previewed_gangs(fleet: Fleet) -> Iterator[tuple[SubmittedSet, Gang]]:

@@ -15,11 +15,11 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.placement import Placement, ReplicaType
-from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workload import FleetWorkload
 

@@ -12,7 +12,7 @@ from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts, each, total
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.handwritten import FleetPodGroup
 from kubectl_tas.resolve.topologies import level_called
 
 if TYPE_CHECKING:

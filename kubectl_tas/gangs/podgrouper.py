@@ -14,13 +14,12 @@ from kubectl_tas.gangs.segments import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
+from kubectl_tas.model.kindlists import KUBEFLOW, RAY
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workloadkinds import KUBEFLOW, RAY
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.annotations import ROOT
-from kubectl_tas.resolve.placement import ReplicaType, Segments, whole_number
+from kubectl_tas.resolve.placement import ROOT, ReplicaType, Segments, whole_number
 from kubectl_tas.resolve.workload import MAX_SEGMENTS, FleetWorkload
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubectl_tas.load.tokens import TOKEN
+from kubectl_tas.load.osmofiles import TOKEN
 from kubectl_tas.model.workflow import Task
 from kubectl_tas.resolve.names import fold
 

@@ -8,7 +8,7 @@ from kubectl_tas import durations
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.resolve.annotations import ROOT
+from kubectl_tas.resolve.placement import ROOT
 from kubectl_tas.resolve.workload import FleetWorkload
 
 

@@ -11,7 +11,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
 from kubectl_tas.imports.written import Unplaced, config, distinct, document, file_text, plain_name
 from kubectl_tas.live.kubectl import shown
-from kubectl_tas.load.osmo import SINGLE, is_values, layered, sections
+from kubectl_tas.load.osmofiles import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.pool import UNLIMITED

@@ -206,7 +206,7 @@ def _sorted(items: Sequence[Any], keys: Sequence[Any], *, reverse: bool) -> list
     return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
 
 
-def _default(_budget: Budget, value: Any, default_value: Any = "", boolean: bool = False) -> Any:  # noqa: FBT001, FBT002
+def _default(_budget: Budget, value: Any, default_value: Any = "", boolean: bool = False) -> Any:
     missing = isinstance(value, (Missing, Blank))
     return default_value if missing or (boolean and not truth(value)) else value
 
@@ -278,7 +278,7 @@ def _replaced(budget: Budget, value: str, old: str, new: str, count: int = -1, /
     return _replace(budget, value, old, new, count)
 
 
-def _indent(budget: Budget, value: str, width: Any = 4, first: bool = False, blank: bool = False) -> str:  # noqa: FBT001, FBT002
+def _indent(budget: Budget, value: str, width: Any = 4, first: bool = False, blank: bool = False) -> str:
     if not isinstance(needed(value), str):
         raise Refusal(TEMPLATE_VALUE, f"{kind(value)} has no lines", "Make text of it with | string.")
     margin = str(width) if isinstance(width, str) else " " * _width(width)
@@ -332,12 +332,7 @@ def _reverse(budget: Budget, value: Any) -> Any:
     return found if isinstance(value, Once) else Once(found)
 
 
-def _unique(
-    budget: Budget,
-    value: Any,
-    case_sensitive: bool = False,  # noqa: FBT001, FBT002
-    attribute: str | int | None = None,
-) -> list[Any]:
+def _unique(budget: Budget, value: Any, case_sensitive: bool = False, attribute: str | int | None = None) -> list[Any]:
     items, found = budget.items(value), dict[Any, Any]()
     for key, item in zip(_keys(budget, items, _path(attribute), case_sensitive=case_sensitive), items, strict=True):
         found.setdefault(key, item)
@@ -345,11 +340,7 @@ def _unique(
 
 
 def _sort(
-    budget: Budget,
-    value: Any,
-    reverse: bool = False,  # noqa: FBT001, FBT002
-    case_sensitive: bool = False,  # noqa: FBT001, FBT002
-    attribute: str | int | None = None,
+    budget: Budget, value: Any, reverse: bool = False, case_sensitive: bool = False, attribute: str | int | None = None
 ) -> list[Any]:
     if isinstance(attribute, str) and "," in attribute:
         raise Refusal(TEMPLATE_UNSUPPORTED, "sorting by several fields is not available", "Sort by one after another.")
@@ -358,11 +349,7 @@ def _sort(
 
 
 def _dictsort(
-    budget: Budget,
-    value: Any,
-    case_sensitive: bool = False,  # noqa: FBT001, FBT002
-    by: str = "key",
-    reverse: bool = False,  # noqa: FBT001, FBT002
+    budget: Budget, value: Any, case_sensitive: bool = False, by: str = "key", reverse: bool = False
 ) -> list[Any]:
     pairs = _pairs(budget, value)
     place = ("key", "value").index(by)
@@ -378,12 +365,7 @@ def _pairs(budget: Budget, value: Any) -> list[tuple[Any, Any]]:
 
 
 def _extreme(choose: Function) -> Function:
-    def extreme(
-        budget: Budget,
-        value: Any,
-        case_sensitive: bool = False,  # noqa: FBT001, FBT002
-        attribute: str | int | None = None,
-    ) -> Any:
+    def extreme(budget: Budget, value: Any, case_sensitive: bool = False, attribute: str | int | None = None) -> Any:
         items = budget.items(value)
         keys = _keys(budget, items, _path(attribute), case_sensitive=case_sensitive)
         return items[choose(range(len(items)), key=keys.__getitem__)] if items else Missing("an item of an empty list")
@@ -564,35 +546,24 @@ def _is_sequence(_budget: Budget, value: Any) -> bool:
     return isinstance(value, (str, list, tuple, range)) and not isinstance(value, (Once, View))
 
 
-_EQUAL = Operation(by_item, same)
-_DIFFERS = Operation(by_item, lambda budget, value, other: not same(budget, value, other))
 TESTS: Mapping[str, Operation] = {
     "boolean": _is(bool),
     "defined": Operation(_once, lambda _budget, value: not isinstance(value, (Missing, Blank))),
     "divisibleby": Operation(_once, lambda _budget, value, num: number(value) % number(num) == 0),
-    "eq": _EQUAL,
-    "equalto": _EQUAL,
-    "==": _EQUAL,
+    **dict.fromkeys(("eq", "equalto", "=="), Operation(by_item, same)),
     "even": Operation(_once, lambda _budget, value: number(value) % 2 == 0),
     "false": Operation(_once, lambda _budget, value: needed(value) is False),
     "float": Operation(_once, lambda _budget, value: _is_number(value, float)),
-    "ge": _order("gteq"),
-    ">=": _order("gteq"),
-    "gt": _order("gt"),
-    ">": _order("gt"),
-    "greaterthan": _order("gt"),
+    **dict.fromkeys(("ge", ">="), _order("gteq")),
+    **dict.fromkeys(("gt", ">", "greaterthan"), _order("gt")),
     "in": Operation(by_item, within),
     "integer": Operation(_once, lambda _budget, value: _is_number(value, int)),
     "iterable": _is(str, list, tuple, dict, range, Blank),
-    "le": _order("lteq"),
-    "<=": _order("lteq"),
-    "lessthan": _order("lt"),
+    **dict.fromkeys(("le", "<="), _order("lteq")),
+    **dict.fromkeys(("lt", "<", "lessthan"), _order("lt")),
     "lower": _text(str.islower),
-    "lt": _order("lt"),
-    "<": _order("lt"),
     "mapping": _is(dict),
-    "ne": _DIFFERS,
-    "!=": _DIFFERS,
+    **dict.fromkeys(("ne", "!="), Operation(by_item, lambda budget, value, other: not same(budget, value, other))),
     "none": Operation(_once, lambda _budget, value: needed(value) is None),
     "number": _is(int, float),
     "odd": Operation(_once, lambda _budget, value: number(value) % 2 == 1),
@@ -680,11 +651,11 @@ def method(value: Any, name: str) -> Operation:
     raise Refusal(TEMPLATE_UNSUPPORTED, f'{kind(value)} has no method "{cut(name)}" here', hint)
 
 
-def known(what: str, name: Any, table: Mapping[str, Operation]) -> Operation:
-    """The filter or test of a name. Raises Refusal where there is none."""
+def known(what: str, name: Any, table: Mapping[str, Operation], line: int = 0) -> Operation:
+    """The filter or test of a name. Raises Refusal, at ``line``, where there is none."""
     if isinstance(name, str) and name in table:
         return table[name]
     names: Iterable[str] = sorted(item for item in table if item.isalpha())
     shown = cut(name) if isinstance(name, str) else kind(name)
     hint = did_you_mean(shown, names, f"There is {', '.join(names)}.")
-    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint)
+    raise Refusal(TEMPLATE_UNSUPPORTED, f'the {what} "{shown}" is not available', hint, line)

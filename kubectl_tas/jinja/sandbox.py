@@ -7,6 +7,7 @@ What OSMO's sandbox allows and is not here is refused by name.
 
 from __future__ import annotations
 
+import operator
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -91,7 +92,7 @@ class _Function:
 
 def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget) -> list[Piece]:
     """What a template gives with these values, in order. Raises Refusal, with its line, where it gives nothing."""
-    run = _Run(values, budget)
+    run = _Run(budget)
     try:
         run.block(template.body, ChainMap({}, dict(values)))
     except Refusal as refusal:
@@ -111,12 +112,11 @@ def expanded(template: nodes.Template, values: Mapping[str, Any], budget: Budget
 class _Run:
     """One expansion of one template."""
 
-    def __init__(self, values: Mapping[str, Any], budget: Budget) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.pieces: list[Piece] = []
         self.line = 1
         self.printed = 0
         """The identity of the node whose value is to be printed; 0: none is."""
-        self._values = values
         self._budget = budget
         self._depth = 0
         self._callers: dict[int, bool] = {}
@@ -335,17 +335,9 @@ class _Run:
             return self._done(lambda: formatted(self._budget, left, right), "%", (left, right))
         return self._compute(node, left, right, lambda: left % right)
 
-    def _value_sub(self, node: nodes.Sub, scope: Scope) -> Any:
+    def _value_arithmetic(self, node: nodes.BinExpr, scope: Scope) -> Any:
         left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: left - right)
-
-    def _value_div(self, node: nodes.Div, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: left / right)
-
-    def _value_floordiv(self, node: nodes.FloorDiv, scope: Scope) -> Any:
-        left, right = self._sides(node, scope)
-        return self._compute(node, left, right, lambda: left // right)
+        return self._compute(node, left, right, lambda: _ARITHMETIC[type(node)](left, right))
 
     def _sides(self, node: nodes.BinExpr, scope: Scope) -> tuple[Any, Any]:
         sides = needed(self._value(node.left, scope)), needed(self._value(node.right, scope))
@@ -563,45 +555,22 @@ FUNCTIONS: Mapping[str, Operation] = {
     "range": Operation(by_item, _range),
 }
 """Functions that every template has."""
-_STATEMENTS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], None]] = {
-    nodes.Assign: _Run._run_assign,
-    nodes.AssignBlock: _Run._run_assignblock,
-    nodes.CallBlock: _Run._run_callblock,
-    nodes.FilterBlock: _Run._run_filterblock,
-    nodes.For: _Run._run_for,
-    nodes.If: _Run._run_if,
-    nodes.Macro: _Run._run_macro,
-    nodes.Output: _Run._run_output,
-    nodes.With: _Run._run_with,
+_ARITHMETIC: Mapping[type[nodes.Node], Callable[[Any, Any], Any]] = {
+    nodes.Sub: operator.sub,
+    nodes.Div: operator.truediv,
+    nodes.FloorDiv: operator.floordiv,
 }
-_EXPRESSIONS: Mapping[type[nodes.Node], Callable[[_Run, Any, Scope], Any]] = {
-    nodes.Add: _Run._value_add,
-    nodes.And: _Run._value_and,
-    nodes.Call: _Run._value_call,
-    nodes.Compare: _Run._value_compare,
-    nodes.Concat: _Run._value_concat,
-    nodes.CondExpr: _Run._value_condexpr,
-    nodes.Const: _Run._value_const,
-    nodes.Dict: _Run._value_dict,
-    nodes.Div: _Run._value_div,
-    nodes.Filter: _Run._value_filter,
-    nodes.FloorDiv: _Run._value_floordiv,
-    nodes.Getattr: _Run._value_getattr,
-    nodes.Getitem: _Run._value_getitem,
-    nodes.List: _Run._value_list,
-    nodes.Mod: _Run._value_mod,
-    nodes.Mul: _Run._value_mul,
-    nodes.Name: _Run._value_name,
-    nodes.Neg: _Run._value_neg,
-    nodes.Not: _Run._value_not,
-    nodes.Or: _Run._value_or,
-    nodes.Pos: _Run._value_pos,
-    nodes.Pow: _Run._value_pow,
-    nodes.Sub: _Run._value_sub,
-    nodes.TemplateData: _Run._value_templatedata,
-    nodes.Test: _Run._value_test,
-    nodes.Tuple: _Run._value_tuple,
-}
+
+
+def _methods(prefix: str) -> dict[type[nodes.Node], Callable[[_Run, Any, Scope], Any]]:
+    """The methods for nodes, by the types that their names end in; what has none is refused."""
+    types = {name.lower(): kind for name, kind in vars(nodes).items() if isinstance(kind, type)}
+    named = ((name.removeprefix(prefix), run) for name, run in vars(_Run).items() if name.startswith(prefix))
+    return {types[name]: run for name, run in named if name in types}
+
+
+_STATEMENTS = _methods("_run_")
+_EXPRESSIONS = _methods("_value_") | dict.fromkeys(_ARITHMETIC, _Run._value_arithmetic)
 
 
 def names_used(template: nodes.Template) -> frozenset[str]:
@@ -726,9 +695,9 @@ def _check(node: Any) -> None:
         case nodes.Tuple() if any(isinstance(item, nodes.Slice) for item in node.items):
             raise Refusal(TEMPLATE_UNSUPPORTED, "a slice among items is not available", "Slice once.", node.lineno)
         case nodes.Filter() if node.name not in JINJA_FILTERS:
-            raise _unknown("filter", node, FILTERS)
+            known("filter", node.name, FILTERS, node.lineno)
         case nodes.Test() if node.name not in JINJA_TESTS:
-            raise _unknown("test", node, TESTS)
+            known("test", node.name, TESTS, node.lineno)
         case nodes.Macro() | nodes.CallBlock() if len({part.name for part in node.args}) < len(node.args):
             raise Refusal(TEMPLATE_VALUE, "two parameters have one name", "Rename one.", node.lineno)
         case nodes.For() if any(isinstance(part, nodes.Name) and part.name == "loop" for part in walk(node.target)):
@@ -737,12 +706,3 @@ def _check(node: Any) -> None:
     named = getattr(node, "kwargs", ())
     if len({part.key for part in named}) < len(named):
         raise Refusal(TEMPLATE_VALUE, "an argument is given twice", "Remove one.", node.lineno)
-
-
-def _unknown(what: str, node: nodes.Filter | nodes.Test, table: Mapping[str, Operation]) -> Refusal:
-    try:
-        known(what, node.name, table)
-    except Refusal as refusal:
-        refusal.line = node.lineno
-        return refusal
-    raise AssertionError(node.name)

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from kubectl_tas.live.kubectl import text_of
-from kubectl_tas.model.workloadkinds import KUBEFLOW, WORKLOADS
+from kubectl_tas.model.kindlists import KUBEFLOW, WORKLOADS
 from kubectl_tas.records import dataclass
 
 _MADE: dict[str, tuple[str, ...]] = {

@@ -46,20 +46,20 @@ _NO_TAG = Tag(suffix="")
 """That of all nodes that carry none: of a text each node would make one of its own."""
 
 
-class TooDeepError(Exception):
-    """A document is nested deeper than MAX_DEPTH; ``mark`` is where."""
+class _BoundError(Exception):
+    """``mark`` is where a bound is passed."""
 
     def __init__(self, mark: Any) -> None:
         super().__init__()
         self.mark = mark
 
 
-class TooManyError(Exception):
+class TooDeepError(_BoundError):
+    """A document is nested deeper than MAX_DEPTH."""
+
+
+class TooManyError(_BoundError):
     """A file has more than MAX_NODES keys and values; ``mark`` is about where."""
-
-    def __init__(self, mark: Any) -> None:
-        super().__init__()
-        self.mark = mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ def parse(path: str, text: str, lines: Lines | None = None) -> tuple[tuple[Docum
     except FoundError as error:
         return (), (_found(error, lines),)
     except MarkedYAMLError as error:
-        return (), (syntax.explain(error, text, lines.location),)
+        return (), (syntax.explain(error, text, lines.at),)
     except (YAMLError, ValueError) as error:
         return (), (syntax.unreadable(path, str(error)),)
     nodes = Nodes(text, found)

@@ -14,7 +14,7 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.jinja.bounds import TEMPLATE_LIMIT, TEMPLATE_UNDEFINED, TEMPLATE_UNSUPPORTED, Budget, Refusal
 from kubectl_tas.jinja.sandbox import Piece, expanded, names_used, prepared, walk
 from kubectl_tas.load.document import Lines, parse
-from kubectl_tas.load.tokens import DEFAULTS, TOKEN
+from kubectl_tas.load.osmofiles import DEFAULTS, TOKEN
 from kubectl_tas.records import dataclass
 
 TEMPLATE_SYNTAX = Rule(
@@ -72,11 +72,6 @@ class Line:
     """Its first character, from 0."""
     words: Span
     """What it says, without the blanks around it."""
-
-    @property
-    def first(self) -> int:
-        """The first character that is no blank."""
-        return self.words.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,7 @@ class ExpandedLines(Lines):
     def line(self, number: int) -> int:
         """The line of the template that a line of the expanded text comes from."""
         lines = self._lines_of_text()
-        return self.at(lines[min(number, len(lines)) - 1].first).line
+        return self.at(lines[min(number, len(lines)) - 1].words.start).line
 
     def _lines_of_text(self) -> Sequence[Line]:
         if self._rows is None:
@@ -237,7 +232,7 @@ class UnreadableError(Exception):
         self.diagnostic = diagnostic
 
 
-class Template:
+class WorkflowTemplate:
     """The text of one template, read once and expanded for each instance."""
 
     def __init__(self, path: str, text: str) -> None:

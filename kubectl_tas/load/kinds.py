@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.late import imported
 from kubectl_tas.load.document import Document
-from kubectl_tas.load.osmo import sections
+from kubectl_tas.load.osmofiles import sections
 from kubectl_tas.model.base import API_VERSION
-from kubectl_tas.model.companionkinds import (
+from kubectl_tas.model.kindlists import (
     COMPANIONS,
+    OWN,
+    POD_GROUPS,
+    WORKLOADS,
     CompanionKind,
     belongs_elsewhere,
     group_of,
     is_harmless,
     makes_pods,
 )
-from kubectl_tas.model.workloadkinds import WORKLOADS
 from kubectl_tas.records import dataclass
 from kubectl_tas.words import closest, did_you_mean
 
@@ -81,50 +83,33 @@ def _pod_group(data: dict[str, Any]) -> dict[str, Any]:
 
 def _workload(data: dict[str, Any]) -> dict[str, Any]:
     """A workload as an API server reads it: a label or an annotation without a value is empty text."""
-    return dict(without_nulls(_with_texts(data)))
-
-
-def _with_texts(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _texts(value) if key in _TEXTS else _with_texts(value) for key, value in data.items()}
-    return [_with_texts(item) for item in data] if isinstance(data, list) else data
+    return dict(without_nulls(data, texts=("labels", "annotations")))
 
 
 def _texts(data: Any) -> Any:
     return {key: "" if value is None else value for key, value in data.items()} if isinstance(data, dict) else data
 
 
-def without_nulls(data: Any) -> Any:
-    """Kubernetes takes a null field for an absent one."""
+def without_nulls(data: Any, texts: Sequence[str] = ()) -> Any:
+    """Kubernetes takes a null field for an absent one; below a key of ``texts`` it is an empty text."""
     if isinstance(data, dict):
-        return {key: without_nulls(value) for key, value in data.items() if value is not None}
-    if isinstance(data, list):
-        return [without_nulls(item) for item in data]
-    return data
+        return {
+            key: without_nulls(_texts(value) if key in texts else value, texts)
+            for key, value in data.items()
+            if value is not None
+        }
+    return [without_nulls(item, texts) for item in data] if isinstance(data, list) else data
 
 
-_TEXTS = ("labels", "annotations")
-GROVE = "grove.io/v1alpha1"
 WORKFLOW = Kind("Workflow", "", "workflow:Workflow")
 FUNCTION = Kind("Function", API_VERSION, "function:Function")
 """What is read of a ResourceList, and in no file."""
-VALUES = Kind("Values", "", "values:Values")
+VALUES = Kind("Values", "", "config:Values")
 """A values file, which is told by its folder."""
 KINDS: tuple[Kind, ...] = (
-    Kind("Config", API_VERSION, "config:Config"),
-    Kind("Pool", API_VERSION, "pool:Pool"),
-    Kind("Subpool", API_VERSION, "pool:Subpool"),
-    Kind("PodTemplate", API_VERSION, "platform:PodTemplate"),
-    Kind("ResourceValidation", API_VERSION, "platform:ResourceValidation"),
-    Kind("ClusterTopology", GROVE, "topology:ClusterTopology", without_nulls),
-    Kind("ClusterTopologyBinding", GROVE, "topology:ClusterTopology", without_nulls),
-    Kind("PodGroup", "scheduling.run.ai/v2alpha2", "manifest:PodGroup", _pod_group),
-    Kind("PodCliqueSet", GROVE, "grove:PodCliqueSet", without_nulls),
-    Kind(
-        "OperatorConfiguration",
-        "operator.config.grove.io/v1alpha1",
-        "grove:OperatorConfiguration",
-        without_nulls,
+    *(
+        Kind(kind, version, place, {API_VERSION: None, POD_GROUPS: _pod_group}.get(version, without_nulls))
+        for kind, version, place in OWN
     ),
     *(Kind(kind, version, place, _workload) for kind, (place, versions) in WORKLOADS.items() for version in versions),
 )
@@ -155,10 +140,10 @@ _NEITHER = (
 )
 
 
-COMPANION = "companion:Companion"
+COMPANION = "podtemplate:Companion"
 """Where the model of all kinds of companions is."""
 LIST = "apiVersion: v1, kind: List, items: [...]"
-"""How several objects may be written as one document (load.lists)."""
+"""How several objects may be written as one document (load.schema)."""
 
 
 def recognise(document: Document, companions: Sequence[CompanionKind] = ()) -> Kind | Diagnostic:

@@ -1,7 +1,7 @@
 """A document's data in, its frozen model out, or every way in which it breaks its JSON Schema.
 
 The models accept valid data at once; only what they refuse, or what has empty values, is put to jsonschema,
-whose findings become messages for people.
+whose findings become messages for people. A List of Kubernetes is taken apart before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubectl_tas import durations
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Suggestion
 from kubectl_tas.load.document import Document
 from kubectl_tas.load.kinds import Kind
-from kubectl_tas.load.scalars import MAX_DIGITS
+from kubectl_tas.load.reader import MAX_DIGITS
 from kubectl_tas.load.syntax import LEFT_OUT, LEFT_OUT_HINT
 from kubectl_tas.model.base import WITHOUT_NUL, KeyPath
 from kubectl_tas.model.repository import Origin
@@ -356,3 +356,25 @@ def written(path: KeyPath) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text
+
+
+_LIST_FIELDS = ("apiVersion", "kind", "metadata", "items")
+
+
+def items_of(document: Document) -> Iterator[Document | Diagnostic]:
+    """The document itself, or all that are within it where it is a List, and in Lists within that; with what is wrong
+    with the Lists themselves.
+    """
+    data = document.data
+    if not (isinstance(data, dict) and (data.get("kind"), data.get("apiVersion")) == ("List", "v1")):
+        yield document
+        return
+    yield from (unknown_field(document, (), key, _LIST_FIELDS) for key in data if key not in _LIST_FIELDS)
+    items = data.get("items")
+    if "items" not in data:
+        yield missing_field(document, (), "items", {}, _LIST_FIELDS)
+    elif items is not None and not isinstance(items, list):
+        yield wrong_type(document, ("items",), items, ("array",), {})
+    else:
+        for index in range(len(items or ())):
+            yield from items_of(document.part(("items", index)))

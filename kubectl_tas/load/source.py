@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Protocol
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, MOVE, is_below, is_git, is_hidden, misspelled, real_output
-from kubectl_tas.model.values import FOLDER as VALUES_FOLDER
+from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
-    from kubectl_tas.load.tracked import Tracked
+    from kubectl_tas.load.git import Tracked
 
 CONFIG_FILE = "tas.yaml"
 """The file that marks the root of a repository."""
@@ -215,7 +215,7 @@ class FolderSource:
     def tracked(self) -> Tracked:
         """What git has; a repository without a ``localpath`` does not wait for git."""
         if self._tracked is None:
-            from kubectl_tas.load.tracked import Tracked
+            from kubectl_tas.load.git import Tracked
 
             self._tracked = Tracked(self._real_root)
         return self._tracked

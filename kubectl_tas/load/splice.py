@@ -18,11 +18,11 @@ from kubectl_tas import yaml
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.document import MARKER, Document, parse, roots
 from kubectl_tas.load.kinds import WORKFLOW, Kind, recognise
-from kubectl_tas.load.lists import items_of
+from kubectl_tas.load.osmofiles import template_root
+from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.source import decode
-from kubectl_tas.load.tokens import template_root
 from kubectl_tas.model.base import KeyPath
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.labels import OWN_PREFIX
 from kubectl_tas.model.workload import WORKLOADS
 
@@ -433,11 +433,11 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
             if value is None or isinstance(value, Renamed):
                 del target[path[-1]]
             if isinstance(value, Renamed):
-                target[value.key] = _plain(value.value)
+                target[value.key] = without_aliases(value.value)
             elif isinstance(value, Appended):
                 target[path[-1]] = extended(target.get(path[-1]), value)
             elif value is not None:
-                target[path[-1]] = _plain(value)
+                target[path[-1]] = without_aliases(value)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise _refusal(path) from error
     return changed
@@ -445,20 +445,14 @@ def _with_values(documents: list[Any], document: int, entries: Sequence[Entry]) 
 
 def without_aliases(data: Any) -> Any:
     """A copy in which an alias shares nothing with its anchor."""
-    if isinstance(data, dict):
+    if isinstance(data, Mapping):
         return {key: without_aliases(value) for key, value in data.items()}
     return [without_aliases(item) for item in data] if isinstance(data, list) else data
 
 
 def extended(written: object, added: Appended) -> list[Any]:
     """The list that ``written`` becomes."""
-    return [*(written if isinstance(written, list) else ()), *map(_plain, added.items)]
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+    return [*(written if isinstance(written, list) else ()), *map(without_aliases, added.items)]
 
 
 def _refusal(path: KeyPath) -> TasError:

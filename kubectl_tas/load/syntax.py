@@ -91,34 +91,27 @@ _CONFLICT = re.compile(r"^(<<<<<<<|>>>>>>>) .*", re.MULTILINE)
 """How git marks the sides of a conflict."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A place as parsers have it: from 0."""
-
-    index: int
-
-
-def explain(error: Any, text: str, locate: Callable[[Any], Location]) -> Diagnostic:
-    """A parser's error about ``text`` as a diagnostic where the slip is."""
+def explain(error: Any, text: str, locate: Callable[[int], Location]) -> Diagnostic:
+    """A parser's error about ``text`` as a diagnostic where the slip is; ``locate`` finds a character."""
     conflict = _CONFLICT.search(text)
     if conflict is not None:
-        place = locate(_Mark(conflict.start()))
+        place = locate(conflict.start())
         hint = "Keep one of the two sides and remove the markers."
         return Diagnostic(YAML_SYNTAX, "a merge conflict that is not resolved", place, hint=hint)
     stopped, began = error.problem_mark or error.context_mark, error.context_mark
     dots = _left_out(text, [mark.line for mark in (began, stopped) if mark is not None])
     if dots is not None:
-        place = replace(locate(_Mark(dots)), length=len(LEFT_OUT))
+        place = replace(locate(dots), length=len(LEFT_OUT))
         return Diagnostic(YAML_SYNTAX, "the '...' is no YAML", place, hint=LEFT_OUT_HINT)
     near = [mark for mark in (began, stopped) if mark is not None and mark.line >= stopped.line - 1]
     odd = _odd_space(text, near[0].line, stopped.line)
     if odd is not None:
         message = f"a space that YAML takes for text (U+{ord(text[odd]):04X})"
-        place = replace(locate(_Mark(odd)), length=1)
+        place = replace(locate(odd), length=1)
         return Diagnostic(YAML_SYNTAX, message, place, hint="Type a plain space in its place.")
     told = next(((words, mark) for mark in near if (words := _around(text, mark.line))), None)
-    words, seen = told or (_choose(error, locate(stopped)), stopped)
-    place = locate(began if words.at_start and began is not None else seen)
+    words, seen = told or (_choose(error, locate(stopped.index)), stopped)
+    place = locate((began if words.at_start and began is not None else seen).index)
     if not words.whole_line:
         place = replace(place, length=1)
     related: tuple[Related, ...] = ()
@@ -126,7 +119,7 @@ def explain(error: Any, text: str, locate: Callable[[Any], Location]) -> Diagnos
         context = (error.context or "it").strip().rpartition("; ")[2]
         for verb in ("while parsing ", "while scanning "):
             context = context.removeprefix(verb)
-        related = (Related(f"{context} begins here", replace(locate(began), length=1)),)
+        related = (Related(f"{context} begins here", replace(locate(began.index), length=1)),)
     return Diagnostic(YAML_SYNTAX, words.message, place, related, hint=words.hint)
 
 

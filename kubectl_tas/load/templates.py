@@ -16,15 +16,13 @@ from typing import Any
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity
 from kubectl_tas.jinja.bounds import MAX_STEPS, TEMPLATE_LIMIT, TEMPLATE_UNSUPPORTED, Budget, kind
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.load.expansion import ExpandedLines, Template, UnreadableError
+from kubectl_tas.load.expansion import ExpandedLines, UnreadableError, WorkflowTemplate
+from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import VALUES
-from kubectl_tas.load.lookalikes import lookalikes
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONTROL, FILE_NOT_TEXT, SUFFIXES, RawFile, decode
-from kubectl_tas.load.waivers import waivers
-from kubectl_tas.model.config import Config
+from kubectl_tas.model.config import VALUES_FOLDER, Config, Setting
 from kubectl_tas.model.repository import Declared, Waiver
-from kubectl_tas.model.values import FOLDER, Setting
 from kubectl_tas.records import dataclass
 from kubectl_tas.words import did_you_mean, shortened
 
@@ -147,7 +145,7 @@ class Templates:
             model, wrong = validate(VALUES, document)
             yield from wrong
             if model is not None:
-                name = _without_suffix(raw.path.removeprefix(f"{FOLDER}/"))
+                name = _without_suffix(raw.path.removeprefix(f"{VALUES_FOLDER}/"))
                 yield from self._take(name, document.data, partial(_at, document))
         for document in documents[1:]:
             hint = "Give values that are for several workflows of one template as instances."
@@ -196,7 +194,7 @@ class Templates:
         if name is not None:
             self._seen.add(name)
         given = self._given.get(name or "") or Given({}, (), lambda *_: Location(path))
-        template = Template(path, text.replace("\r\n", "\n").replace("\r", "\n"))
+        template = WorkflowTemplate(path, text.replace("\r\n", "\n").replace("\r", "\n"))
         budget = Budget(min(MAX_STEPS, self._allowance.most))
         try:
             names = [*given.values, *(key for item in given.instances for key in item)]

@@ -8,8 +8,6 @@ from typing import Protocol, Self
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import Model, Text
-from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.job import Job
 from kubectl_tas.model.manifest import (
     ConfigMap,
     Metadata,
@@ -22,8 +20,8 @@ from kubectl_tas.model.manifest import (
     Topology,
 )
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.pod import Pod
-from kubectl_tas.model.rbac import Role, RoleBinding
+from kubectl_tas.model.pod import Job, Pod
+from kubectl_tas.model.policies import Role, RoleBinding, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 from kubectl_tas.model.topology import ClusterTopology
 from kubectl_tas.records import dataclass
 
@@ -43,24 +41,9 @@ class PassThrough(Model):
     """YAML, without the mark of a document's start."""
 
 
-Manifest = (
-    Namespace
-    | PriorityClass
-    | Topology
-    | ClusterTopology
-    | Queue
-    | ValidatingAdmissionPolicy
-    | ValidatingAdmissionPolicyBinding
-    | ConfigMap
-    | Service
-    | Role
-    | RoleBinding
-    | PodGroup
-    | Pod
-    | Job
-    | PodGang
-    | PassThrough
-)
+_Scheduling = PriorityClass | Topology | ClusterTopology | Queue | PodGroup | PodGang
+_Rights = ValidatingAdmissionPolicy | ValidatingAdmissionPolicyBinding | Role | RoleBinding
+Manifest = Namespace | ConfigMap | Service | Pod | Job | _Scheduling | _Rights | PassThrough
 """Anything that is emitted."""
 
 

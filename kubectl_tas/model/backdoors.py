@@ -4,7 +4,6 @@ one table, which rules, guard and docs share. The names are KAI's, Kubernetes' a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 
 from kubectl_tas.model import labels
@@ -61,6 +60,45 @@ _KUBEFLOW = "Kubeflow's training operator 1.9: SchedulingPolicy, for a PodGroup 
 _KUBEFLOW_KINDS = "PyTorchJob, TFJob, XGBoostJob, JAXJob, MPIJob: spec.runPolicy.schedulingPolicy"
 _ALL = "all kinds, on the object itself"
 
+_NOT_REMOVED = "does not remove it when its file is gone"
+_GITOPS = (
+    (
+        "config.kubernetes.io/local-config",
+        "kustomize: api/resource/factory.go (DropLocalNodes)",
+        "kustomize leaves it out of what it builds",
+        r"^(?!false$)",
+    ),
+    (
+        "argocd.argoproj.io/hook",
+        f"{_ARGO_CD}/resource_hooks.md",
+        "Argo CD runs it at each sync, and neither compares nor prunes it",
+        "",
+    ),
+    ("helm.sh/hook", f"{_ARGO_CD}/helm.md", "Argo CD takes it for a hook, and neither compares nor prunes it", ""),
+    (
+        "argocd.argoproj.io/sync-options",
+        f"{_ARGO_CD}/sync-options.md",
+        f"Argo CD {_NOT_REMOVED}",
+        r"\b(Prune|Delete)=(false|confirm)\b",
+    ),
+    ("helm.sh/resource-policy", f"{_ARGO_CD}/helm.md", f"Argo CD {_NOT_REMOVED}", r"\bkeep\b"),
+    (
+        "argocd.argoproj.io/compare-options",
+        f"{_ARGO_CD}/compare-options.md",
+        "Argo CD calls the application synced while it is there without a file",
+        r"\bIgnoreExtraneous\b",
+    ),
+    ("kustomize.toolkit.fluxcd.io/reconcile", _FLUX, "Flux applies it no more", r"(?i)^disabled$"),
+    ("kustomize.toolkit.fluxcd.io/prune", _FLUX, f"Flux {_NOT_REMOVED}", r"(?i)^disabled$"),
+    (
+        "kustomize.toolkit.fluxcd.io/ssa",
+        _FLUX,
+        "Flux applies it no more, or only while there is none",
+        r"(?i)^(ignore|ifnotpresent)$",
+    ),
+)
+"""Annotations by which an object is not kept as its file has it: key, reader, effect, and the values that count."""
+
 BACKDOORS: tuple[Backdoor, ...] = (
     Backdoor(
         labels.QUEUE,
@@ -108,13 +146,7 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "KAI 0.17: pkg/scheduler/conf/scheduler_conf.go (GetLabelSelector)",
         effect="the scheduler of another shard takes the pods, or none does",
     ),
-    Backdoor(
-        "schedulerName",
-        Place.FIELD,
-        Decides.SCHEDULER,
-        _PODS,
-        "Kubernetes 1.35: PodSpec",
-    ),
+    Backdoor("schedulerName", Place.FIELD, Decides.SCHEDULER, _PODS, "Kubernetes 1.35: PodSpec"),
     Backdoor(
         "nodeName",
         Place.FIELD,
@@ -138,108 +170,15 @@ BACKDOORS: tuple[Backdoor, ...] = (
         "Kubernetes 1.35: ObjectMeta",
         parent="metadata",
     ),
-    Backdoor(
-        "queue",
-        Place.FIELD,
-        Decides.QUEUE,
-        _KUBEFLOW_KINDS,
-        _KUBEFLOW,
-        parent="schedulingPolicy",
-    ),
-    Backdoor(
-        "priorityClass",
-        Place.FIELD,
-        Decides.PRIORITY,
-        _KUBEFLOW_KINDS,
-        _KUBEFLOW,
-        parent="schedulingPolicy",
-    ),
-    Backdoor(
-        "config.kubernetes.io/local-config",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        "kustomize: api/resource/factory.go (DropLocalNodes)",
-        effect="kustomize leaves it out of what it builds",
-        values=r"^(?!false$)",
-    ),
-    Backdoor(
-        "argocd.argoproj.io/hook",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        f"{_ARGO_CD}/resource_hooks.md",
-        effect="Argo CD runs it at each sync, and neither compares nor prunes it",
-    ),
-    Backdoor(
-        "helm.sh/hook",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        f"{_ARGO_CD}/helm.md",
-        effect="Argo CD takes it for a hook, and neither compares nor prunes it",
-    ),
-    Backdoor(
-        "argocd.argoproj.io/sync-options",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        f"{_ARGO_CD}/sync-options.md",
-        effect="Argo CD does not remove it when its file is gone",
-        values=r"\b(Prune|Delete)=(false|confirm)\b",
-    ),
-    Backdoor(
-        "helm.sh/resource-policy",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        f"{_ARGO_CD}/helm.md",
-        effect="Argo CD does not remove it when its file is gone",
-        values=r"\bkeep\b",
-    ),
-    Backdoor(
-        "argocd.argoproj.io/compare-options",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        f"{_ARGO_CD}/compare-options.md",
-        effect="Argo CD calls the application synced while it is there without a file",
-        values=r"\bIgnoreExtraneous\b",
-    ),
-    Backdoor(
-        "kustomize.toolkit.fluxcd.io/reconcile",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        _FLUX,
-        effect="Flux applies it no more",
-        values=r"(?i)^disabled$",
-    ),
-    Backdoor(
-        "kustomize.toolkit.fluxcd.io/prune",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        _FLUX,
-        effect="Flux does not remove it when its file is gone",
-        values=r"(?i)^disabled$",
-    ),
-    Backdoor(
-        "kustomize.toolkit.fluxcd.io/ssa",
-        Place.ANNOTATION,
-        Decides.SYNC,
-        _ALL,
-        _FLUX,
-        effect="Flux applies it no more, or only while there is none",
-        values=r"(?i)^(ignore|ifnotpresent)$",
+    Backdoor("queue", Place.FIELD, Decides.QUEUE, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    Backdoor("priorityClass", Place.FIELD, Decides.PRIORITY, _KUBEFLOW_KINDS, _KUBEFLOW, parent="schedulingPolicy"),
+    *(
+        Backdoor(key, Place.ANNOTATION, Decides.SYNC, _ALL, reader, effect, values=values)
+        for key, reader, effect, values in _GITOPS
     ),
 )
 """All of them."""
 
 
-def _by_key(place: Place) -> Mapping[str, Backdoor]:
-    return {item.key: item for item in BACKDOORS if item.place is place}
-
-
-LABELS, ANNOTATIONS, FIELDS = map(_by_key, Place)
+LABELS, ANNOTATIONS, FIELDS = ({item.key: item for item in BACKDOORS if item.place is place} for place in Place)
 """By their keys, which are unique in each place."""

@@ -1,35 +1,26 @@
-"""The repository's own settings: the Config document in ``tas.yaml``."""
+"""The repository's own settings: the Config document in ``tas.yaml``, and the values of templates."""
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from kubectl_tas import grove, kai
 from kubectl_tas.folders import normal
 from kubectl_tas.kubernetes import PATTERN as KUBERNETES_RELEASE
-from kubectl_tas.model.access import Group
-from kubectl_tas.model.base import (
-    MAX_PREFIX,
-    AnyText,
-    LabelKey,
-    LabelValue,
-    Many,
-    Model,
-    Named,
-    Text,
-    nothing,
-    said,
-)
-from kubectl_tas.model.companionkinds import CompanionKind
-from kubectl_tas.model.queuename import QueueName
-from kubectl_tas.model.values import Values
+from kubectl_tas.model.base import MAX_PREFIX, AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
+from kubectl_tas.model.kindlists import CompanionKind
+from kubectl_tas.model.pool import Group, QueueName
+from kubectl_tas.records import dataclass
 
 DEFAULT_SOURCES = ("pools", "subpools", "topologies", "workflows")
 """The folders that are read where the Config names none."""
 DEFAULT_ADMIN_SOURCES = ("pools", "subpools", "topologies", "platforms")
 """The folders for what decides for others, where the Config names none."""
+VALUES_FOLDER = "values"
+"""The folder of the repository that holds values files; nothing else is read from it."""
 PRIORITY_VALUES = {"HIGH": 125, "NORMAL": 100, "LOW": 50}
 """The value of the PriorityClass of each of OSMO's priorities."""
 
@@ -145,6 +136,52 @@ class LabelsConfig(Model):
     """What is put before the key of each label of a workflow, such as example.com/."""
 
 
+class Instance(BaseModel):
+    """One workflow of a template: its name, and values that count for it alone."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
+
+    name: Text
+    """The name of the workflow, in place of the template's own; also the value "name" of the template."""
+
+
+class Values(BaseModel):
+    """Values of a template by their names. They count before those of its default-values; a mapping or a list counts as
+    a whole.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
+
+    instances: Many[Instance] = ()
+    """Makes a workflow of each entry. Without it the template makes one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value of the command line, which counts before all others."""
+
+    name: str
+    value: str | int | float
+    written: str
+    """As it was given."""
+
+
+def read_setting(text: str, *, is_text: bool) -> Setting | None:
+    """``NAME=VALUE``: a whole number, a number, or else text, as OSMO reads it; None where there is no ``=``."""
+    name, equals, written = text.partition("=")
+    if not equals or not name:
+        return None
+    if not is_text:
+        for read in (int, float):
+            try:
+                value = read(written)
+            except ValueError:
+                continue
+            if isfinite(value):
+                return Setting(name, value, written)
+    return Setting(name, written, written)
+
+
 class ConfigSpec(Model):
     """The settings; each has a default."""
 
@@ -237,9 +274,7 @@ class Config(Model):
     """The repository's settings. Only in tas.yaml, and only once."""
 
     apiVersion: Literal["tas/v1alpha1"]
-    """tas/v1alpha1"""
     kind: Literal["Config"]
-    """Config"""
     metadata: Named | None = None
     """Not used; allowed because Kubernetes tools expect it."""
     spec: ConfigSpec = ConfigSpec.model_construct()

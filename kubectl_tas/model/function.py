@@ -35,7 +35,6 @@ class Function(Model):
     """The functionConfig of the KRM function. Only in a ResourceList, never in a repository."""
 
     apiVersion: Literal["tas/v1alpha1"]
-    """tas/v1alpha1"""
     kind: Literal["Render", "Validate"]
     """Render adds the manifests to the items, in place of the documents among them. Validate changes no item."""
     metadata: ObjectMeta

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import AnyText, KeyPath
+from kubectl_tas.model.kindlists import REPLICA_TYPE
 from kubectl_tas.model.podtemplate import Name, Open, PodSet, ReplicatedSpec, Workload, pod_set
-from kubectl_tas.model.workloadkinds import REPLICA_TYPE
 
 
 class SchedulingPolicy(Open):
@@ -106,9 +106,7 @@ class PyTorchJob(KubeflowJob):
     replica_specs = "pytorchReplicaSpecs"
     divided = "Worker"
     apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
     kind: Literal["PyTorchJob"]
-    """PyTorchJob"""
     spec: PyTorchJobSpec
     """The training."""
 
@@ -133,9 +131,7 @@ class TFJob(KubeflowJob):
 
     replica_specs = "tfReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
     kind: Literal["TFJob"]
-    """TFJob"""
     spec: TFJobSpec
     """The training."""
 
@@ -152,9 +148,7 @@ class XGBoostJob(KubeflowJob):
 
     replica_specs = "xgbReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
     kind: Literal["XGBoostJob"]
-    """XGBoostJob"""
     spec: XGBoostJobSpec
     """The training."""
 
@@ -171,9 +165,7 @@ class JAXJob(KubeflowJob):
 
     replica_specs = "jaxReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v1"]
-    """kubeflow.org/v1"""
     kind: Literal["JAXJob"]
-    """JAXJob"""
     spec: JAXJobSpec
     """The training."""
 
@@ -192,8 +184,6 @@ class MPIJob(KubeflowJob):
 
     replica_specs = "mpiReplicaSpecs"
     apiVersion: Literal["kubeflow.org/v2beta1", "kubeflow.org/v1"]
-    """kubeflow.org/v2beta1 or kubeflow.org/v1"""
     kind: Literal["MPIJob"]
-    """MPIJob"""
     spec: MPIJobSpec
     """The job."""

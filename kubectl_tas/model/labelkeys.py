@@ -131,8 +131,3 @@ KEYS: tuple[Key, ...] = (
 """Where each key is read: KAI 0.17.0 (pkg/common/constants, pkg/podgrouper/podgrouper/plugins/constants,
 pkg/scheduler/constants/labels) and Grove (operator/api/common); with those that they write themselves.
 """
-
-
-def keys_on(where: str, reader: Reader) -> tuple[Key, ...]:
-    """What people write among the labels or the annotations of such an object."""
-    return tuple(key for key in KEYS if key.where == where and key.reader & reader)

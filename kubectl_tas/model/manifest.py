@@ -42,9 +42,7 @@ class Namespace(Model):
     """Kubernetes' Namespace: cluster-scoped."""
 
     apiVersion: Literal["v1"] = "v1"
-    """v1"""
     kind: Literal["Namespace"] = "Namespace"
-    """Namespace"""
     metadata: Metadata
     """Its name."""
 
@@ -53,9 +51,7 @@ class ConfigMap(Model):
     """Kubernetes' ConfigMap: namespaced."""
 
     apiVersion: Literal["v1"] = "v1"
-    """v1"""
     kind: Literal["ConfigMap"] = "ConfigMap"
-    """ConfigMap"""
     metadata: Metadata
     """Its name and namespace."""
     immutable: bool = True
@@ -81,9 +77,7 @@ class Service(Model):
     """Kubernetes' Service: namespaced."""
 
     apiVersion: Literal["v1"] = "v1"
-    """v1"""
     kind: Literal["Service"] = "Service"
-    """Service"""
     metadata: Metadata
     """Its name and namespace."""
     spec: ServiceSpec
@@ -137,9 +131,7 @@ class Queue(Model):
     """KAI's Queue: cluster-scoped."""
 
     apiVersion: Literal["scheduling.run.ai/v2"] = "scheduling.run.ai/v2"
-    """scheduling.run.ai/v2"""
     kind: Literal["Queue"] = "Queue"
-    """Queue"""
     metadata: Metadata
     """Its name."""
     spec: QueueSpec
@@ -168,7 +160,6 @@ class Topology(Model):
     apiVersion: Literal["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1alpha1"]
     """kai.scheduler/v1alpha1; kueue.x-k8s.io/v1alpha1 before KAI 0.12."""
     kind: Literal["Topology"] = "Topology"
-    """Topology"""
     metadata: Metadata
     """Its name."""
     spec: TopologySpec
@@ -238,9 +229,7 @@ class PodGroup(Model):
     """KAI's PodGroup: namespaced."""
 
     apiVersion: Literal["scheduling.run.ai/v2alpha2"] = "scheduling.run.ai/v2alpha2"
-    """scheduling.run.ai/v2alpha2"""
     kind: Literal["PodGroup"] = "PodGroup"
-    """PodGroup"""
     metadata: Metadata
     """Its name and namespace."""
     spec: PodGroupSpec
@@ -251,9 +240,7 @@ class PriorityClass(Model):
     """Kubernetes' PriorityClass: cluster-scoped."""
 
     apiVersion: Literal["scheduling.k8s.io/v1"] = "scheduling.k8s.io/v1"
-    """scheduling.k8s.io/v1"""
     kind: Literal["PriorityClass"] = "PriorityClass"
-    """PriorityClass"""
     metadata: Metadata
     """Its name."""
     value: int
@@ -317,9 +304,7 @@ class PodGang(Model):
     """Grove's PodGang: namespaced."""
 
     apiVersion: Literal["scheduler.grove.io/v1alpha1"] = "scheduler.grove.io/v1alpha1"
-    """scheduler.grove.io/v1alpha1"""
     kind: Literal["PodGang"] = "PodGang"
-    """PodGang"""
     metadata: Metadata
     """Its name, namespace and topology."""
     spec: PodGangSpec

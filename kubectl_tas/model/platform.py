@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, StringConstraints
 
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Named, Text, nothing, said
-from kubectl_tas.model.toleration import Toleration
 
 Operator = Literal["GT", "GE", "LT", "LE", "EQ"]
 """Greater, greater or equal, less, less or equal, equal."""
@@ -32,6 +31,27 @@ NodePath = Annotated[
 """A path of a node."""
 PlatformName = Annotated[LabelValue, StringConstraints(min_length=1)]
 """What resources of workflows call a platform."""
+
+
+class Toleration(Model):
+    """A taint of nodes that a pod may run on all the same, as Kubernetes has it."""
+
+    key: LabelKey | None = None
+    """Key of the taint; none, with operator Exists: every taint."""
+    operator: Literal["Exists", "Equal"] | None = None
+    """Equal, which is the default, compares the value; Exists does not, and has none."""
+    value: LabelValue | None = None
+    """Value of the taint."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint; none: every effect."""
+    tolerationSeconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = None
+    """With effect NoExecute: seconds for which a pod that runs is left alone; none: for ever."""
+
+    @property
+    def data(self) -> dict[str, str | int]:
+        """Its fields as an API server keeps them."""
+        fields: dict[str, str | int | None] = self.model_dump()
+        return {name: value for name, value in fields.items() if value is not None and value != ""}
 
 
 class Nodes(Model):
@@ -65,9 +85,7 @@ class PodTemplate(Model):
     """A pod template that pools and platforms name."""
 
     apiVersion: Literal["tas/v1alpha1"]
-    """tas/v1alpha1"""
     kind: Literal["PodTemplate"]
-    """PodTemplate"""
     metadata: Named
     """Its name."""
     template: PodTemplateBody
@@ -91,9 +109,7 @@ class ResourceValidation(Model):
     """Resource validations that pools and platforms name."""
 
     apiVersion: Literal["tas/v1alpha1"]
-    """tas/v1alpha1"""
     kind: Literal["ResourceValidation"]
-    """ResourceValidation"""
     metadata: Named
     """Its name."""
     rules: Annotated[Many[ResourceAssertion], Field(min_length=1)]

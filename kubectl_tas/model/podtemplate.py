@@ -1,4 +1,4 @@
-"""What is read of every workload: its metadata, and the pod templates in it.
+"""What is read of every workload, its metadata and the pod templates in it, and of objects beside workloads.
 
 These models ignore what they do not know, unlike the tool's own kinds: the API server, not this tool, decides what
 else a workload may have. All of it stays with the document and passes untouched.
@@ -198,6 +198,17 @@ class RootMeta(Meta):
     """Name of the object. A generateName cannot be applied twice, so it is not accepted."""
     namespace: Text | None = None
     """Where it runs: one of the namespaces of its pool, the first of them where it is left out."""
+
+
+class Companion(Open):
+    """An object that belongs to a workload: passed through, with its namespace."""
+
+    apiVersion: Text
+    """Its API."""
+    kind: Text
+    """Its kind."""
+    metadata: RootMeta
+    """Its name; its pool, by the label kubectl-tas/pool, where its file does not tell."""
 
 
 class PodTemplate(Open):

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from kubectl_tas import quantities
-from kubectl_tas.model.access import Access
 from kubectl_tas.model.base import (
     MAX_COUNT,
     NAME_PART,
@@ -23,7 +22,6 @@ from kubectl_tas.model.base import (
     said,
 )
 from kubectl_tas.model.platform import Nodes, Platform, PlatformName, PodTemplates, ResourceValidations, Variables
-from kubectl_tas.model.queuename import QueueName
 from kubectl_tas.model.workflow import Duration as Timespan
 from kubectl_tas.model.workflow import ExitAction, ExitCodes
 from kubectl_tas.quantities import NO_LIMIT, Amount, Amounts, ResourceName
@@ -62,6 +60,51 @@ MemoryLimit = (
 """Memory; -1 means no limit."""
 Weight = Count
 """Share of what nobody claims, relative to the others beside it."""
+
+
+Group = Annotated[
+    str,
+    StringConstraints(max_length=512, pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"),
+    said(
+        "must be the name of a group such as team-nlp, without a blank at either end",
+        hint="Write it as the API server knows it: with its prefix, such as oidc:team-nlp, where it gives one.",
+    ),
+]
+"""A group as the API server knows it, its prefix included, such as oidc:team-nlp."""
+Groups = Annotated[Many[Group], Field(min_length=1)]
+"""Groups, at least one."""
+
+
+class Access(Model):
+    """The groups of users that a pool or a subpool is for. What is below it inherits them, and may add its own."""
+
+    submit: Groups = ()
+    """Who may create, change and delete work there, and see what ``view`` lets see. Where no group is named, neither
+    here nor above, everybody whom other Roles let create work may send it here.
+    """
+    view: Groups = ()
+    """Who may see the work there, its Pods and their logs."""
+
+
+WrittenName = Annotated[
+    str,
+    StringConstraints(max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"),
+    said("must be the name of a Queue, at most 63 characters: lower-case letters, digits, '-' and '.'"),
+]
+"""The name of a Queue object, which is the value of a label of its pods too."""
+
+
+class QueueName(Model):
+    """The name of a Queue object; what is left out follows the scheme."""
+
+    name: WrittenName | None = None
+    """Name of the object."""
+    displayName: AnyText | None = None
+    """What users see; "" for none."""
+
+    def display(self, otherwise: str) -> str | None:
+        """What users see, ``otherwise`` where it is left out; None: nothing but the name."""
+        return otherwise if self.displayName is None else self.displayName or None
 
 
 class KeptAmounts(Model):
@@ -259,9 +302,7 @@ class Pool(Model):
     """A share of a cluster's GPUs."""
 
     apiVersion: Literal["tas/v1alpha1"]
-    """tas/v1alpha1"""
     kind: Literal["Pool"]
-    """Pool"""
     metadata: Named
     """Its name."""
     spec: PoolSpec = PoolSpec.model_construct()
@@ -381,9 +422,7 @@ class Subpool(Model):
     """A guaranteed part of a pool, with a queue of its own."""
 
     apiVersion: Literal["tas/v1alpha1"]
-    """tas/v1alpha1"""
     kind: Literal["Subpool"]
-    """Subpool"""
     metadata: Named
     """Its name within the parent."""
     spec: SubpoolSpec

@@ -95,9 +95,7 @@ class RayCluster(RayWorkload):
 
     cluster_path = ("spec",)
     apiVersion: Literal["ray.io/v1"]
-    """ray.io/v1"""
     kind: Literal["RayCluster"]
-    """RayCluster"""
     spec: RayClusterSpec
     """The cluster."""
 
@@ -119,9 +117,7 @@ class RayService(RayWorkload):
 
     cluster_path = ("spec", "rayClusterConfig")
     apiVersion: Literal["ray.io/v1"]
-    """ray.io/v1"""
     kind: Literal["RayService"]
-    """RayService"""
     spec: RayServiceSpec
     """The service."""
 
@@ -149,9 +145,7 @@ class RayJob(RayWorkload):
 
     cluster_path = ("spec", "rayClusterSpec")
     apiVersion: Literal["ray.io/v1"]
-    """ray.io/v1"""
     kind: Literal["RayJob"]
-    """RayJob"""
     spec: RayJobSpec
     """The job."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kubectl_tas.diagnostics import Location
@@ -17,9 +18,9 @@ from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.companion import Companion
-    from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
+    from kubectl_tas.model.grovekinds import OperatorConfiguration, PodCliqueSet
     from kubectl_tas.model.manifest import PodGroup
+    from kubectl_tas.model.podtemplate import Companion
     from kubectl_tas.model.workload import AnyWorkload
 
 M = TypeVar("M")
@@ -148,20 +149,13 @@ class Repository:
     @property
     def deciding(self) -> Iterator[Deciding]:
         """The documents that decide for others."""
-        yield from self.pools
-        yield from self.subpools
-        yield from self.pod_templates
-        yield from self.resource_validations
-        yield from self.topologies
-        yield from self.operators
+        yield from chain(self.pools, self.subpools, self.pod_templates, self.resource_validations)
+        yield from chain(self.topologies, self.operators)
 
     @property
     def work(self) -> Iterator[Declared[Any]]:
         """What names other objects, or is named by them."""
-        yield from self.workflows
-        yield from self.workloads
-        yield from self.pod_clique_sets
-        yield from self.companions
+        return chain(self.workflows, self.workloads, self.pod_clique_sets, self.companions)
 
     @property
     def is_empty(self) -> bool:

@@ -75,7 +75,6 @@ class ClusterTopology(Model):
     """A named hierarchy of node labels."""
 
     apiVersion: Literal["grove.io/v1alpha1"]
-    """grove.io/v1alpha1"""
     kind: Literal["ClusterTopology", "ClusterTopologyBinding"]
     """ClusterTopology, or its later name ClusterTopologyBinding."""
     metadata: ObjectMeta

@@ -9,7 +9,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import StringConstraints
 
-from kubectl_tas.model import labels
+from kubectl_tas.late import imported
+from kubectl_tas.model import kindlists, labels
 from kubectl_tas.model.base import AnyText, Count, KeyPath, LabelKey, LabelValue, Many, Positive, Text, nothing, said
 from kubectl_tas.model.kubeflow import JAXJob, MPIJob, PyTorchJob, TFJob, XGBoostJob
 from kubectl_tas.model.podtemplate import (
@@ -64,9 +65,7 @@ class Job(Workload):
     """A Kubernetes Job."""
 
     apiVersion: Literal["batch/v1"]
-    """batch/v1"""
     kind: Literal["Job"]
-    """Job"""
     spec: JobSpec
     """The job."""
 
@@ -83,9 +82,7 @@ class BarePod(Workload):
     """A Kubernetes Pod that nothing else makes."""
 
     apiVersion: Literal["v1"]
-    """v1"""
     kind: Literal["Pod"]
-    """Pod"""
     spec: PodSpec
     """How it runs."""
 
@@ -105,9 +102,7 @@ class CronJob(Workload):
     """A Kubernetes CronJob."""
 
     apiVersion: Literal["batch/v1"]
-    """batch/v1"""
     kind: Literal["CronJob"]
-    """CronJob"""
     spec: CronJobSpec
     """The jobs."""
 
@@ -126,9 +121,7 @@ class Deployment(Workload):
     """A Kubernetes Deployment."""
 
     apiVersion: Literal["apps/v1"]
-    """apps/v1"""
     kind: Literal["Deployment"]
-    """Deployment"""
     spec: ReplicatedSpec
     """Its pods."""
 
@@ -148,9 +141,7 @@ class StatefulSet(Workload):
     """A Kubernetes StatefulSet."""
 
     apiVersion: Literal["apps/v1"]
-    """apps/v1"""
     kind: Literal["StatefulSet"]
-    """StatefulSet"""
     spec: StatefulSetSpec
     """Its pods."""
 
@@ -177,9 +168,7 @@ class Notebook(Workload):
     """Kubeflow's Notebook."""
 
     apiVersion: Literal["kubeflow.org/v1", "kubeflow.org/v1beta1"]
-    """kubeflow.org/v1 or kubeflow.org/v1beta1"""
     kind: Literal["Notebook"]
-    """Notebook"""
     spec: NotebookSpec
     """Its pod."""
 
@@ -258,9 +247,7 @@ class JobSet(Workload):
     """A JobSet of the Kubernetes special interest groups."""
 
     apiVersion: Literal["jobset.x-k8s.io/v1alpha2"]
-    """jobset.x-k8s.io/v1alpha2"""
     kind: Literal["JobSet"]
-    """JobSet"""
     spec: JobSetSpec
     """The jobs."""
 
@@ -311,9 +298,7 @@ class TrainJob(Workload):
     """Kubeflow Trainer's TrainJob."""
 
     apiVersion: Literal["trainer.kubeflow.org/v1alpha1"]
-    """trainer.kubeflow.org/v1alpha1"""
     kind: Literal["TrainJob"]
-    """TrainJob"""
     spec: TrainJobSpec
     """The training."""
 
@@ -370,10 +355,8 @@ class LeaderWorkerSet(Workload):
     """A LeaderWorkerSet of the Kubernetes special interest groups."""
 
     apiVersion: Literal["leaderworkerset.x-k8s.io/v1"]
-    """leaderworkerset.x-k8s.io/v1"""
     divided = WORKERS
     kind: Literal["LeaderWorkerSet"]
-    """LeaderWorkerSet"""
     spec: LeaderWorkerSetSpec
     """The groups."""
 
@@ -412,45 +395,12 @@ class LeaderWorkerSet(Workload):
         return self.spec.startupPolicy == "LeaderReady"
 
 
-AnyWorkload = (
-    Job
-    | BarePod
-    | Notebook
-    | CronJob
-    | Deployment
-    | StatefulSet
-    | JobSet
-    | RayJob
-    | RayCluster
-    | RayService
-    | TrainJob
-    | PyTorchJob
-    | TFJob
-    | XGBoostJob
-    | JAXJob
-    | MPIJob
-    | LeaderWorkerSet
-)
+_Kubernetes = Job | BarePod | CronJob | Deployment | StatefulSet
+_Kubeflow = Notebook | TrainJob | PyTorchJob | TFJob | XGBoostJob | JAXJob | MPIJob
+AnyWorkload = _Kubernetes | _Kubeflow | JobSet | LeaderWorkerSet | RayJob | RayCluster | RayService
 """Any workload that is read."""
-
-WORKLOADS: tuple[type[AnyWorkload], ...] = (
-    Job,
-    CronJob,
-    BarePod,
-    Deployment,
-    StatefulSet,
-    Notebook,
-    JobSet,
-    RayJob,
-    RayCluster,
-    RayService,
-    TrainJob,
-    PyTorchJob,
-    TFJob,
-    XGBoostJob,
-    JAXJob,
-    MPIJob,
-    LeaderWorkerSet,
+WORKLOADS: tuple[type[AnyWorkload], ...] = tuple(
+    imported(f"kubectl_tas.model.{place}") for place, _ in kindlists.WORKLOADS.values()
 )
 """The models, in the order in which messages list their kinds."""
 

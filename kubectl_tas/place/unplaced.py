@@ -29,11 +29,11 @@ from kubectl_tas.place.room import Wanted, wanted_of
 from kubectl_tas.place.shapes import Shape, shape_of, unpredicted
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
+from kubectl_tas.resolve.handwritten import SubmittedPodGroup
 from kubectl_tas.resolve.placement import ReplicaType
-from kubectl_tas.resolve.podgroup import SubmittedPodGroup
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import Submission
 from kubectl_tas.resolve.topologies import Level
 from kubectl_tas.resolve.workflows import FleetGroup, FleetWorkflow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.report import github, gitlab, json, junit, sarif
 from kubectl_tas.report.findings import Findings
+from kubectl_tas.resources import all_rules
 
 FORMATS: dict[str, Callable[[Findings], str]] = {
     "json": lambda found: json.render(found.diagnostics, found.read, found.waived),

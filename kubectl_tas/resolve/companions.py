@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
-from kubectl_tas.model.companionkinds import group_of
+from kubectl_tas.model.kindlists import group_of
 from kubectl_tas.model.repository import Declared
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend
 from kubectl_tas.resolve.pools import Known
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.companion import Companion
+    from kubectl_tas.model.podtemplate import Companion
 
 Place = tuple[FleetBackend, str]
 """A cluster, and a namespace of it."""

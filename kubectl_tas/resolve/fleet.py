@@ -14,17 +14,17 @@ from kubectl_tas.model.repository import Declared, Repository
 from kubectl_tas.quantities import NO_LIMIT, Amounts
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove, names_of, resolve_backend
 from kubectl_tas.resolve.companions import FleetCompanion, Place, resolve_companions
-from kubectl_tas.resolve.mentions import Mentions, Reader
-from kubectl_tas.resolve.podgroup import (
+from kubectl_tas.resolve.handwritten import (
     FleetPodGroup,
     SubmittedPodGroup,
     joins,
     resolve_pod_group,
     submitted_pod_groups,
 )
+from kubectl_tas.resolve.mentions import Mentions, Reader
+from kubectl_tas.resolve.podcliqueset import FleetPodCliqueSet, SubmittedSet, resolve_set
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, resolve_pools, work_name
 from kubectl_tas.resolve.topologies import FleetTopology, cluster_topologies
 from kubectl_tas.resolve.workflows import FleetWorkflow, resolve_workflow
@@ -207,23 +207,19 @@ class Fleet:
     def placed_by(self, topology: FleetTopology) -> Iterator[PlacedWork]:
         """The work that ``topology`` places, which the fleet itself may no longer declare."""
         for workflow in self.workflows:
-            own = workflow.pool.topology
+            own, backend = workflow.pool.topology, workflow.pool.backend.name
             is_placed = any(task.resource.requirements for group in workflow.groups for task in group.tasks)
             if own is not None and own.name == topology.name and is_placed:
                 place = workflow.declared.at("workflow", "name")
-                where = workflow.pool.backend.name, workflow.queue
-                yield PlacedWork(f"workflow {workflow.name}", *where, place)
+                yield PlacedWork(f"workflow {workflow.name}", backend, workflow.queue, place)
         for workload in self.workloads:
-            named = {placement.topology for placement in workload.placements}
-            if topology.name_on(workload.pool.backend) in named:
-                place = workload.declared.at("metadata", "name")
-                where = workload.pool.backend.name, workload.queue
-                yield PlacedWork(f"{workload.kind} {workload.name}", *where, place)
+            if topology.name_on(workload.pool.backend) in {placement.topology for placement in workload.placements}:
+                what, place = f"{workload.kind} {workload.name}", workload.declared.at("metadata", "name")
+                yield PlacedWork(what, workload.pool.backend.name, workload.queue, place)
         for item in self.pod_groups:
             if topology.name_on(item.backend) in {constraint.topology for constraint, _ in item.constraints}:
-                place = item.declared.at("metadata", "name")
-                where = item.backend.name, item.declared.spec.spec.queue
-                yield PlacedWork(f"PodGroup {item.name}", *where, place)
+                queue, place = item.declared.spec.spec.queue, item.declared.at("metadata", "name")
+                yield PlacedWork(f"PodGroup {item.name}", item.backend.name, queue, place)
 
     def namespaces(self, backend: FleetBackend) -> dict[str, tuple[str, ...]]:
         """The leaf queues of ``backend``, those of ARCHIVED subpools too, each with the namespaces of its work."""

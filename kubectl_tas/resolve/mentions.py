@@ -6,16 +6,16 @@ It is plain: once the documents of a file are let go, it stays, so that a name i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from kubectl_tas.diagnostics import Location
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.companions import FleetCompanion
-from kubectl_tas.resolve.podgroup import FleetPodGroup
+from kubectl_tas.resolve.handwritten import FleetPodGroup
+from kubectl_tas.resolve.platforms import Finder
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from kubectl_tas.resolve.pools import FleetPool
 from kubectl_tas.resolve.workflows import FleetWorkflow
 from kubectl_tas.resolve.workload import FleetWorkload
@@ -105,13 +105,6 @@ class Selection(NamedTuple):
     """Ports of a Service that name one of the pods: their places, and these names."""
     least: int = 0
     """Pods that a budget keeps."""
-
-
-class Finder(Protocol):
-    """Finds a place in a document."""
-
-    def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of the value (or of the key) at ``path``."""
 
 
 @dataclass(frozen=True, slots=True)

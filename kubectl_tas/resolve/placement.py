@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gpus import Gpus
+from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import MAX_COUNT, KeyPath
+from kubectl_tas.model.repository import Declared
 from kubectl_tas.quantities import Amounts
 from kubectl_tas.records import dataclass
+from kubectl_tas.resolve.clusters import Dangling
+from kubectl_tas.resolve.pools import FleetPool, Known
 from kubectl_tas.resolve.topologies import FleetTopology, Level
 
 if TYPE_CHECKING:
     from kubectl_tas.model.podtemplate import Meta, PodTemplate
+    from kubectl_tas.model.workload import AnyWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +190,191 @@ def whole_number(text: str) -> int | None:
     """A positive number that an annotation holds, as far as Kubernetes counts, or None."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) else 0
     return number if 0 < number <= MAX_COUNT else None
+
+
+ROOT: KeyPath = ("metadata", "annotations")
+"""Where the annotations of a workload stand."""
+OF_PODS = (labels.PLACEMENT_REQUIRED, labels.PLACEMENT_PREFERRED)
+"""The annotations that name a level for pods: a required and a preferred one."""
+OF_SEGMENTS = (labels.SEGMENT_REQUIRED, labels.SEGMENT_PREFERRED)
+"""The same for segments."""
+
+
+@dataclass
+class AnnotationReader:
+    """Reads the annotations of one workload and of its templates."""
+
+    declared: Declared[AnyWorkload]
+    pool: FleetPool
+    known: Known
+    is_owned: bool
+    """Whether the tool writes its PodGroup."""
+    topology_names: dict[KeyPath, str] = field(default_factory=dict)
+    """Annotations that must name a Topology for placements to be read."""
+    levels: dict[KeyPath, LevelAnnotation] = field(default_factory=dict)
+    """All levels that are written, by the path of their annotation."""
+    outer: tuple[tuple[KeyPath, Mapping[str, str]], ...] = ()
+    """Between a template and the workload: the annotations of its jobs, and where they stand."""
+
+    @property
+    def root(self) -> dict[str, str]:
+        """The workload's own annotations."""
+        return self.declared.spec.metadata.annotations
+
+    def replicas(self, item: ReplicaType, *, in_gang: bool) -> ReplicaType:
+        """A replica type with what its template asks for; pods that are not ``in_gang`` are in none of its segments."""
+        if item.bears_root:  # what is asked for there is read of the workload itself
+            return item
+        annotations, where = item.annotations, item.annotations_path
+        self.outer = (item.job_annotations,) if item.job_annotations else ()
+        placement = self.placement(annotations, where, OF_PODS)
+        lost: tuple[LevelAnnotation, ...] = ()
+        for place, written in self.outer:
+            placement, lost = combined(self.placement(written, place, OF_PODS), placement)
+        if in_gang:
+            segments, ignored = self._segments(item, annotations, where)
+        else:
+            is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
+            segments, ignored = None, Ignored.NOT_IN_GANG if is_asked else None
+        if segments is None:
+            self.read_levels_of_no_segments(annotations, where)
+        return replace(item, placement=placement, lost=lost, segments=segments, ignored=ignored)
+
+    def placement(self, annotations: Mapping[str, str], where: KeyPath, names: tuple[str, str]) -> Placement | None:
+        """What two annotations ask for: a required and a preferred level. None where neither is there.
+
+        A level without any topology, or one that its topology lacks, is dangling.
+        """
+        asked = [name for name in names if name in annotations]
+        if not asked:
+            return None
+        found = self._topology(annotations, where)
+        if found is None:
+            for name in asked:
+                context = f"pool {self.pool.name}"
+                self.known.dangling.append(
+                    Dangling("topology key", annotations[name], (), self.declared, (*where, name), context)
+                )
+            return None
+        topology, known = found
+        required, preferred = (self._asked(annotations, where, name, topology, known) for name in names)
+        return Placement(topology, known, required, preferred)
+
+    def read_levels_of_no_segments(self, annotations: Mapping[str, str], where: KeyPath) -> None:
+        """Takes in the levels of segments that are not made: they are written like all others, where the topology
+        that they would be in is known.
+        """
+        written, _ = self._written_topology(annotations, where)
+        known = self._topology_called(written) if written else self.pool.topology
+        if known is not None:
+            name = known.name_on(self.pool.backend)
+            for level in OF_SEGMENTS:
+                self._asked(annotations, where, level, name, known)
+
+    def _topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str, FleetTopology | None] | None:
+        """The template's own topology, else the workload's, else the pool's, by the name of its Topology object.
+
+        Where the file has none, or one that stands for an existing Topology, that name is to be filled in.
+        """
+        written, path = self._written_topology(annotations, where)
+        known = self._topology_called(written) if written else self.pool.topology
+        name = known.name_on(self.pool.backend) if known else written
+        if name is None:
+            return None
+        if name != written and (written or (*ROOT, labels.TOPOLOGY) not in self.topology_names):
+            self.topology_names[path] = name
+        return name, known
+
+    def _written_topology(self, annotations: Mapping[str, str], where: KeyPath) -> tuple[str | None, KeyPath]:
+        """The topology that the file names, and the place of its annotation; of one that is missing, the template's."""
+        for place, found in ((where, annotations), *self.outer, (ROOT, self.root)):
+            if found.get(labels.TOPOLOGY):
+                return found[labels.TOPOLOGY], (*place, labels.TOPOLOGY)
+        return None, (*where, labels.TOPOLOGY)
+
+    def _topology_called(self, name: str) -> FleetTopology | None:
+        """The topology of that name, or the one that an existing Topology of that name stands for."""
+        backend, own = self.pool.backend, self.pool.topology
+        if own is not None and name in (own.name, own.name_on(backend)):
+            return own
+        bound = (item for item in self.known.topologies.values() if item.binding(backend) == name)
+        return self.known.topologies.get(name) or next(bound, None)
+
+    def _asked(
+        self, annotations: Mapping[str, str], where: KeyPath, name: str, topology: str, known: FleetTopology | None
+    ) -> LevelAnnotation | None:
+        written = annotations.get(name)
+        if written is None:
+            return None
+        path = (*where, name)
+        level = Level(written, written)
+        if known is not None:
+            found = known.level(written)
+            if found is None:
+                keys = tuple(level.key for level in known.levels)
+                context = f"topology {topology}"
+                self.known.dangling.append(Dangling("topology key", written, keys, self.declared, path, context))
+                return None
+            level = found
+        self.levels[path] = LevelAnnotation(name, path, level, written)
+        return self.levels[path]
+
+    def _segments(
+        self, item: ReplicaType, annotations: Mapping[str, str], where: KeyPath
+    ) -> tuple[Segments | None, Ignored | None]:
+        """The segments of a replica type, or why what it says about segments is ignored."""
+        spec, backend = self.declared.spec, self.pool.backend
+        size = next((size for size in segment_sizes(spec, item) if size.pods), None)
+        if spec.divided is not None and not item.is_divided and backend.is_kai:
+            is_asked = any(name in annotations for name in labels.SEGMENT_ANNOTATIONS)
+            return None, Ignored.NOT_DIVIDED if is_asked else None
+        if size is None or size.pods is None:
+            return None, None
+        by_size = item.is_divided and not self.is_owned and backend.has(Feature.SEGMENTS)
+        label = (None if by_size else annotations.get(labels.POD_INDEX_LABEL)) or item.index_label
+        asks_level = any(name in annotations for name in OF_SEGMENTS)
+        is_asked = asks_level or labels.SEGMENT_SIZE in annotations
+        if not backend.is_kai:
+            return None, Ignored.NO_KAI if is_asked else None
+        if label is None:
+            return None, Ignored.NO_INDEX if is_asked else None
+        has_topology = self._has_topology(annotations, where, asks_level=asks_level)
+        if not (by_size or has_topology):
+            return None, Ignored.NO_TOPOLOGY if is_asked else None
+        placement = self.placement(annotations, where, OF_SEGMENTS) if has_topology else None
+        excluded = spec.own_division is not None and spec.own_division.leader_excluded
+        ignored = Ignored.NO_TOPOLOGY if asks_level and not has_topology else None
+        return Segments(size.pods, size.path, placement, label, excluded), ignored
+
+    def _has_topology(self, annotations: Mapping[str, str], where: KeyPath, *, asks_level: bool) -> bool:
+        """Whether a topology is named for segments, or can be filled in."""
+        placed = any(name in self.root or name in annotations for name in OF_PODS)
+        named, _ = self._written_topology(annotations, where)
+        return bool(asks_level or placed or named) and self._topology(annotations, where) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSize:
+    """A size of segments as the file has it."""
+
+    written: str
+    path: KeyPath
+
+    @property
+    def pods(self) -> int | None:
+        """None where it is no number of pods."""
+        return whole_number(self.written)
+
+
+def segment_sizes(workload: AnyWorkload, item: ReplicaType) -> tuple[SegmentSize, ...]:
+    """The sizes that a file has for one replica type, the one that KAI takes first."""
+    found, own = list[SegmentSize](), workload.own_division
+    if item.is_divided and own is not None and own.size is not None:
+        found.append(SegmentSize(str(own.size), own.path))
+    places = [(item.annotations, item.annotations_path)]
+    if item.is_divided and labels.SEGMENT_SIZE in workload.root_annotations:
+        places.insert(0, (workload.metadata.annotations, ROOT))
+    for written, where in places:
+        if labels.SEGMENT_SIZE in written:
+            found.append(SegmentSize(written[labels.SEGMENT_SIZE], (*where, labels.SEGMENT_SIZE)))
+    return tuple(found)

@@ -156,11 +156,11 @@ class Platforms:
         return named or self.base
 
 
-class Place(Protocol):
-    """Where the parts of what is put over a pod stand."""
+class Finder(Protocol):
+    """Finds places in a document, or in what pod templates come to."""
 
     def __call__(self, path: KeyPath, *, key: bool = False) -> Location:
-        """The place of what is at ``path`` in it."""
+        """The place of the value (or of the key) at ``path``."""
 
 
 class Merged:
@@ -170,9 +170,9 @@ class Merged:
 
     def __init__(self, data: dict[str, Any] | None = None) -> None:
         self.data: dict[str, Any] = dict(data or {})
-        self.places: dict[KeyPath, tuple[Place, KeyPath]] = {}
+        self.places: dict[KeyPath, tuple[Finder, KeyPath]] = {}
 
-    def put(self, over: Mapping[str, Any], place: Place) -> None:
+    def put(self, over: Mapping[str, Any], place: Finder) -> None:
         """Puts ``over`` over the data: mappings over mappings, items of lists by their names, all else replaced; what
         is empty there is taken away.
         """
@@ -216,7 +216,7 @@ class Merged:
             del holder[path[-1]]
 
     def _mapping(
-        self, under: dict[str, Any], over: Mapping[str, Any], path: KeyPath, own: KeyPath, place: Place
+        self, under: dict[str, Any], over: Mapping[str, Any], path: KeyPath, own: KeyPath, place: Finder
     ) -> None:
         for key, value in over.items():
             here, there = (*path, key), (*own, key)
@@ -238,7 +238,7 @@ class Merged:
                 under[key] = value
                 self.places[here] = place, there
 
-    def _list(self, under: list[Any], over: Sequence[Any], path: KeyPath, own: KeyPath, place: Place) -> None:
+    def _list(self, under: list[Any], over: Sequence[Any], path: KeyPath, own: KeyPath, place: Finder) -> None:
         named = {_name(item): index for index, item in enumerate(under)}
         for index, item in enumerate(over):
             is_mapping, name = isinstance(item, dict), _name(item)
@@ -295,7 +295,7 @@ def filled(text: str, values: Mapping[str, Any], spent: Budget | None = None) ->
     """
     if "{" not in text:
         return text
-    from kubectl_tas.jinja.tokens import filled as expanded  # most repositories do not wait for Jinja
+    from kubectl_tas.jinja.tokentext import filled as expanded  # most repositories do not wait for Jinja
 
     try:
         return expanded(text, values, spent or Budget())
@@ -315,7 +315,7 @@ def tokens_in(text: str) -> frozenset[str]:
     """The names that ``text`` uses; none where it cannot be read."""
     if "{" not in text:
         return frozenset()
-    from kubectl_tas.jinja.tokens import tokens_in as names_in
+    from kubectl_tas.jinja.tokentext import tokens_in as names_in
 
     try:
         return names_in(text)

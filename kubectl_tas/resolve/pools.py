@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -20,7 +20,6 @@ from kubectl_tas.model.pool import (
     Pool,
     QuotaAmounts,
     Subpool,
-    SubpoolSpec,
     SubpoolState,
     Weights,
     amount,
@@ -310,11 +309,6 @@ Target = tuple[FleetPool, FleetSubpool | None]
 """A pool, or one of its subpools."""
 
 
-def priority_of(written: Mapping[str, str]) -> Priority:
-    """The priority by the label of a workload or a PodCliqueSet; NORMAL where there is none, or one that is unknown."""
-    return next((known for known in PRIORITIES if known == written.get(labels.PRIORITY)), "NORMAL")
-
-
 class Submission(ABC):
     """What is sent to a queue: a workflow, a workload or a PodCliqueSet."""
 
@@ -427,6 +421,32 @@ class Submission(ABC):
     def target(self) -> str:
         """The pool or pool--subpool, as users name it."""
         return self.subpool.canonical if self.subpool else self.pool.name
+
+
+class LabelledSubmission(Submission):
+    """An object whose labels say its pool and its priority: a workload or a PodCliqueSet."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the object."""
+        return str(self.declared.spec.kind)
+
+    @property
+    def own_namespace(self) -> str | None:
+        """The namespace that it names itself."""
+        namespace: str | None = self.declared.spec.metadata.namespace
+        return namespace
+
+    @property
+    def priority(self) -> Priority:
+        """By its label; NORMAL where there is none, or one that is unknown."""
+        written = self.declared.spec.metadata.labels.get(labels.PRIORITY)
+        return next((known for known in PRIORITIES if known == written), "NORMAL")
+
+    @property
+    def place(self) -> Location:
+        """Where its pool stands."""
+        return self.declared.at("metadata", "labels", labels.POOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,14 +596,19 @@ def _subpool(declared: Declared[Subpool], pool: Pool, most: Amounts, where: tupl
     """
     spec, whole = declared.spec.spec, pool.spec.resources
     namespaces = pool.spec.namespaces or (where[1],)
+    limit = most
+    if isinstance(spec.maximum, int):
+        limit = replace(most, gpu=amount("gpu", spec.maximum))
+    elif spec.maximum is not None:
+        limit = _own(spec.maximum, most, amount)
     return FleetSubpool(
         declared=declared,
         pool=pool.metadata.name,
         name=declared.spec.metadata.name,
         asked=asked_quota(spec.quota, whole.guarantee),
-        maximum=smaller(_maximum(spec, most), most),
-        limit=_maximum(spec, most),
-        weight=_weight(spec, whole.weight),
+        maximum=smaller(limit, most),
+        limit=limit,
+        weight=whole.weight if spec.weight is None else _own(spec.weight, whole.weight),
         queue=spec.queue.name or names.leaf_queue(*where, declared.spec.metadata.name),
         namespaces=tuple(name for name in spec.namespaces if name in namespaces) or namespaces,
     )
@@ -611,28 +636,41 @@ def _part(resource: ResourceName, written: int | str, guarantee: Amounts) -> Amo
     return amount(resource, written)
 
 
-def _maximum(spec: SubpoolSpec, pool: Amounts) -> Amounts:
-    """The subpool's own maximum, and the pool's of what it says nothing about."""
-    match spec.maximum:
-        case None:
-            return pool
-        case int():
-            return replace(pool, gpu=amount("gpu", spec.maximum))
-        case MaximumAmounts():
-            written = spec.maximum
-            return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else amount(name, own))
-
-
-def _weight(spec: SubpoolSpec, pool: Amounts) -> Amounts:
-    match spec.weight:
-        case None:
-            return pool
-        case int():
-            return Amounts(spec.weight, spec.weight, spec.weight)
-        case Weights():
-            written = spec.weight
-            return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else own)
+def _own(
+    written: int | MaximumAmounts | Weights,
+    pool: Amounts,
+    read: Callable[[ResourceName, Any], Amount] = lambda _, number: number,
+) -> Amounts:
+    """One number for all resources, or what a subpool says of each; of what it leaves out what its pool has."""
+    if isinstance(written, int):
+        return each(lambda _: written)
+    return each(lambda name: pool.of(name) if (own := getattr(written, name)) is None else read(name, own))
 
 
 def _nothing(amount: Amount) -> Amount:
     return amount if amount == NO_LIMIT else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The groups that may use something."""
+
+    submit: tuple[str, ...] = ()
+    """Who may send work there; nobody: all who may create work."""
+    view: tuple[str, ...] = ()
+    """Who may look at it besides."""
+
+
+def access_to(pool: FleetPool, subpool: FleetSubpool | None = None) -> Allowed:
+    """The groups that may use a pool, or one of its subpools: those of the pools above it, from the top down, then its
+    own, none twice. A role of OSMO for pool/team* covers all that is below a pool likewise.
+    """
+    named = [item.declared.spec.spec.access for item in reversed(pool.chain)]
+    if subpool is not None:
+        named.append(subpool.declared.spec.spec.access)
+    submit = _once(item.submit for item in named)
+    return Allowed(submit, tuple(group for group in _once(item.view for item in named) if group not in submit))
+
+
+def _once(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(group for part in parts for group in part))

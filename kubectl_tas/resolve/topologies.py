@@ -13,7 +13,7 @@ from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import OperatorConfiguration
+    from kubectl_tas.model.grovekinds import OperatorConfiguration
 
 
 @dataclass(frozen=True, slots=True)

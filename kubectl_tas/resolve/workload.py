@@ -7,21 +7,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Location
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
-from kubectl_tas.resolve.annotations import OF_PODS, ROOT, AnnotationReader
-from kubectl_tas.resolve.placement import (
-    LevelAnnotation,
-    Placement,
-    ReplicaType,
-)
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, priority_of
+from kubectl_tas.resolve.placement import OF_PODS, ROOT, AnnotationReader, LevelAnnotation, Placement, ReplicaType
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission
 
 if TYPE_CHECKING:
     from kubectl_tas.model.workload import AnyWorkload
@@ -44,7 +37,7 @@ class SharedGang:
 
 
 @dataclass(frozen=True)
-class FleetWorkload(Submission):
+class FleetWorkload(LabelledSubmission):
     """A workload, and the queue it goes to."""
 
     declared: Declared[AnyWorkload]
@@ -65,16 +58,6 @@ class FleetWorkload(Submission):
     """The gang that it is in with others; None where it is a gang of its own."""
 
     @property
-    def kind(self) -> str:
-        """Kind of the object."""
-        return self.declared.spec.kind
-
-    @property
-    def own_namespace(self) -> str | None:
-        """The namespace that it names itself."""
-        return self.declared.spec.metadata.namespace
-
-    @property
     def file_name(self) -> str:
         """What its files are called, however long: unique among workloads of a namespace."""
         return f"{self.kind.lower()}-{self.name}"
@@ -85,11 +68,6 @@ class FleetWorkload(Submission):
         return self.declared.spec.metadata.labels
 
     @property
-    def priority(self) -> Priority:
-        """By its label; NORMAL where there is none."""
-        return priority_of(self.labels)
-
-    @property
     def gang(self) -> str | None:
         """The PodGroup that it shares with other workloads."""
         return self.labels.get(labels.GANG)
@@ -98,11 +76,6 @@ class FleetWorkload(Submission):
     def is_owned(self) -> bool:
         """Whether the tool writes its PodGroup, and not KAI's PodGrouper."""
         return is_owned(self.declared.spec)
-
-    @property
-    def place(self) -> Location:
-        """Where its pool stands."""
-        return self.declared.at("metadata", "labels", labels.POOL)
 
     @property
     def copies(self) -> int:

@@ -19,7 +19,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.podgrouper import pod_group_name
 from kubectl_tas.gangs.summary import sent
-from kubectl_tas.load.repository import load_work
+from kubectl_tas.load.loading import load_work
 from kubectl_tas.load.source import RawFile
 from kubectl_tas.model import labels
 from kubectl_tas.model.repository import Repository

@@ -6,12 +6,12 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from kubectl_tas.catalogue import all_rules
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Severity, Suggestion
 from kubectl_tas.gangs.summary import Request, Sent
 from kubectl_tas.gpus import Gpus, Hundredths
 from kubectl_tas.model.repository import Waiver
 from kubectl_tas.quantities import NO_LIMIT, Amounts
+from kubectl_tas.resources import all_rules
 
 Plain = list[Any]
 """What JSON can say."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic
 from kubectl_tas.emit.stamps import Stamps
-from kubectl_tas.load.repository import Loaded
+from kubectl_tas.load.loading import Loaded
 from kubectl_tas.load.source import RawFile, Source
-from kubectl_tas.model.values import Setting
+from kubectl_tas.model.config import Setting
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet, resolve
 from kubectl_tas.store.cache import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.model.companionkinds import COMPANIONS, HARMLESS, group_of
+from kubectl_tas.model.kindlists import COMPANIONS, HARMLESS, group_of
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.golden import ROOT
 from tests.support.kinds import selected

@@ -9,7 +9,7 @@ import pytest
 
 from kubectl_tas.compare.immutable import TABLE, Effect, changed_fields
 from kubectl_tas.compare.objects import path_text
-from kubectl_tas.model.companionkinds import group_of
+from kubectl_tas.model.kindlists import group_of
 
 CONTAINER = {"name": "main", "image": "main:1"}
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [CONTAINER]}}

@@ -11,12 +11,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_tas.gangs.admission import Admission, Request
+from kubectl_tas.gangs.admission import Admission
 from kubectl_tas.gangs.cliqueset import gangs_of_set
-from kubectl_tas.load.repository import load_repository
+from kubectl_tas.gangs.summary import Request
+from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
-from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.fleet import resolve
+from kubectl_tas.resolve.podcliqueset import SubmittedSet
 from tests.support.cli import kubectl_tas, pool, write
 from tests.support.grove import (
     KEYS,

@@ -10,7 +10,7 @@ from kubectl_tas.gangs.podgrouper import TABLE, minimums
 from kubectl_tas.load.document import Document, parse
 from kubectl_tas.load.kinds import Kind, recognise
 from kubectl_tas.load.schema import validate
-from kubectl_tas.model import workloadkinds
+from kubectl_tas.model import kindlists
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.kubeflow import KubeflowJob
 from kubectl_tas.model.podtemplate import PodTemplate
@@ -127,7 +127,7 @@ def test_the_kinds_by_name_are_those_of_the_models() -> None:
         )
         for model in WORKLOADS
     }
-    assert list(workloadkinds.WORKLOADS.items()) == list(models.items())
-    assert tuple(kind_of(model) for model in WORKLOADS if model.divided) == workloadkinds.SEGMENTED
-    assert {kind_of(model) for model in WORKLOADS if issubclass(model, KubeflowJob)} == workloadkinds.KUBEFLOW
-    assert {kind_of(model) for model in WORKLOADS if issubclass(model, RayWorkload)} == workloadkinds.RAY
+    assert list(kindlists.WORKLOADS.items()) == list(models.items())
+    assert tuple(kind_of(model) for model in WORKLOADS if model.divided) == kindlists.SEGMENTED
+    assert {kind_of(model) for model in WORKLOADS if issubclass(model, KubeflowJob)} == kindlists.KUBEFLOW
+    assert {kind_of(model) for model in WORKLOADS if issubclass(model, RayWorkload)} == kindlists.RAY

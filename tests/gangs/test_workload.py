@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from kubectl_tas.gangs.workload import gang_of
-from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.fleet import resolve
 from tests.support.workloads import declare, deployment, pytorch_job

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.model.grove import PodCliqueSet
+from kubectl_tas.model.grovekinds import PodCliqueSet
 from kubectl_tas.model.manifest import PodGroup
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_tas.jinja import bounds, filters, tokens
+from kubectl_tas.jinja import bounds, filters, tokentext
 from kubectl_tas.jinja.bounds import Budget, Refusal
 from kubectl_tas.jinja.filters import FILTERS, TESTS, Operation, applied, method
 from kubectl_tas.load import templates
@@ -181,6 +181,6 @@ def test_comments_behind_default_values() -> None:
 def test_a_text_with_tokens_is_short() -> None:
     begun = time.process_time()
     with pytest.raises(Refusal, match="65,536 characters"):
-        tokens.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
-    assert tokens.filled("b" * 100_000, {}, Budget()) == "b" * 100_000
+        tokentext.filled("{{ a }}" * 10_000, {"a": 1}, Budget())
+    assert tokentext.filled("b" * 100_000, {}, Budget()) == "b" * 100_000
     assert time.process_time() - begun < 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_tas.load.document import Document, parse
-from kubectl_tas.load.lists import items_of
+from kubectl_tas.load.schema import items_of
 from kubectl_tas.load.splice import sent_elsewhere
 from tests.support.cli import kubectl_tas, pool, write
 

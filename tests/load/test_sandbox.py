@@ -11,7 +11,7 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from kubectl_tas.load.templates import Templates
-from kubectl_tas.model.values import Setting
+from kubectl_tas.model.config import Setting
 from tests.support.process import call
 
 HEAD = "workflow:\n  name: train\n  pool: team\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from kubectl_tas.load.repository import load_repository
+from kubectl_tas.load.loading import load_repository
 from kubectl_tas.load.source import FolderSource
 from kubectl_tas.resolve.fleet import replaced
 from tests.support.cli import write

@@ -132,9 +132,7 @@ class PodCliqueSet(Workload):
     """Grove's PodCliqueSet: pods of several roles that make up one service."""
 
     apiVersion: Literal["grove.io/v1alpha1"]
-    """grove.io/v1alpha1"""
     kind: Literal["PodCliqueSet"]
-    """PodCliqueSet"""
     spec: SetSpec
     """What it consists of."""
 
@@ -235,9 +233,7 @@ class OperatorConfiguration(Open):
     """The configuration of Grove's operator; only its topologies are read."""
 
     apiVersion: Literal["operator.config.grove.io/v1alpha1"]
-    """operator.config.grove.io/v1alpha1"""
     kind: Literal["OperatorConfiguration"]
-    """OperatorConfiguration"""
     topologyAwareScheduling: TopologyAwareScheduling = TopologyAwareScheduling.model_construct()
     """Whether Grove places by topology, and the default topology."""
     scheduler: OperatorScheduler = OperatorScheduler.model_construct()

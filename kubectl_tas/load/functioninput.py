@@ -18,9 +18,9 @@ from kubectl_tas.load.document import parse
 from kubectl_tas.load.kinds import FUNCTION, KINDS
 from kubectl_tas.load.schema import INVALID_VALUE, validate
 from kubectl_tas.load.source import CONFIG_FILE
+from kubectl_tas.model.config import VALUES_FOLDER
 from kubectl_tas.model.function import PLACES, Function, is_tracking
 from kubectl_tas.model.labels import POOL
-from kubectl_tas.model.values import FOLDER
 from kubectl_tas.records import dataclass
 from kubectl_tas.yaml import block
 
@@ -155,7 +155,7 @@ def _path(item: Mapping[str, Any]) -> str:
     if (item["apiVersion"], item["kind"]) == ("tas/v1alpha1", "Config"):
         return CONFIG_FILE
     path = annotation(item, "path") or ""
-    is_known = path and not path.startswith(f"{FOLDER}/")  # there, values of templates are looked for
+    is_known = path and not path.startswith(f"{VALUES_FOLDER}/")  # there, values of templates are looked for
     return path if is_known else f"{item['kind'].lower()}-{item['metadata']['name']}.yaml"
 
 

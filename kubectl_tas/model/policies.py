@@ -1,4 +1,4 @@
-"""Kubernetes' ValidatingAdmissionPolicy and its binding, as far as the guard uses them."""
+"""Kubernetes' admission policies, Roles and their bindings, as far as they are emitted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from kubectl_tas.model.base import AnyText, LabelKey, LabelValue, Many, Model, Text
 from kubectl_tas.model.manifest import Metadata, ObjectName
+from kubectl_tas.model.pool import Group
 
 
 class ResourceRule(Model):
@@ -108,9 +109,7 @@ class ValidatingAdmissionPolicy(Model):
     """Kubernetes' ValidatingAdmissionPolicy: cluster-scoped, from 1.30."""
 
     apiVersion: Literal["admissionregistration.k8s.io/v1"] = "admissionregistration.k8s.io/v1"
-    """admissionregistration.k8s.io/v1"""
     kind: Literal["ValidatingAdmissionPolicy"] = "ValidatingAdmissionPolicy"
-    """ValidatingAdmissionPolicy"""
     metadata: Metadata
     """Its name."""
     spec: PolicySpec
@@ -145,10 +144,64 @@ class ValidatingAdmissionPolicyBinding(Model):
     """Kubernetes' ValidatingAdmissionPolicyBinding: cluster-scoped."""
 
     apiVersion: Literal["admissionregistration.k8s.io/v1"] = "admissionregistration.k8s.io/v1"
-    """admissionregistration.k8s.io/v1"""
     kind: Literal["ValidatingAdmissionPolicyBinding"] = "ValidatingAdmissionPolicyBinding"
-    """ValidatingAdmissionPolicyBinding"""
     metadata: Metadata
     """Its name."""
     spec: BindingSpec
     """What follows from the policy."""
+
+
+Verb = Literal["create", "delete", "get", "list", "patch", "update", "watch"]
+
+
+class PolicyRule(Model):
+    """What may be done with some resources."""
+
+    apiGroups: Annotated[Many[AnyText], Field(min_length=1)]
+    """Groups; the core group is ""."""
+    resources: Annotated[Many[Text], Field(min_length=1)]
+    """Resources, in the plural."""
+    verbs: Annotated[Many[Verb], Field(min_length=1)]
+    """What may be done."""
+
+
+class Role(Model):
+    """Kubernetes' Role: rights in its namespace."""
+
+    apiVersion: Literal["rbac.authorization.k8s.io/v1"] = "rbac.authorization.k8s.io/v1"
+    kind: Literal["Role"] = "Role"
+    metadata: Metadata
+    """Its name and namespace."""
+    rules: Annotated[Many[PolicyRule], Field(min_length=1)]
+    """The rights."""
+
+
+class RoleRef(Model):
+    """The Role that a RoleBinding gives; it cannot change."""
+
+    apiGroup: Literal["rbac.authorization.k8s.io"] = "rbac.authorization.k8s.io"
+    kind: Literal["Role"] = "Role"
+    name: ObjectName
+    """Its name."""
+
+
+class Subject(Model):
+    """Who gets a Role."""
+
+    apiGroup: Literal["rbac.authorization.k8s.io"] = "rbac.authorization.k8s.io"
+    kind: Literal["Group"] = "Group"
+    name: Group
+    """The group."""
+
+
+class RoleBinding(Model):
+    """Kubernetes' RoleBinding: gives a Role of its namespace to groups."""
+
+    apiVersion: Literal["rbac.authorization.k8s.io/v1"] = "rbac.authorization.k8s.io/v1"
+    kind: Literal["RoleBinding"] = "RoleBinding"
+    metadata: Metadata
+    """Its name and namespace."""
+    roleRef: RoleRef
+    """What is given."""
+    subjects: Annotated[Many[Subject], Field(min_length=1)]
+    """Who gets it."""

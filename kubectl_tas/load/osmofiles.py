@@ -1,7 +1,10 @@
-"""OSMO's configuration, as ``osmo config show`` prints it and as files of its service have it: told by its content."""
+"""OSMO's files, told by their content: its configuration, as ``osmo config show`` prints it and as files of its service
+have it, and templates of workflows.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +32,7 @@ _CHART = frozenset({"enabled", "extraConfigMaps", "extraAnnotations"})
 """What stands beside them in the values of the chart."""
 SINGLE = frozenset({"SERVICE", "WORKFLOW", "DATASET"})
 """Kinds of which there is one each, without a name."""
-_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
+_OWN_FIELDS: tuple[tuple[str, frozenset[str]], ...] = (
     ("BACKEND_TEST", frozenset({"cron_schedule", "test_timeout"})),
     ("BACKEND", frozenset({"scheduler_settings", "k8s_namespace", "k8s_uid", "router_address", "dashboard_url"})),
     ("ROLE", frozenset({"policies", "external_roles"})),
@@ -167,7 +170,7 @@ def _kind_of(item: Any) -> str | None:
         return "RESOURCE_VALIDATION" if is_checks else None
     if not isinstance(item, dict) or item.get("apiVersion") == API_VERSION:
         return None
-    for kind, marks in _MARKS:
+    for kind, marks in _OWN_FIELDS:
         if not marks.isdisjoint(item):
             return kind
     if item.get("kind", "Pod") != "Pod":
@@ -186,3 +189,38 @@ def _named(data: Any) -> dict[str, Any]:
 def _name_of(item: Any) -> str:
     name = item.get("name") if isinstance(item, dict) else None
     return name if isinstance(name, str) else ""
+
+
+TOKEN = re.compile(r"\{\{([ ]*)(uuid|workflow_id|output|(?:input|host):(?:[^{}]*[^{} ]|[ ]))[ ]*\}\}")
+"""What OSMO fills in when a workflow runs, which is text to its templates: the blanks in front, and the token. No two
+parts of the pattern match one blank, so a long run of them is read once.
+"""
+DEFAULTS = re.compile(r"""^["']?default-values["']?[ \t]*:""", re.MULTILINE)
+"""The root key with the values that a template has of its own."""
+_MARKS = ("{{", "{%", "{#", "default-values")
+_ROOT = re.compile(r"""^(?:\{\s*)?["']?(?:workflow|default-values)["']?[ \t]*:""", re.MULTILINE)
+_MARK = re.compile(r"(?<!\$)\{#|\{\{|\{%")
+"""What begins a tag. A shell's ``${#`` does too, but makes no template of a workflow that has no other."""
+
+
+def expanded_by_osmo(text: str) -> str:
+    """The text of a file as OSMO reads it: where it may have tags, such as tokens, it goes through Jinja, which leaves
+    the last line break out (``is_templated_workflow`` of OSMO's src/lib/utils/workflow.py). A block scalar at the end
+    lacks it then.
+    """
+    if any(mark in text for mark in _MARKS) and "\n---" not in text and _ROOT.search(text):
+        return text.removesuffix("\n").removesuffix("\r")
+    return text
+
+
+def template_root(text: str) -> int | None:
+    """Where the root key of a template of workflows stands in the text of a file; None where it is no template.
+
+    A template has default-values, or tags that OSMO does not fill in when the workflow runs. A workload that has such
+    tags is none.
+    """
+    if not any(mark in text for mark in _MARKS):
+        return None
+    root = _ROOT.search(text)
+    tagged = root is not None and (DEFAULTS.search(text) or _MARK.search(TOKEN.sub("", text)))
+    return root.start() if root is not None and tagged else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_tas.load.unread import unread
+from kubectl_tas.load.ignored_files import unread
 from tests.support.cli import pool, write
 
 WORKFLOW = "# A training\nworkflow:\n  name: train\n"

@@ -13,16 +13,15 @@ from kubectl_tas.grove import DEFAULT_TOPOLOGY, TEMPLATE
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Declared
-from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import Amounts, total
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.clusters import Dangling, FleetBackend, Grove
-from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission, Target, priority_of
+from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, LabelledSubmission, Target
 from kubectl_tas.resolve.topologies import FleetTopology
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.grove import Clique, PackConstraint, PodCliqueSet, ScalingGroup
+    from kubectl_tas.model.grovekinds import Clique, PackConstraint, PodCliqueSet, ScalingGroup
 
 MAX_PREVIEWED = 1000
 """Gangs of a set, and PodCliques of a gang, up to which a preview is written."""
@@ -210,7 +209,7 @@ class FleetPodCliqueSet:
 
 
 @dataclass(frozen=True)
-class SubmittedSet(Submission):
+class SubmittedSet(LabelledSubmission):
     """A set that is sent to a queue."""
 
     declared: Declared[PodCliqueSet]
@@ -218,26 +217,6 @@ class SubmittedSet(Submission):
     pool: FleetPool
     subpool: FleetSubpool | None
     set: FleetPodCliqueSet
-
-    @property
-    def kind(self) -> str:
-        """PodCliqueSet."""
-        return self.set.spec.kind
-
-    @property
-    def own_namespace(self) -> str | None:
-        """The namespace that it names itself."""
-        return self.declared.spec.metadata.namespace
-
-    @property
-    def priority(self) -> Priority:
-        """HIGH, NORMAL or LOW."""
-        return priority_of(self.set.declared.spec.metadata.labels)
-
-    @property
-    def place(self) -> Location:
-        """Where its pool stands."""
-        return self.set.declared.at("metadata", "labels", labels.POOL)
 
     @cached_property
     def asks(self) -> Amounts:

@@ -21,10 +21,8 @@ from kubectl_tas.resolve.companions import namespaces_of
 from kubectl_tas.resolve.pools import FleetPool, FleetSubpool, Known, Submission
 
 if TYPE_CHECKING:
-    from kubectl_tas.model.workload import AnyWorkload, BarePod
-
-if TYPE_CHECKING:
     from kubectl_tas.model.manifest import PodGroup, SubGroup, TopologyConstraint
+    from kubectl_tas.model.workload import AnyWorkload, BarePod
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +71,13 @@ class FleetPodGroup:
 class SubmittedPodGroup(Submission):
     """A hand-written PodGroup whose queue is declared here, with the Pods beside it."""
 
-    group: FleetPodGroup
+    declared: Declared[PodGroup]
+    name: str
     pool: FleetPool
     subpool: FleetSubpool | None
+    group: FleetPodGroup
     classes: Mapping[str, Priority]
     """The priority that each PriorityClass of the Config stands for."""
-
-    @property
-    def declared(self) -> Declared[PodGroup]:  # type: ignore[override]
-        """The PodGroup."""
-        return self.group.declared
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """Name of the PodGroup."""
-        return self.group.name
 
     @property
     def kind(self) -> str:
@@ -97,7 +87,7 @@ class SubmittedPodGroup(Submission):
     @property
     def priority(self) -> Priority:
         """By its preemptibility, else by its PriorityClass; one that is not known counts as 50, as in KAI."""
-        spec = self.group.declared.spec.spec
+        spec = self.declared.spec.spec
         by_class = self.classes.get(spec.priorityClassName or "")
         if by_class is None:
             value = PRIORITY_CLASSES.get(spec.priorityClassName or "", 0)
@@ -116,14 +106,14 @@ class SubmittedPodGroup(Submission):
     @property
     def place(self) -> Location:
         """Where its queue stands."""
-        return self.group.declared.at("spec", "queue")
+        return self.declared.at("spec", "queue")
 
 
 def submitted_pod_groups(groups: Sequence[FleetPodGroup], config: ConfigSpec) -> tuple[SubmittedPodGroup, ...]:
     """Those that stand with their Pods, and whose queue is declared here."""
     classes: dict[str, Priority] = {getattr(config.priorityClasses, priority): priority for priority in PRIORITIES}
     return tuple(
-        SubmittedPodGroup(group, group.pool, group.subpool, classes)
+        SubmittedPodGroup(group.declared, group.name, group.pool, group.subpool, group, classes)
         for group in groups
         if group.pool is not None and group.pods
     )

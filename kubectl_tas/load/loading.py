@@ -12,20 +12,16 @@ from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severit
 from kubectl_tas.folders import is_hidden, misspelled
 from kubectl_tas.jinja.bounds import TEMPLATE_UNSUPPORTED
 from kubectl_tas.load.document import Document, Lines, parse
+from kubectl_tas.load.filetext import lookalikes, waivers
 from kubectl_tas.load.kinds import COMPANION, Kind, recognise
-from kubectl_tas.load.lists import items_of
 from kubectl_tas.load.localfiles import has_local_files, read_local_files
-from kubectl_tas.load.lookalikes import lookalikes
+from kubectl_tas.load.osmofiles import expanded_by_osmo, template_root
 from kubectl_tas.load.rights import ADMIN_SOURCE_UNREAD, holds_nothing
-from kubectl_tas.load.schema import INVALID_VALUE, validate
+from kubectl_tas.load.schema import INVALID_VALUE, items_of, validate
 from kubectl_tas.load.source import CONFIG_FILE, MemorySource, RawFile, Source, decode
-from kubectl_tas.load.tokens import expanded_by_osmo, template_root
-from kubectl_tas.load.waivers import waivers
-from kubectl_tas.model.companionkinds import CompanionKind
-from kubectl_tas.model.config import Config, ConfigSpec
+from kubectl_tas.model.config import VALUES_FOLDER, Config, ConfigSpec, Setting
+from kubectl_tas.model.kindlists import WORKLOADS, CompanionKind
 from kubectl_tas.model.repository import Declared, Repository, Waiver
-from kubectl_tas.model.values import FOLDER, Setting
-from kubectl_tas.model.workloadkinds import WORKLOADS
 from kubectl_tas.records import dataclass
 
 if TYPE_CHECKING:
@@ -94,7 +90,7 @@ def load_work(raw: RawFile, companions: Sequence[CompanionKind]) -> Loaded | Non
 
 
 def _has_values(raw: RawFile) -> bool:
-    return raw.path.startswith(f"{FOLDER}/")
+    return raw.path.startswith(f"{VALUES_FOLDER}/")
 
 
 class _Loader:
@@ -131,7 +127,7 @@ class _Loader:
         self.absent = [folder for folder in self.folders if not self.source.has_folder(folder)]
         found = self.source.files(self.folders, exclude=spec.output)
         files = [raw for raw in found if not _has_values(raw)]
-        below = self.source.files([FOLDER], exclude=spec.output) if self.source.has_folder(FOLDER) else ()
+        below = self.source.files([VALUES_FOLDER], exclude=spec.output) if self.source.has_folder(VALUES_FOLDER) else ()
         values = [raw for raw in below if _has_values(raw)]  # what is sent is not in the folder that it is asked for
         self.files += [raw.path for raw in values]
         if values or spec.values or self.settings:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity, Waiving
 from kubectl_tas.folders import MAX_DEPTH, misspelled
-from kubectl_tas.load.repository import CONFIG_MISPLACED
+from kubectl_tas.load.loading import CONFIG_MISPLACED
 from kubectl_tas.load.source import CONFIG_FILE, SUFFIXES
 from kubectl_tas.model.config import DEFAULT_SOURCES
+from kubectl_tas.model.config import VALUES_FOLDER as VALUES
+from kubectl_tas.model.kindlists import WORKLOADS
 from kubectl_tas.model.repository import Repository
-from kubectl_tas.model.values import FOLDER as VALUES
-from kubectl_tas.model.workloadkinds import WORKLOADS
 
 FILE_UNREAD = Rule(
     "file-unread",
@@ -75,7 +75,9 @@ def unread(root: Path, folders: Sequence[str], output: str) -> Iterator[Diagnost
     files = [Path(entry.path) for entry in odd[:_MOST] if entry.is_file(follow_symlinks=False)]
     own = (path for path in files if not _is_below(path, linked) and _says_so(_head(path)))
     found = sorted({path.relative_to(root).as_posix() for path in own} - {CONFIG_FILE})
-    for name in [name for name in found if _is_config(root / name)] if not (root / CONFIG_FILE).exists() else ():
+    for name in (
+        [name for name in found if _CONFIG.search(_head(root / name))] if not (root / CONFIG_FILE).exists() else ()
+    ):
         found.remove(name)
         message = f"a Config counts only in {CONFIG_FILE}, and there is none"
         place = _place(root, name, _CONFIG)
@@ -148,12 +150,8 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _says_so(head: bytes) -> bool:
     """Whether a file says that it is a source of this tool, or work for it, which is none that was rendered."""
-    own = _OURS.search(head)
-    return own is not None or (_is_labelled(head) and _WORKLOAD.search(head) is not None)
-
-
-def _is_labelled(head: bytes) -> bool:
-    return _LABEL.search(head) is not None and _RENDERED not in head
+    is_work = _LABEL.search(head) and _RENDERED not in head and _WORKLOAD.search(head)
+    return bool(_OURS.search(head) or is_work)
 
 
 def _is_sure(root: Path, name: str) -> bool:
@@ -165,10 +163,6 @@ def _is_sure(root: Path, name: str) -> bool:
     if own is None:
         return b"{{" not in head
     return b"apiVersion" in own[0] or _POOL.search(head) is not None
-
-
-def _is_config(path: Path) -> bool:
-    return _CONFIG.search(_head(path)) is not None
 
 
 def _place(root: Path, name: str, pattern: re.Pattern[bytes]) -> Location:

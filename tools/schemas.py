@@ -8,73 +8,32 @@ import json
 import textwrap
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from operator import attrgetter
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 
-from kubectl_tas.model.companion import Companion
-from kubectl_tas.model.config import Config
+from kubectl_tas.emit.schemas import WRITTEN
+from kubectl_tas.late import imported
+from kubectl_tas.model import artifact, kindlists
+from kubectl_tas.model.config import Values
 from kubectl_tas.model.function import Function
-from kubectl_tas.model.grove import OperatorConfiguration, PodCliqueSet
-from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
-from kubectl_tas.model.labelkeys import Reader, keys_on
-from kubectl_tas.model.manifest import (
-    ConfigMap,
-    Namespace,
-    PodGang,
-    PodGroup,
-    PriorityClass,
-    Queue,
-    Service,
-    Topology,
-)
-from kubectl_tas.model.platform import PodTemplate, ResourceValidation
-from kubectl_tas.model.pod import Pod
-from kubectl_tas.model.pool import Pool, Subpool
-from kubectl_tas.model.rbac import Role, RoleBinding
-from kubectl_tas.model.topology import ClusterTopology
-from kubectl_tas.model.values import Values
+from kubectl_tas.model.grovekinds import PodCliqueSet
+from kubectl_tas.model.labelkeys import KEYS, Reader
+from kubectl_tas.model.podtemplate import Companion
 from kubectl_tas.model.workflow import Workflow
 from kubectl_tas.model.workload import WORKLOADS
 
-READ: tuple[type[BaseModel], ...] = (
-    ClusterTopology,
-    Config,
-    OperatorConfiguration,
-    PodCliqueSet,
-    PodGroup,
-    PodTemplate,
-    Pool,
-    ResourceValidation,
-    Subpool,
-    *WORKLOADS,
-)
+_OWN = {place: imported(f"kubectl_tas.model.{place}") for _, _, place in kindlists.OWN}
+READ: tuple[type[BaseModel], ...] = (*sorted(_OWN.values(), key=attrgetter("__name__")), *WORKLOADS)
 """What people write and is told by its kind."""
-MODELS: tuple[type[BaseModel], ...] = (
-    *READ,
-    Companion,
-    ConfigMap,
-    Function,
-    Namespace,
-    Pod,
-    PodGang,
-    PriorityClass,
-    Queue,
-    Role,
-    RoleBinding,
-    Service,
-    Topology,
-    ValidatingAdmissionPolicy,
-    ValidatingAdmissionPolicyBinding,
-    Values,
-    Workflow,
-)
-"""The kinds that have a schema file of their own."""
+_EMITTED = (model for model in get_args(artifact.Manifest) if model is not artifact.PassThrough)
+_MODELS = (*READ, Companion, Function, Values, Workflow, *_EMITTED)
+MODELS: tuple[type[BaseModel], ...] = tuple({model.__name__: model for model in reversed(_MODELS)}.values())
+"""The kinds that have a schema file of their own; of a kind that is read and emitted as it is read."""
 COMBINED = "all"
 """The name of the schema that chooses one by what a document is."""
-WRITTEN = "Written by kubectl-tas, which writes it anew where its schemas have changed."
-"""What every schema says of itself. A file that says so may be replaced."""
 _BARE = ("BarePod", "Notebook")
 """Workloads of which the metadata is that of the pod."""
 
@@ -150,6 +109,12 @@ def _choices(schema: dict[str, Any], field: str) -> list[str]:
     return [str(word) for word in found.get("enum", [found.get("const")])]
 
 
+def _fixed_words(schema: dict[str, Any]) -> dict[str, str]:
+    """What the fields say of themselves that name a kind."""
+    fields = (field for field in ("apiVersion", "apiGroup", "kind") if field in schema.get("properties", {}))
+    return {field: " or ".join(words) for field in fields if (words := _choices(schema, field)) != ["None"]}
+
+
 def _has_kind(*named: str) -> dict[str, Any]:
     return {"required": ["kind"], "properties": {"kind": {"enum": list(named)}}}
 
@@ -197,7 +162,7 @@ def json_schema(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> 
     for name, part in (*schema.get("$defs", {}).items(), (model.__name__, schema)):
         part.pop("title", None)
         docs = _field_docs(models[name]) if name in models else {}
-        for field, text in docs.items():
+        for field, text in {**_fixed_words(part), **docs}.items():
             written = models[name].model_fields[field].alias or field
             if written in part.get("properties", {}):
                 part["properties"][written]["description"] = text
@@ -225,7 +190,8 @@ def _name_keys(part: dict[str, Any], reader: Reader) -> None:
                     "description": key.about,
                     **({"anyOf": [{"enum": list(key.choices)}, text]} if key.choices else text),
                 }
-                for key in keys_on(where, reader)
+                for key in KEYS
+                if key.where == where and key.reader & reader
             }
 
 

@@ -7,7 +7,7 @@ written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ruamel.yaml.error import YAMLError
@@ -15,8 +15,8 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 from kubectl_tas.load.compose import TooDeepError, TooManyError
 from kubectl_tas.load.document import roots
-from kubectl_tas.load.scalars import is_certain_text
-from kubectl_tas.load.scalars import reads_alike as scalar_reads_alike
+from kubectl_tas.load.reader import is_certain_text
+from kubectl_tas.load.reader import reads_alike as scalar_reads_alike
 
 MAX_EXPANSION = 50
 """How many times as large a document may be with its aliases written out; kubectl refuses a hundred."""
@@ -50,7 +50,7 @@ def reads_alike(text: str) -> bool:
     if any(scalar.style in ("|", ">") and _ODD_HEAD.match(_source(scalar, text)) for scalar in scalars):
         return False
     quoted = [scalar for scalar in scalars if scalar.style] if "\t" in text or "\\" in text else []
-    if any(_has_odd_escape(scalar, text) for scalar in quoted):
+    if any(scalar.style == '"' and _ODD_ESCAPE.search(_source(scalar, text)) for scalar in quoted):
         return False
     return "\t" not in text or not _has_odd_tab(quoted, text)
 
@@ -64,13 +64,13 @@ def _scalars(root: Any) -> Iterator[Any]:
         if id(node) in seen:
             continue
         if type(node) is ScalarNode:
-            yield node if node.style or _value_reads_alike(node.value, in_flow=in_flow) else None
+            yield node if node.style or _is_alike(node.value, scalar_reads_alike, in_flow=in_flow) else None
             continue
         seen.add(id(node))
         in_flow = bool(node.flow_style)
         if type(node) is MappingNode:
             for key, value in node.value:
-                yield key if key.style or _key_reads_alike(key.value, in_flow=in_flow) else None
+                yield key if key.style or _is_alike(key.value, is_certain_text, in_flow=in_flow) else None
                 waiting.append((value, in_flow))
         else:
             waiting += [(item, in_flow) for item in node.value]
@@ -89,17 +89,9 @@ def _is_mostly_aliases(root: Any) -> bool:
     return size(root) > MAX_EXPANSION * len(sizes)
 
 
-def _value_reads_alike(value: str, *, in_flow: bool) -> bool:
-    return scalar_reads_alike(value) and not (in_flow and _INDICATOR_IN_WORD.search(value))
-
-
-def _key_reads_alike(key: str, *, in_flow: bool) -> bool:
-    """Whether a plain key is the same text to all readers; a merge key is none."""
-    return is_certain_text(key) and not (in_flow and _INDICATOR_IN_WORD.search(key))
-
-
-def _has_odd_escape(scalar: Any, text: str) -> bool:
-    return scalar.style == '"' and bool(_ODD_ESCAPE.search(_source(scalar, text)))
+def _is_alike(plain: str, reads: Callable[[str], bool], *, in_flow: bool) -> bool:
+    """Whether a plain value is the same to all readers, or a plain key is the same text; a merge key is none."""
+    return reads(plain) and not (in_flow and _INDICATOR_IN_WORD.search(plain))
 
 
 def _has_odd_tab(quoted: list[Any], text: str) -> bool:
