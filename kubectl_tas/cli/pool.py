@@ -192,7 +192,7 @@ def remove(name: str, dry_run: bool, render_after: bool, directory: str | None) 
 
 
 def _tell_what_it_means() -> int:
-    from kubectl_tas.compare.pools import MEANING  # only these commands need it
+    from kubectl_tas.compare.pool_changes import MEANING  # only these commands need it
 
     say(MEANING, err=True)
     return 0

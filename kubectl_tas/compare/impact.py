@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
+from kubectl_tas.compare.grove_changes import is_recreated
 from kubectl_tas.compare.immutable import Effect
 from kubectl_tas.compare.namespaces import moved
 from kubectl_tas.compare.objects import CHANGE_REFUSED, object_changes, path_text
-from kubectl_tas.compare.pools import renamed
-from kubectl_tas.compare.topologies import is_recreated
+from kubectl_tas.compare.pool_changes import renamed
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past

@@ -16,7 +16,7 @@ from kubectl_tas.compare.cluster import (
     domains,
     full_name,
 )
-from kubectl_tas.compare.nodes import Coverage
+from kubectl_tas.compare.cluster_nodes import Coverage
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cliquesets import Levels
 from kubectl_tas.report import table
