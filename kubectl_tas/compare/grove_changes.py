@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
-from kubectl_tas.compare.cluster import the_cluster
+from kubectl_tas.compare.topology_drift import the_cluster
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.model.base import KeyPath

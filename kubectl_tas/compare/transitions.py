@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kubectl_tas.compare.change import Change, Earlier
-from kubectl_tas.compare.cluster import check_drift
 from kubectl_tas.compare.cluster_nodes import check_domains, check_nodes
 from kubectl_tas.compare.config_changes import changed_classes, new_rights
 from kubectl_tas.compare.grove_changes import (
@@ -20,6 +19,7 @@ from kubectl_tas.compare.grove_changes import (
 from kubectl_tas.compare.namespaces import changed_namespaces
 from kubectl_tas.compare.objects import unappliable_changes
 from kubectl_tas.compare.pool_changes import changed_subpools, gone_pools, moved_pools
+from kubectl_tas.compare.topology_drift import check_drift
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
 from kubectl_tas.errors import TasError
 from kubectl_tas.live.cliquesets import GroveState

@@ -18,6 +18,7 @@ from kubectl_tas.resolve.topologies import FleetTopology
 if TYPE_CHECKING:
     from kubectl_tas.model.grove import PodCliqueSet
 
+
 CONDITION = "TopologyLevelsUnavailable"
 """The condition that Grove sets on a PodCliqueSet."""
 
