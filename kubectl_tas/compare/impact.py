@@ -11,8 +11,7 @@ from kubectl_tas.catalogue import all_rules
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.grove_changes import is_recreated
 from kubectl_tas.compare.immutable import Effect
-from kubectl_tas.compare.namespaces import moved
-from kubectl_tas.compare.objects import CHANGE_REFUSED, object_changes, path_text
+from kubectl_tas.compare.object_changes import CHANGE_REFUSED, moved, object_changes, path_text
 from kubectl_tas.compare.pool_changes import renamed
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict

@@ -16,8 +16,7 @@ from kubectl_tas.compare.grove_changes import (
     changed_references,
     removed_topologies,
 )
-from kubectl_tas.compare.namespaces import changed_namespaces
-from kubectl_tas.compare.objects import unappliable_changes
+from kubectl_tas.compare.object_changes import changed_namespaces, unappliable_changes
 from kubectl_tas.compare.pool_changes import changed_subpools, gone_pools, moved_pools
 from kubectl_tas.compare.topology_drift import check_drift
 from kubectl_tas.diagnostics import Diagnostic, Rule, Severity, Waiving
