@@ -48,7 +48,7 @@ def init(target: str, ci: str, gitops: str, source: str | None, owners: tuple[st
     alone they are read.
     """
     from kubectl_tas.edit import origin, scaffold
-    from kubectl_tas.emit.fresh import write_missing
+    from kubectl_tas.emit.create_only import write_missing
     from kubectl_tas.load.source import CONFIG_FILE
 
     root = Path(group_directory() or ".") / target

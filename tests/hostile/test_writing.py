@@ -300,7 +300,9 @@ class TestInit:
     def test_a_link_that_comes_meanwhile(
         self, repository: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("kubectl_tas.emit.fresh._taken", lambda *_: (repository / "subpools").symlink_to(outside))
+        monkeypatch.setattr(
+            "kubectl_tas.emit.create_only._taken", lambda *_: (repository / "subpools").symlink_to(outside)
+        )
         refused(kubectl_tas("init", repository), "nothing was written")
         assert content(repository) == {"subpools": str(outside)}
 

@@ -1,14 +1,16 @@
-"""Files that are not there yet: all of them are written, or none, and nothing is overwritten."""
+"""Files that are not there yet, or are ours: nothing of others is overwritten, and all of them are written or none."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
+from kubectl_tas.model.schemas import WRITTEN
 
 
 def write_new(root: Path, files: Mapping[str, bytes]) -> None:
@@ -78,3 +80,41 @@ def _taken(root: Path, names: Iterable[str]) -> list[str]:
 def _failed(path: Path, error: OSError) -> TasError:
     message = f"cannot write {path}: {error.strerror}; nothing was written"
     return TasError(message, hint="Check permissions and free space.")
+
+
+def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """Writes what differs below ``root``, which is made where it is not there, and returns the names.
+
+    A file that is there is ours where it is JSON that says so in its ``$comment``. Raises TasError, with nothing
+    written, where one is not, or where one cannot be written.
+    """
+    try:
+        there = {name: _content(root / name) for name in texts}
+        differ = [name for name, text in texts.items() if there[name] != text.encode()]
+        others = [name for name in differ if there[name] is not None and not _is_ours(there[name] or b"")]
+        if others:
+            message = f"{', '.join(others)} in {root} was not written by kubectl-tas; nothing was written"
+            raise TasError(message, hint="Choose another folder, or remove what is in the way.")
+        root.mkdir(parents=True, exist_ok=True)
+        with Disk(root) as disk:
+            for name in differ:
+                disk.replace(name, texts[name].encode())
+    except OSError as error:
+        message = f"cannot write schemas to {root}: {error.strerror}"
+        raise TasError(message, hint="Check permissions and free space.") from error
+    return differ
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file holds; None where there is none. A link is nothing of ours."""
+    if path.is_symlink():
+        return b""
+    return path.read_bytes() if path.exists() else None
+
+
+def _is_ours(content: bytes) -> bool:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("$comment") == WRITTEN
