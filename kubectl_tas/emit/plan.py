@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kubectl_tas.emit import text
-from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, is_leftover
-from kubectl_tas.emit.stamps import Stamps, stamp
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, Stamps, is_leftover, stamp
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
