@@ -17,7 +17,7 @@ from kubectl_tas.cli.session import Session, check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.emit import text as emitted
-from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.emit.text import Deferred, whole
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.demands import Mode, demands

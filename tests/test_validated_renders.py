@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kubectl_tas.cli.session import check_source
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.emit import text
-from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.load.source import FolderSource, OverlaySource
 from kubectl_tas.model.workload import WORKLOADS
 from kubectl_tas.report import text as report

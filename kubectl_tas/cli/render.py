@@ -25,9 +25,8 @@ from kubectl_tas.cli.terminal import hand_over_parts, progress, say, show
 from kubectl_tas.diagnostics import Diagnostic, has_errors, in_order
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import Stamps
+from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
-from kubectl_tas.emit.plan import Plan, apply_plan, bereft, folder_of, layout, plan
-from kubectl_tas.emit.stale import stale
 from kubectl_tas.emit.text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kubectl_tas.emit.disk import Disk
-from kubectl_tas.emit.plan import Kind, Plan, Present, compared
+from kubectl_tas.emit.file_plan import Kind, Plan, Present, compared
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
 

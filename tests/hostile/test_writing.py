@@ -14,7 +14,7 @@ import pytest
 
 from kubectl_tas.emit import disk
 from kubectl_tas.emit.disk import MARK, TEMPORARY, Disk
-from kubectl_tas.emit.plan import apply_plan, plan
+from kubectl_tas.emit.file_plan import apply_plan, plan
 from kubectl_tas.errors import TasError
 from kubectl_tas.load import source
 from tests.support.cli import Result, kubectl_tas, pool, subpool, write

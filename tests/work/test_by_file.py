@@ -13,7 +13,7 @@ from kubectl_tas.check.judge import judge, settled
 from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, has_errors
 from kubectl_tas.emit import text
-from kubectl_tas.emit.plan import layout
+from kubectl_tas.emit.file_plan import layout
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import FolderSource, MemorySource, Source
 from kubectl_tas.store.cache import Store
