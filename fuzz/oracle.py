@@ -18,7 +18,7 @@ from kubectl_tas.compile import compile_fleet
 from kubectl_tas.diagnostics import Diagnostic, Location
 from kubectl_tas.emit import text as emitted
 from kubectl_tas.emit.file_plan import layout
-from kubectl_tas.emit.text import Deferred, whole
+from kubectl_tas.emit.manifest_text import Deferred, whole
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.demands import Mode, demands
 from kubectl_tas.load import source

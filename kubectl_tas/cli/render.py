@@ -27,7 +27,7 @@ from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import Stamps
 from kubectl_tas.emit.file_plan import Plan, apply_plan, bereft, folder_of, layout, plan, stale
 from kubectl_tas.emit.foreign import OUTPUT_FOREIGN
-from kubectl_tas.emit.text import Deferred
+from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.load.unread import NOTHING_DECLARED

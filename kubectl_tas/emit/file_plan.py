@@ -11,7 +11,7 @@ from typing import TypeVar
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.emit import text
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, Stamps, is_leftover, stamp
-from kubectl_tas.emit.text import Deferred
+from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
 from kubectl_tas.model.artifact import Placed
