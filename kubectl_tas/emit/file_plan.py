@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
-from kubectl_tas.emit import text
+from kubectl_tas.emit import manifest_text
 from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, Stamps, is_leftover, stamp
 from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.errors import TasError
@@ -40,7 +40,7 @@ class Change:
     @property
     def after(self) -> str | None:
         """The text that it is to have; None: the file is to go."""
-        return None if self.content is None else text.whole(self.content)
+        return None if self.content is None else manifest_text.whole(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def layout(
     settings: str,
     tick: Tick | None = None,
     *,
-    read: Callable[[P], str | Deferred] = text.file_text,  # type: ignore[assignment]
+    read: Callable[[P], str | Deferred] = manifest_text.file_text,  # type: ignore[assignment]
 ) -> dict[str, str | Deferred]:
     """The text of every file, by its path relative to the repository root; ``settings`` is what the Config comes from.
 
@@ -108,7 +108,7 @@ def layout(
             if tick:
                 tick(len(files), len(artifacts))
         for folder, resources in listed.items():
-            files[f"{folder}/{KUSTOMIZATION}"] = text.kustomization(resources, settings)
+            files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(resources, settings)
     return files
 
 
@@ -165,14 +165,14 @@ def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind, 
     same: list[str] = []
     for path, after in files.items():
         now = present.stamps.get(path)
-        if stamps and now and stamps.tells(path, now, text.digest(after)):
+        if stamps and now and stamps.tells(path, now, manifest_text.digest(after)):
             same.append(path)
             continue
         before = present.read(path) if path in present.files else None
-        if before is not None and text.is_same(before, after):
+        if before is not None and manifest_text.is_same(before, after):
             same.append(path)
             if stamps and now:
-                stamps.note(path, now, text.digest(after))
+                stamps.note(path, now, manifest_text.digest(after))
             continue
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
@@ -194,12 +194,14 @@ def bereft(plan: Plan, absent: Sequence[str]) -> dict[str, int]:
     removed = [change for change in plan.changes if change.content is None]
     counts = dict.fromkeys(absent, 0)
     for change in removed:
-        sources = text.sources(change.before or "")
+        sources = manifest_text.sources(change.before or "")
         for folder in absent:
             counts[folder] += any(source.startswith(f"{folder}/") for source in sources)
     for change in plan.changes:
         if change.path.endswith(f"/{KUSTOMIZATION}"):
-            counts |= {source: len(removed) for source in text.sources(change.before or "") if source in counts}
+            counts |= {
+                source: len(removed) for source in manifest_text.sources(change.before or "") if source in counts
+            }
     return {name: count for name, count in counts.items() if count}
 
 
