@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from kubectl_tas.diagnostics import Diagnostic, Severity
-from kubectl_tas.edit.subpools import Edit, NewFile, RemoveDocument, SetValues
+from kubectl_tas.edit.subpool_edits import Edit, NewFile, RemoveDocument, SetValues
 from kubectl_tas.emit.disk import Disk
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import inside
