@@ -386,18 +386,18 @@ def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
 def _differences(live: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[Difference]:
     if live.get("apiVersion") != manifest["apiVersion"]:
         yield Difference("apiVersion", shown(live.get("apiVersion")), shown(manifest["apiVersion"]), is_same=False)
-    for field in ("labels", "annotations"):
-        there = live["metadata"].get(field) or {}
+    for part in ("labels", "annotations"):
+        there = live["metadata"].get(part) or {}
         if not isinstance(there, dict):
             message = f"the {live['kind']} {manifest['metadata']['name']} of the cluster cannot be read"
             hint = "It must be what `kubectl get ... -o json` prints."
-            raise TasError(f"{message}: its {field} are {shown(there)}", hint=hint)
-        for key, value in manifest["metadata"].get(field, {}).items():
+            raise TasError(f"{message}: its {part} are {shown(there)}", hint=hint)
+        for key, value in manifest["metadata"].get(part, {}).items():
             if there.get(key, value) != value:
-                yield Difference(f"metadata.{field}[{key}]", shown(there[key]), shown(value), is_same=False)
-    for field, value in manifest.items():
-        if field not in _ABOUT:
-            yield from _between(field, live.get(field), value)
+                yield Difference(f"metadata.{part}[{key}]", shown(there[key]), shown(value), is_same=False)
+    for name, value in manifest.items():
+        if name not in _ABOUT:
+            yield from _between(name, live.get(name), value)
 
 
 def _between(path: str, before: Any, after: Any) -> Iterator[Difference]:

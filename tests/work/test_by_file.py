@@ -73,12 +73,12 @@ def by_file(source: Source, effort: Effort) -> Came:
     return Came([told(item) for item in counted], texts(files))
 
 
-def laid_out_by(run: Run) -> dict[str, str | text.Deferred]:
+def laid_out_by(run: Run) -> dict[str, str | manifest_text.Deferred]:
     fleet = run.fleet
     return layout(objects_to_apply(run, fleet), fleet.config, fleet.settings, read=lambda item: text_of(run, item))
 
 
-def texts(files: Mapping[str, str | text.Deferred] | None) -> dict[str, str] | None:
+def texts(files: Mapping[str, str | manifest_text.Deferred] | None) -> dict[str, str] | None:
     return None if files is None else {path: manifest_text.whole(content) for path, content in files.items()}
 
 
