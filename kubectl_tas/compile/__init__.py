@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
-from kubectl_tas.compile.cliquesets import compile_sets
-from kubectl_tas.compile.companions import compile_companions
 from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.namespaces import compile_namespaces
+from kubectl_tas.compile.passthrough import compile_companions, compile_members, compile_sets, compile_workloads
 from kubectl_tas.compile.podgangs import preview_pod_gangs
 from kubectl_tas.compile.podgroups import (
     compile_owned,
@@ -21,7 +20,6 @@ from kubectl_tas.compile.podgroups import (
 from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
-from kubectl_tas.compile.workloads import compile_members, compile_workloads
 from kubectl_tas.model.artifact import Artifact, Placed
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
