@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from kubectl_tas.compile.access import compile_access
 from kubectl_tas.compile.guard import compile_guards
-from kubectl_tas.compile.namespaces import compile_namespaces
 from kubectl_tas.compile.passthrough import compile_companions, compile_members, compile_sets, compile_workloads
 from kubectl_tas.compile.podgangs import preview_pod_gangs
 from kubectl_tas.compile.podgroups import (
@@ -17,7 +16,7 @@ from kubectl_tas.compile.podgroups import (
     preview_pod_groups,
     preview_set_pod_groups,
 )
-from kubectl_tas.compile.queues import compile_priority_classes, compile_queues
+from kubectl_tas.compile.queue_objects import compile_namespaces, compile_priority_classes, compile_queues
 from kubectl_tas.compile.topologies import compile_bindings, compile_topologies
 from kubectl_tas.compile.workflows import compile_workflows
 from kubectl_tas.model.artifact import Artifact, Placed
