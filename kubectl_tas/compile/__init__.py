@@ -9,10 +9,10 @@ from typing import TypeVar
 from kubectl_tas.compile.access import compile_access
 from kubectl_tas.compile.guard import compile_guards
 from kubectl_tas.compile.passthrough import compile_companions, compile_members, compile_sets, compile_workloads
-from kubectl_tas.compile.podgangs import preview_pod_gangs
 from kubectl_tas.compile.podgroups import (
     compile_owned,
     pass_pod_groups,
+    preview_pod_gangs,
     preview_pod_groups,
     preview_set_pod_groups,
 )

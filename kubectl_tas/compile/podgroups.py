@@ -1,4 +1,4 @@
-"""PodGroups: the one writer of them, those of workloads that own one, those written by hand, and previews."""
+"""PodGroups: the one writer of them, those of workloads that own one, those written by hand; and previews of them and of PodGangs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,22 @@ from kubectl_tas.gangs.workload import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE
-from kubectl_tas.model.manifest import Metadata, PodGroup, PodGroupSpec, SubGroup, TopologyConstraint
+from kubectl_tas.model.manifest import (
+    GangConstraint,
+    GangMember,
+    GangPack,
+    GangPart,
+    Metadata,
+    PodGang,
+    PodGangSpec,
+    PodGroup,
+    PodGroupSpec,
+    SubGroup,
+    TopologyConstraint,
+)
 from kubectl_tas.model.phase import Phase
 from kubectl_tas.resolve import names
+from kubectl_tas.resolve.cliqueset import SubmittedSet
 from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.pools import Submission
@@ -241,3 +254,60 @@ def indices(span: tuple[int, int]) -> str:
     """``4 to 7``, or ``4``."""
     first, last = span
     return str(first) if first == last else f"{first} to {last}"
+
+
+TOPOLOGY_NAME = "grove.io/topology-name"
+"""Annotation of a PodGang: the Topology that its levels belong to."""
+PART_OF = "app.kubernetes.io/part-of"
+
+
+def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
+    """The PodGang of every gang of the sets whose pool and topology are known."""
+    for submitted, gang in previewed_gangs(fleet):
+        file = names.file(f"podgang-{submitted.set.namespace}-{gang.name}")
+        source, manifest = submitted.declared.origin.path, _pod_gang(fleet, submitted, gang)
+        backend = submitted.pool.backend.name
+        yield Artifact(backend, Phase.POD_GROUP, PREVIEW, file, manifest, source, apply=False)
+
+
+def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
+    item, topology = submitted.set, submitted.set.topology
+    annotations = {NOTE: f"What Grove makes of PodCliqueSet {item.name}"}
+    if topology is not None:
+        annotations = {TOPOLOGY_NAME: topology.name, **annotations}
+    if submitted.pool.backend.writes_pod_groups_of_sets:
+        annotations = {SKIP_PODGROUPER: "true", **annotations}
+    return PodGang(
+        metadata=Metadata(
+            name=gang.name,
+            namespace=item.namespace,
+            labels={MANAGED_BY: "kubectl-tas", PART_OF: item.name, POOL: submitted.target},
+            annotations=annotations,
+        ),
+        spec=PodGangSpec(
+            podgroups=tuple(
+                GangMember(name=leaf.name, minReplicas=leaf.minimum or 0, topologyConstraint=_packed(leaf.constraint))
+                for leaf in gang.leaves
+            ),
+            topologyConstraint=_packed(gang.constraint),
+            topologyConstraintGroupConfigs=tuple(_parts(gang)),
+            priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
+        ),
+    )
+
+
+def _parts(gang: Gang) -> Iterator[GangPart]:
+    """The replicas of scaling groups that have a constraint."""
+    for part in gang.parts:
+        packed, cliques = _packed(part.constraint), gang.below(part)
+        if cliques and packed is not None:
+            yield GangPart(
+                name=part.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
+            )
+
+
+def _packed(constraint: Constraint | None) -> GangConstraint | None:
+    if constraint is None or constraint.topology is None:
+        return None
+    required, preferred = constraint.labels
+    return GangConstraint(packConstraint=GangPack(required=required, preferred=preferred))
