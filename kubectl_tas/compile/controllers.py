@@ -15,8 +15,8 @@ from typing import Any
 from kubectl_tas.compile.passthrough import compile_companions, compile_members
 from kubectl_tas.compile.podgroups import compile_owned, pass_pod_groups, predicted, preview_set_pod_groups
 from kubectl_tas.compile.queue_objects import compile_priority_classes, compile_queues
-from kubectl_tas.compile.topologies import compile_topologies, topologies_elsewhere
-from kubectl_tas.compile.workflows import compile_workflows
+from kubectl_tas.compile.topology_objects import compile_topologies, topologies_elsewhere
+from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.demanded import demanded

@@ -1,4 +1,4 @@
-"""PodGroups: the one writer of them, those of workloads that own one, those written by hand; and previews of them and of PodGangs."""
+"""PodGroups: the one writer of them, those of workloads that own one, those written by hand; previews, and PodGangs."""
 
 from __future__ import annotations
 

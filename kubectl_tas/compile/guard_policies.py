@@ -13,7 +13,7 @@ from typing import Literal
 
 from kubectl_tas import gpus
 from kubectl_tas.compile.access import access_policy
-from kubectl_tas.compile.expressions import (
+from kubectl_tas.compile.cel import (
     RESIZED,
     amount_variables,
     any_label_changed,
