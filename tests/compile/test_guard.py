@@ -529,7 +529,7 @@ def test_no_expression_is_longer_than_a_server_takes(repository: Path) -> None:
 
 
 def test_queues_in_several_expressions(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expressions, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(cel, "MAX_ENTRIES", 2)
     closed, open_ = "abcde", "fghij"
     text = "---\n".join(subpool(name, 1, state="DELETING" if name in closed else "ACTIVE") for name in closed + open_)
     write(repository, {"pools/team.yaml": pool(), "subpools/all.yaml": text})
