@@ -21,7 +21,7 @@ from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.demanded import demanded
 from kubectl_tas.gangs.demands import demands
-from kubectl_tas.gangs.pods import batches
+from kubectl_tas.gangs.workload_gang import batches
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.base import KeyPath, Model

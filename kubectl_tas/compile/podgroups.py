@@ -9,7 +9,7 @@ from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.gangs import podgrouper, waits
 from kubectl_tas.gangs.cliqueset import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
-from kubectl_tas.gangs.workload import own_gang, shared_gang
+from kubectl_tas.gangs.workload_gang import own_gang, shared_gang
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.labels import MANAGED_BY, POOL, PREEMPTION_DELAY, SKIP_PODGROUPER, STALENESS_GRACE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from kubectl_tas.gangs import placements, podgrouper
-from kubectl_tas.gangs.workload import sub_group
+from kubectl_tas.gangs import podgrouper
+from kubectl_tas.gangs.workload_gang import placed, sub_group, whole_placement
 from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
@@ -270,7 +270,7 @@ def _placements(workload: FleetWorkload) -> Iterator[Demand]:
         yield Demand(path, topology, f"the topology of pool {workload.pool.name}", Mode.RESOLVE)
     for asked in workload.levels:
         yield Demand(asked.path, asked.level.label, f"the node label of {asked.level.key}", Mode.RESOLVE)
-    for place, placement in placements.placed(workload).items():
+    for place, placement in placed(workload).items():
         for name, value in _annotations(placement):
             why = f"what places the pods of this {workload.kind}"
             yield Demand((*place, name), value, why, Mode.RESOLVE if value else Mode.REMOVE)
@@ -290,7 +290,7 @@ def _topologies_of_segments(workload: FleetWorkload) -> Iterator[Demand]:
     """The topology of segments, on their own template where the workload's annotations name none, or another one."""
     if not podgrouper.is_made_by_kai(workload):
         return
-    whole, _ = placements.whole_placement(workload)
+    whole, _ = whole_placement(workload)
     for item in workload.replicas:
         topology = item.segments.placement.topology if item.segments and item.segments.placement else None
         if topology is not None and (whole is None or not whole.asked or whole.topology != topology):

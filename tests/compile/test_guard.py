@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_tas import quantities
+from kubectl_tas.compile import cel
 from kubectl_tas.compile.cel import MAX_ENTRIES, amount_variables
 from kubectl_tas.gpus import GPU, cel_variables
 from kubectl_tas.model.podtemplate import PodTemplate

@@ -1,11 +1,11 @@
-"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes itself."""
+"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; and where its pods are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kubectl_tas.gangs import placements, podgrouper
+from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
 from kubectl_tas.gangs.segments import (
     Segment,
@@ -16,11 +16,60 @@ from kubectl_tas.gangs.segments import (
     segment_of,
     worker_segment,
 )
+from kubectl_tas.model.base import KeyPath
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.fleet import Fleet
-from kubectl_tas.resolve.placement import Placement, ReplicaType, Segments
+from kubectl_tas.resolve.placement import LevelAnnotation, Placement, ReplicaType, Segments, combined
 from kubectl_tas.resolve.workload import FleetWorkload
+
+
+def whole_placement(workload: FleetWorkload) -> tuple[Placement | None, tuple[LevelAnnotation, ...]]:
+    """The placement of a workload's gang as a whole, and the levels that it cannot say.
+
+    Where all pods are of one template, and nothing is placed apart, what the template asks for holds for the whole.
+    """
+    if is_placed_as_a_whole(workload):
+        only = next((item for item in workload.replicas if item.replicas), workload.replicas[0])
+        return combined(workload.placement, only.placement)
+    return workload.placement, ()
+
+
+def is_placed_as_a_whole(workload: FleetWorkload) -> bool:
+    """Whether what a template asks for is asked for all pods."""
+    templates = {item.path for item in workload.replicas if item.replicas or len(workload.replicas) == 1}
+    if len(templates) != 1 or (workload.is_owned and podgrouper.has_sub_groups(workload)):
+        return False
+    return not places_parts(workload) and podgrouper.is_one_pod_group(workload)
+
+
+def places_parts(workload: FleetWorkload) -> bool:
+    """Whether each template places the pods that are made from it, apart from all others."""
+    if workload.is_owned:
+        return podgrouper.has_sub_groups(workload)
+    feature = podgrouper.row(workload).placed_parts
+    return feature is not None and workload.pool.backend.has(feature)
+
+
+def part_placement(workload: FleetWorkload, item: ReplicaType) -> Placement | None:
+    """The placement of the SubGroup of a replica type; of a JobSet that of each of its jobs."""
+    return item.placement if places_parts(workload) else None
+
+
+def placed(workload: FleetWorkload) -> dict[KeyPath, Placement | None]:
+    """What the annotations that KAI reads must ask for, by the path at which they stand. Where nothing is asked for
+    as a whole, not even a topology may be named there: KAI never places a PodGroup with a topology and no level.
+    """
+    if not podgrouper.is_made_by_kai(workload):
+        return {}
+    found: dict[KeyPath, Placement | None] = {}
+    for item in workload.replicas if places_parts(workload) else ():
+        if item.placement is not None and item.placement.asked:
+            found[item.job_annotations[0] if item.job_annotations else item.annotations_path] = item.placement
+    whole, _ = whole_placement(workload)
+    found[podgrouper.row(workload).placed_at] = whole if whole is not None and whole.asked else None
+    return found
+
 
 Path = tuple[str, ...]
 """What a SubGroup and those above it would like to be called, from the top."""
@@ -75,7 +124,7 @@ def own_gang(workload: FleetWorkload) -> Gang:
         pods=sum(item.replicas for item in types),
         minimum=sum(minimums),
         gpus=sum(item.replicas * item.gpus for item in types),
-        constraint=_constraint(placements.whole_placement(workload)[0]),
+        constraint=_constraint(whole_placement(workload)[0]),
         needed_parts=needed_parts,
         parts=_named(drafts),
     )
@@ -163,7 +212,7 @@ def _replica_type(workload: FleetWorkload, item: ReplicaType, minimum: int, *, d
             pods=item.replicas,
             minimum=minimum,
             gpus=item.replicas * item.gpus,
-            constraint=_constraint(placements.part_placement(workload, item)),
+            constraint=_constraint(part_placement(workload, item)),
             needs_all_parts=bool(cuts),
         ),
     )
@@ -177,7 +226,7 @@ def _jobs(workload: FleetWorkload) -> Iterator[Draft]:
         name, pods = podgrouper.part_name(workload, item), item.replicas // max(1, item.jobs)
         whole = SubGroup("", item.replicas, item.jobs * least, item.replicas * item.gpus, needs_all_parts=True)
         yield (name,), whole
-        constraint = _constraint(placements.part_placement(workload, item))
+        constraint = _constraint(part_placement(workload, item))
         job = SubGroup("", pods, least, pods * item.gpus, constraint)
         if podgrouper.lists_parts(workload):
             yield from (((name, f"{name}-replica-{number}"), job) for number in range(item.jobs))
@@ -243,3 +292,45 @@ def _named(drafts: Iterable[Draft]) -> tuple[SubGroup, ...]:
     wanted = [("/".join(path), path[-1] if len(path) == 1 else names.as_label(path[-1])) for path in paths]
     given = dict(zip(paths, names.distinct(wanted), strict=True))
     return tuple(replace(part, name=given[path], parent=given.get(path[:-1])) for path, part in drafts)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Equal pods of a gang."""
+
+    template: ReplicaType
+    sub_group: str | None
+    """None: they are in none."""
+    pods: int
+
+
+def batches(workload: FleetWorkload, gang: Gang) -> Iterator[Batch]:
+    """All pods of a workload's own gang, by replica type and then by index; ``gang`` is what ``own_gang`` makes of it.
+
+    Where each pod has a PodGroup of its own, it is one pod.
+    """
+    is_shared = podgrouper.is_one_pod_group(workload)
+    for item in workload.replicas:
+        left = item.replicas if is_shared else min(1, item.replicas)
+        if not gang.parts:
+            yield Batch(item, None, left)
+        for part in _leaves_of(workload, gang, item):  # pods with the highest indices may not be there yet
+            own = min(part.pods, left)
+            left -= own
+            if own:
+                yield Batch(item, part.name, own)
+
+
+def leaves(workload: FleetWorkload, gang: Gang) -> Iterator[tuple[SubGroup, ReplicaType]]:
+    """The SubGroups that have pods of a workload's own gang, each with the replica type of those."""
+    return ((part, item) for item in workload.replicas for part in _leaves_of(workload, gang, item))
+
+
+def _leaves_of(workload: FleetWorkload, gang: Gang, item: ReplicaType) -> Sequence[SubGroup]:
+    """The SubGroups that have the pods of a replica type, in the order of their indices."""
+    if podgrouper.row(workload).leads_segments:  # segments stand side by side, and the leader has index 0
+        own = ((part.indices or (0, 0), part) for part in gang.leaves)
+        return [part for span, part in sorted(own, key=lambda pair: pair[0]) if (span == (0, 0)) == item.is_leader]
+    name = sub_group(workload, item) or item.name
+    top = next((part for part in gang.below(gang) if part.name == name), None)
+    return () if top is None else gang.below(top) or (top,)
