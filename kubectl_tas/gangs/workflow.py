@@ -14,21 +14,22 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from kubectl_tas.gangs import lifetime
-from kubectl_tas.gangs.files import TaskFile, file_maps, task_file
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
-from kubectl_tas.gangs.platform import member_of
-from kubectl_tas.gangs.podspec import with_output
-from kubectl_tas.gangs.tokens import (
+from kubectl_tas.gangs.task_files import (
     HOST,
     OUTPUT,
     OUTPUT_TOKEN,
     WORKFLOW_ID,
+    TaskFile,
     data_paths,
+    file_maps,
     filled,
     is_below,
+    task_file,
     texts,
     tokens_in,
 )
+from kubectl_tas.gangs.task_pods import member_of, with_output
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.names import MAX_LABEL, digest, pod_group, service, shorten

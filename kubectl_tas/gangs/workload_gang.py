@@ -1,4 +1,4 @@
-"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; and where its pods are."""
+"""The gang of a Kubernetes workload: what KAI's podgrouper makes of it, or what the tool makes; where its pods are."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_tas.compile import cel
 from tests.compile.test_guard import JOINED, LOW, NORMAL, Object, changed, group, pod, policies, stream, update
 from tests.support.admission import Request, refusals, violations
 from tests.support.cli import pool, subpool, write
