@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.cliqueset import gangs_of_set
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster import Node
 from kubectl_tas.model import labels

@@ -16,7 +16,7 @@ from kubectl_tas.compare.pool_changes import renamed
 from kubectl_tas.diagnostics import Diagnostic, Severity
 from kubectl_tas.gangs.admission import Admission, Verdict
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.load.source import CONFIG_FILE
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.model.guard import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding

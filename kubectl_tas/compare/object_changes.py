@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kubectl_tas.compare.change import Change
 from kubectl_tas.compare.immutable import Changed, Effect, changed_fields
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.gangs.demanded import demanded
-from kubectl_tas.gangs.demands import Demand, companion_demands, demands, is_replaced, member_demands
+from kubectl_tas.gangs.apply_demands import demanded
+from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, is_replaced, member_demands
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.companionkinds import group_of
 from kubectl_tas.model.labels import REPLACE

@@ -18,9 +18,9 @@ from kubectl_tas.compile.queue_objects import compile_priority_classes, compile_
 from kubectl_tas.compile.topology_objects import compile_topologies, topologies_elsewhere
 from kubectl_tas.compile.workflow_objects import compile_workflows
 from kubectl_tas.gangs import podgrouper
-from kubectl_tas.gangs.cliqueset import previewed_gangs
-from kubectl_tas.gangs.demanded import demanded
-from kubectl_tas.gangs.demands import demands
+from kubectl_tas.gangs.apply_demands import demanded
+from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
+from kubectl_tas.gangs.pool_demands import demands
 from kubectl_tas.gangs.workload_gang import batches
 from kubectl_tas.load.document import parse
 from kubectl_tas.model.artifact import Artifact, PassThrough

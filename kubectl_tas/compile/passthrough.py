@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
-from kubectl_tas.gangs.demanded import entries_of, merged
-from kubectl_tas.gangs.demands import Demand, companion_demands, demands, member_demands
+from kubectl_tas.gangs.apply_demands import entries_of, merged
+from kubectl_tas.gangs.pool_demands import Demand, companion_demands, demands, member_demands
 from kubectl_tas.grove import TEMPLATE, Release
 from kubectl_tas.load.alike import reads_alike
 from kubectl_tas.load.splice import FIRST, Entry, Renamed, with_values

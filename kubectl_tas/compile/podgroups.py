@@ -7,7 +7,7 @@ from typing import Literal
 
 from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.gangs import podgrouper, waits
-from kubectl_tas.gangs.cliqueset import previewed_gangs
+from kubectl_tas.gangs.cliqueset_gang import previewed_gangs
 from kubectl_tas.gangs.gang import Constraint, Gang, Part
 from kubectl_tas.gangs.workload_gang import own_gang, shared_gang
 from kubectl_tas.kai import Feature

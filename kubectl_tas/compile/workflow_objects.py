@@ -10,7 +10,7 @@ from kubectl_tas.compile.metadata import folder, metadata
 from kubectl_tas.compile.podgroups import WORKFLOWS, pod_group_spec
 from kubectl_tas.gangs.gang import Gang, Member
 from kubectl_tas.gangs.task_files import fits_annotation, is_text
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.model.artifact import Artifact, PassThrough
 from kubectl_tas.model.job import Job, JobSpec, Template, TemplateMetadata

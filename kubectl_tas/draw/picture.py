@@ -9,10 +9,10 @@ from kubectl_tas.compile.podgroups import note
 from kubectl_tas.draw.figure import Facts
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.admission import Admission, Verdict
-from kubectl_tas.gangs.cliqueset import gangs_of_set
+from kubectl_tas.gangs.cliqueset_gang import gangs_of_set
 from kubectl_tas.gangs.gang import Gang
-from kubectl_tas.gangs.podgroup import gang_of_pod_group
-from kubectl_tas.gangs.workflow import gangs_of_workflow
+from kubectl_tas.gangs.podgroup_gang import gang_of_pod_group
+from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.gangs.workload_gang import gang_of, whole_placement
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural

@@ -14,7 +14,7 @@ from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MEBIBYTE
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.lasting import Past
-from kubectl_tas.gangs.podgroup import least_of
+from kubectl_tas.gangs.podgroup_gang import least_of
 from kubectl_tas.gangs.summary import Request, Summary
 from kubectl_tas.model.workflow import Priority
 from kubectl_tas.quantities import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from kubectl_tas.gangs.segments import waited_for, worker_segment
+from kubectl_tas.gangs.segment_cuts import waited_for, worker_segment
 from kubectl_tas.kai import Feature
 from kubectl_tas.model import labels
 from kubectl_tas.model.base import KeyPath

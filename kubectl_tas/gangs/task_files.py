@@ -1,5 +1,4 @@
 """The files of tasks: their contents, the ConfigMaps that hold them, where pods mount them, and the tokens in them."""
-"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubectl_tas.gangs import podgrouper
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
-from kubectl_tas.gangs.segments import (
+from kubectl_tas.gangs.segment_cuts import (
     Segment,
     cut,
     cut_group,

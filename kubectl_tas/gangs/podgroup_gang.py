@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kubectl_tas.model.manifest import TopologyConstraint
     from kubectl_tas.model.workload import BarePod
 
+
 DEFAULT = "default"
 """The SubGroup of a pod that names none."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kubectl_tas.gangs.demands import Demand, Mode, changes
+from kubectl_tas.gangs.pool_demands import Demand, Mode, changes
 from kubectl_tas.load.splice import FIRST, Appended, Change, Entry, Renamed, extended, without_aliases
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.repository import Origin

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from kubectl_tas.gangs import lifetime
+from kubectl_tas.gangs import task_lifetime
 from kubectl_tas.gangs.gang import Constraint, Gang, Member, Part, SubGroup
 from kubectl_tas.gangs.task_files import (
     HOST,
@@ -101,7 +101,7 @@ def gangs_of_workflow(
 def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
     backend, topology = workflow.pool.backend, workflow.pool.topology
     as_jobs, limits = fleet.config.workflowsAs == "jobs", workflow.pool.declared.spec.spec
-    deadline = lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
+    deadline = task_lifetime.deadline(workflow.declared.spec.workflow.timeout, limits)
     files = tuple(_files(fleet, workflow, task) for task in group.tasks)
     members = tuple(member_of(fleet, workflow, task) for task in group.tasks)
     if deadline or as_jobs:
@@ -109,7 +109,7 @@ def _draft(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup) -> _Draft:
             replace(
                 item,
                 spec={**deadline, **item.spec},
-                job=lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
+                job=task_lifetime.job(task.spec, limits, fleet.config.maxRetries) if as_jobs else None,
             )
             for task, item in zip(group.tasks, members, strict=True)
         )
