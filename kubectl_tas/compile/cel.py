@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from kubectl_tas import gpus
 from kubectl_tas.model import labels
 from kubectl_tas.model.backdoors import BACKDOORS
-from kubectl_tas.model.guard import Expression
+from kubectl_tas.model.guard import Expression, Validation
 from kubectl_tas.quantities import ResourceName
 
 MAX_ENTRIES, MAX_CHARACTERS = 500, 80_000
@@ -27,6 +27,16 @@ _MEBIBYTE, _GIBIBYTE = 2**20, 2**30
 _NAMED = "variables.queue"
 
 
+def let(name: str, expression: str) -> Expression:
+    """A variable, or a condition with its name."""
+    return Expression(name=name, expression=expression)
+
+
+def refuse_unless(expression: str, message: str) -> Validation:
+    """What must hold, and in CEL what is said where it does not."""
+    return Validation(expression=expression, messageExpression=message, reason="Forbidden")
+
+
 def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ...]:
     """Entries as one CEL literal, or as several where they are many: an expression has its maximal length."""
     parts: list[list[str]] = [[]]
@@ -38,9 +48,7 @@ def tables(name: str, entries: list[str], brackets: str) -> tuple[Expression, ..
         parts[-1].append(entry)
         length += len(entry) + 2
     return tuple(
-        Expression(
-            name=name if index == 1 else f"{name}{index}", expression=f"{brackets[0]}{', '.join(part)}{brackets[1]}"
-        )
+        let(name if index == 1 else f"{name}{index}", f"{brackets[0]}{', '.join(part)}{brackets[1]}")
         for index, part in enumerate(parts, 1)
     )
 
@@ -123,10 +131,8 @@ def amount_variables(resource: ResourceName) -> Iterator[Expression]:
     starting, running = gpus.cel_at_most(asked, init, "0.0")
     most = f"([{running}] + {starting}).max()"
     beside = f"(has({overhead}) && '{resource}' in {overhead} ? {_number(overhead, resource)} : 0.0)"
-    yield Expression(name=init, expression=f"variables.initContainers.map(i, {asked('i')})")
-    yield Expression(
-        name=resource, expression=f"int([({most} + {beside}) * {_UNITS[resource]}.0 + 0.5, {_MOST}].min())"
-    )
+    yield let(init, f"variables.initContainers.map(i, {asked('i')})")
+    yield let(resource, f"int([({most} + {beside}) * {_UNITS[resource]}.0 + 0.5, {_MOST}].min())")
 
 
 def _number(amounts: str, resource: ResourceName) -> str:

@@ -12,30 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from kubectl_tas import gpus
+from kubectl_tas.compile import cel
 from kubectl_tas.compile.access import access_policy
-from kubectl_tas.compile.cel import (
-    RESIZED,
-    amount_variables,
-    any_label_changed,
-    counts,
-    gpu_notes_changed,
-    group_field,
-    holds,
-    joins_another,
-    label,
-    listed,
-    looked_up,
-    shown,
-    tables,
-    text,
-    value,
-)
 from kubectl_tas.compile.metadata import metadata
 from kubectl_tas.kai import NON_PREEMPTIBLE_FROM, PRIORITY_CLASSES
 from kubectl_tas.model import labels
 from kubectl_tas.model.artifact import Artifact
 from kubectl_tas.model.config import PRIORITY_VALUES
 from kubectl_tas.model.guard import (
+    Action,
     BindingSpec,
     Expression,
     LabelRequirement,
@@ -59,7 +44,7 @@ from kubectl_tas.resolve.fleet import Fleet
 _POD_GROUPS = ("scheduling.run.ai", "v2alpha2", "PodGroup")
 _FOLDER = "guard"
 _NAMESPACE = "kubernetes.io/metadata.name"
-_POD_GROUP = value("object", "annotations", labels.POD_GROUP)
+_POD_GROUP = cel.value("object", "annotations", labels.POD_GROUP)
 """The PodGroup that a pod names."""
 
 
@@ -125,32 +110,24 @@ def _guarded(fleet: Fleet, backend: FleetBackend) -> _Guarded:
         namespaces=tuple(sorted(set().union(*places.values()))),
         places=_places(places),
         classes=PRIORITY_CLASSES | {name: PRIORITY_VALUES[priority] for priority, name in own.items()},
-        leaves=tables("leaves", [f"{text(queue)}: {_quotas(leaves[queue], others)}" for queue in sorted(leaves)], "{}"),
+        leaves=cel.tables(
+            "leaves", [f"{cel.text(queue)}: {_quotas(leaves[queue], others)}" for queue in sorted(leaves)], "{}"
+        ),
         others=others,
         draining=_draining(fleet, backend),
         over_quota=_over_quota(fleet, backend, others),
     )
 
 
-def _guard(
-    guarded: _Guarded,
-    what: str,
-    spec: PolicySpec,
-    param: ParamRef | None = None,
-) -> Iterator[Artifact]:
+def _guard(guarded: _Guarded, what: str, spec: PolicySpec, param: ParamRef | None = None) -> Iterator[Artifact]:
     fleet, backend = guarded.fleet, guarded.backend
     name = _name(guarded, what)
     policy = ValidatingAdmissionPolicy(metadata=metadata(fleet, name, Phase.GUARD), spec=spec)
-    binding = ValidatingAdmissionPolicyBinding(
-        metadata=metadata(fleet, name, Phase.GUARD),
-        spec=BindingSpec(
-            policyName=name,
-            paramRef=param,
-            validationActions=("Warn", "Audit") if fleet.config.guard == "warn" else ("Deny",),
-        ),
-    )
-    yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"policy-{name}.yaml", policy, fleet.settings)
-    yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"binding-{name}.yaml", binding, fleet.settings)
+    actions: tuple[Action, ...] = ("Warn", "Audit") if fleet.config.guard == "warn" else ("Deny",)
+    bound = BindingSpec(policyName=name, paramRef=param, validationActions=actions)
+    binding = ValidatingAdmissionPolicyBinding(metadata=policy.metadata, spec=bound)
+    for kind, manifest in (("policy", policy), ("binding", binding)):
+        yield Artifact(backend.name, Phase.GUARD, _FOLDER, f"{kind}-{name}.yaml", manifest, fleet.settings)
 
 
 def _name(guarded: _Guarded, what: str) -> str:
@@ -163,62 +140,49 @@ def _pods(guarded: _Guarded) -> PolicySpec:
     Each is judged when it is created, and when what it was judged by changes. What it asks for by annotations may
     not change at all: KAI would count less, or more, than what runs.
     """
-    queue, scheduler = label("object", labels.QUEUE), guarded.backend.scheduler_name
+    queue, scheduler = cel.label("object", labels.QUEUE), guarded.backend.scheduler_name
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
         matchConstraints=_requests("", "v1", *_pod_resources(guarded)),
         matchConditions=(
-            Expression(name="within-reach", expression=f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
-            Expression(
-                name="is-new-or-changed",
-                expression=f"request.operation == 'CREATE' || {any_label_changed()} || {gpu_notes_changed()}"
-                f" || ({queue}) == '' && {joins_another()}{_or_resized(guarded)}",
+            cel.let("within-reach", f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
+            cel.let(
+                "is-new-or-changed",
+                f"request.operation == 'CREATE' || {cel.any_label_changed()} || {cel.gpu_notes_changed()}"
+                f" || ({queue}) == '' && {cel.joins_another()}{_or_resized(guarded)}",
             ),
         ),
         variables=(
-            Expression(name="queue", expression=queue),
-            *_queues(guarded),
-            *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
-            *_others(guarded),
-            Expression(name="uncounted", expression=gpus.cel_uncounted()),
-            _class_of_pod(),
+            *_queues(guarded, queue),
+            *_amounts(guarded),
+            cel.let("uncounted", gpus.cel_uncounted()),
             *_priority_of_pod(guarded),
-            Expression(
-                name="scheduler", expression="has(object.spec.schedulerName) ? string(object.spec.schedulerName) : ''"
-            ),
-            Expression(
-                name="guarded",
-                expression=f"!({_inside(guarded)}) ? variables.isOurs : variables.queue != '' || "
-                f"variables.scheduler == {text(scheduler)} || ({_POD_GROUP}) != '' || variables.hundredths > 0 || "
+            cel.let("scheduler", "has(object.spec.schedulerName) ? string(object.spec.schedulerName) : ''"),
+            cel.let(
+                "guarded",
+                f"!({_inside(guarded)}) ? variables.isOurs : variables.queue != '' || "
+                f"variables.scheduler == {cel.text(scheduler)} || ({_POD_GROUP}) != '' || variables.hundredths > 0 || "
                 "variables.uncounted",
             ),
         ),
         validations=(
             *_leaf_only(guarded, "!variables.guarded || "),
-            Validation(
-                expression=f"!variables.guarded || !variables.isLeaf || variables.scheduler == {text(scheduler)}",
-                messageExpression="'queue ' + variables.queue + ' is of no use beside scheduler ' + "
-                f"variables.scheduler + '; name ' + {text(scheduler)}",
-                reason="Forbidden",
+            cel.refuse_unless(
+                f"!variables.guarded || !variables.isLeaf || variables.scheduler == {cel.text(scheduler)}",
+                "'queue ' + variables.queue + ' is of no use beside scheduler ' + "
+                f"variables.scheduler + '; name ' + {cel.text(scheduler)}",
             ),
-            Validation(
-                expression="!variables.guarded || request.operation != 'CREATE' || !has(object.spec.nodeName) || "
+            cel.refuse_unless(
+                "!variables.guarded || request.operation != 'CREATE' || !has(object.spec.nodeName) || "
                 "object.spec.nodeName == ''",
-                messageExpression="'the pod names its node, ' + string(object.spec.nodeName) + "
+                "'the pod names its node, ' + string(object.spec.nodeName) + "
                 "', and so goes past the scheduler and every quota'",
-                reason="Forbidden",
             ),
-            Validation(
-                expression="!variables.guarded || variables.className == '' || "
-                "variables.className in variables.classes",
-                messageExpression=_unknown_class(guarded),
-                reason="Forbidden",
-            ),
+            _known_class(guarded),
             *_within_quotas(guarded, "!variables.guarded || ", "' {} and cannot be preempted, ' + 'but queue '"),
-            Validation(
-                expression=f"!variables.guarded || request.operation == 'CREATE' || !({gpu_notes_changed()})",
-                messageExpression="'what a pod asks for in annotations cannot change; create another pod'",
-                reason="Forbidden",
+            cel.refuse_unless(
+                f"!variables.guarded || request.operation == 'CREATE' || !({cel.gpu_notes_changed()})",
+                "'what a pod asks for in annotations cannot change; create another pod'",
             ),
         ),
     )
@@ -233,25 +197,21 @@ def _subresources(guarded: _Guarded) -> PolicySpec:
     Kubelets write the status of every pod of the cluster many times, so one condition decides, and what follows is only
     reached by what is refused.
     """
-    changed = f"{any_label_changed()} || {joins_another()} || {gpu_notes_changed()}"
-    reach = f"{_inside(guarded)} || {_may_be_ours(guarded, label('object', labels.QUEUE))}"
+    changed = f"{cel.any_label_changed()} || {cel.joins_another()} || {cel.gpu_notes_changed()}"
+    reach = f"{_inside(guarded)} || {_may_be_ours(guarded, cel.label('object', labels.QUEUE))}"
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
         matchConstraints=_requests("", "v1", "bindings", "pods/binding", "pods/status"),
         matchConditions=(
-            Expression(
-                name="counts-otherwise",
-                expression=f"(request.operation == 'CREATE' ? {counts()} : {changed}) && ({reach})",
-            ),
+            cel.let("counts-otherwise", f"(request.operation == 'CREATE' ? {cel.counts()} : {changed}) && ({reach})"),
         ),
         validations=(
-            Validation(
-                expression="false",
-                messageExpression=text(
+            cel.refuse_unless(
+                "false",
+                cel.text(
                     "labels and annotations that KAI counts a pod by cannot change through its status or a Binding; "
                     "change the pod itself"
                 ),
-                reason="Forbidden",
             ),
         ),
     )
@@ -275,26 +235,23 @@ def _members(guarded: _Guarded) -> PolicySpec:
         paramKind=ParamKind(apiVersion="/".join(_POD_GROUPS[:2]), kind=_POD_GROUPS[2]),
         matchConstraints=requests.model_copy(update={"namespaceSelector": within, "objectSelector": queued}),
         matchConditions=(
-            Expression(
-                name="joins-the-podgroup",
-                expression=f"({_POD_GROUP}) == params.metadata.name && (request.operation == 'CREATE' || "
-                f"{joins_another()} || {any_label_changed()}{_or_resized(guarded)})",
+            cel.let(
+                "joins-the-podgroup",
+                f"({_POD_GROUP}) == params.metadata.name && (request.operation == 'CREATE' || "
+                f"{cel.joins_another()} || {cel.any_label_changed()}{_or_resized(guarded)})",
             ),
         ),
         variables=(
-            Expression(name="queue", expression=label("object", labels.QUEUE)),
-            *_queues(guarded),
-            *(Expression(name=name, expression=expression) for name, expression in gpus.cel_variables()),
-            *_others(guarded),
-            Expression(name="groupQueue", expression=group_field("params", "queue")),
+            *_queues(guarded, cel.label("object", labels.QUEUE)),
+            *_amounts(guarded),
+            cel.let("groupQueue", cel.group_field("params", "queue")),
             *_priority_of_group(guarded, "params"),
         ),
         validations=(
-            Validation(
-                expression="variables.groupQueue == variables.queue",
-                messageExpression="'PodGroup ' + params.metadata.name + ' is in queue ' + variables.groupQueue + "
+            cel.refuse_unless(
+                "variables.groupQueue == variables.queue",
+                "'PodGroup ' + params.metadata.name + ' is in queue ' + variables.groupQueue + "
                 "', the pod names ' + (variables.queue == '' ? 'none' : variables.queue)",
-                reason="Forbidden",
             ),
             *_within_quotas(
                 guarded, "", "' {}, and PodGroup ' + params.metadata.name + ' cannot be preempted, but queue '"
@@ -307,43 +264,33 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
     """PodGroups when they are created, or change what they were judged by: those of a draining queue may still be
     updated. One that becomes non-preemptible, or takes that to another queue, would bring pods that nobody judged.
     """
-    queue = group_field("object", "queue")
+    queue = cel.group_field("object", "queue")
     changed = " || ".join(
-        f"({group_field('object', field)}) != ({group_field('oldObject', field)})"
+        f"({cel.group_field('object', field)}) != ({cel.group_field('oldObject', field)})"
         for field in ("queue", "priorityClassName", "preemptibility")
     )
     return PolicySpec(
         failurePolicy=guarded.failure_policy,
         matchConstraints=_requests(_POD_GROUPS[0], _POD_GROUPS[1], "podgroups"),
         matchConditions=(
-            Expression(name="within-reach", expression=f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
-            Expression(name="is-new-or-changed", expression=f"request.operation == 'CREATE' || {changed}"),
+            cel.let("within-reach", f"{_inside(guarded)} || {_may_be_ours(guarded, queue)}"),
+            cel.let("is-new-or-changed", f"request.operation == 'CREATE' || {changed}"),
         ),
         variables=(
-            Expression(name="queue", expression=queue),
-            *_queues(guarded),
+            *_queues(guarded, queue),
             *_priority_of_group(guarded, "object"),
-            Expression(
-                name="wasNonPreemptible",
-                expression=f"request.operation != 'CREATE' && {_non_preemptible_group('oldObject')}",
-            ),
-            Expression(name="guarded", expression=f"{_inside(guarded)} || variables.isOurs"),
+            cel.let("wasNonPreemptible", f"request.operation != 'CREATE' && {_non_preemptible_group('oldObject')}"),
+            cel.let("guarded", f"{_inside(guarded)} || variables.isOurs"),
         ),
         validations=(
             *_leaf_only(guarded, "!variables.guarded || "),
-            Validation(
-                expression="!variables.guarded || variables.className == '' || "
-                "variables.className in variables.classes",
-                messageExpression=_unknown_class(guarded),
-                reason="Forbidden",
-            ),
-            Validation(
-                expression="!variables.guarded || request.operation == 'CREATE' || !variables.nonPreemptible || "
-                f"variables.wasNonPreemptible && ({queue}) == ({group_field('oldObject', 'queue')})",
-                messageExpression="'the pods of the PodGroup were let in ' + (variables.wasNonPreemptible ? "
-                f"'to queue ' + ({group_field('oldObject', 'queue')}) : 'as preemptible') + "
+            _known_class(guarded),
+            cel.refuse_unless(
+                "!variables.guarded || request.operation == 'CREATE' || !variables.nonPreemptible || "
+                f"variables.wasNonPreemptible && ({queue}) == ({cel.group_field('oldObject', 'queue')})",
+                "'the pods of the PodGroup were let in ' + (variables.wasNonPreemptible ? "
+                f"'to queue ' + ({cel.group_field('oldObject', 'queue')}) : 'as preemptible') + "
                 "'; to change that, delete it with its pods and create them again'",
-                reason="Forbidden",
             ),
         ),
     )
@@ -355,29 +302,27 @@ def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Val
     """
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
     parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
-    yield Validation(
-        expression=f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
+    yield cel.refuse_unless(
+        f"{unless}!variables.nonPreemptible || variables.quota < 0 || "
         f"variables.hundredths <= variables.quota * 100{listed.format('variables.hundredths', f'{parts[0]} * 100')}",
-        messageExpression=f"'the pod asks for ' + {shown('gpu', 'variables.hundredths')} + "
+        f"'the pod asks for ' + {cel.shown('gpu', 'variables.hundredths')} + "
         f"{because.format(UNITS['gpu'])} + variables.queue + ' is guaranteed ' + string(variables.quota)",
-        reason="Forbidden",
     )
     for name, part in zip(guarded.others, parts[1:], strict=False):
         asked, quota = f"variables.{name}", f"variables.{name}Quota"
-        yield Validation(
-            expression=f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}"
-            f"{listed.format(asked, part)}",
-            messageExpression=f"'the pod asks for ' + {shown(name, asked)} + {because.format(UNITS[name])} + "
-            f"variables.queue + ' is guaranteed ' + {shown(name, quota)}",
-            reason="Forbidden",
+        yield cel.refuse_unless(
+            f"{unless}!variables.nonPreemptible || {quota} < 0 || {asked} <= {quota}{listed.format(asked, part)}",
+            f"'the pod asks for ' + {cel.shown(name, asked)} + {because.format(UNITS[name])} + "
+            f"variables.queue + ' is guaranteed ' + {cel.shown(name, quota)}",
         )
 
 
-def _others(guarded: _Guarded) -> Iterator[Expression]:
-    """Of cpu and memory, where they have quotas: what the pod asks for, and what its queue is guaranteed."""
+def _amounts(guarded: _Guarded) -> Iterator[Expression]:
+    """What the pod asks for; of cpu and memory where they have quotas, with what its queue is guaranteed."""
+    yield from (cel.let(name, expression) for name, expression in gpus.cel_variables())
     for place, name in enumerate(guarded.others, 1):
-        yield from amount_variables(name)
-        yield Expression(name=f"{name}Quota", expression=looked_up(guarded.leaves, "-1", f"[{place}]"))
+        yield from cel.amount_variables(name)
+        yield cel.let(f"{name}Quota", cel.looked_up(guarded.leaves, "-1", f"[{place}]"))
 
 
 def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
@@ -386,13 +331,15 @@ def _pod_resources(guarded: _Guarded) -> tuple[str, ...]:
 
 
 def _or_resized(guarded: _Guarded) -> str:
-    return f" || {RESIZED}" if guarded.others else ""
+    return f" || {cel.RESIZED}" if guarded.others else ""
 
 
-def _unknown_class(guarded: _Guarded) -> str:
-    known = ", ".join(sorted(guarded.classes))
-    message = f" is neither one of the repository nor one of KAI; these are {known}"
-    return f"'PriorityClass ' + variables.className + {text(message)}"
+def _known_class(guarded: _Guarded) -> Validation:
+    message = f" is neither one of the repository nor one of KAI; these are {', '.join(sorted(guarded.classes))}"
+    return cel.refuse_unless(
+        "!variables.guarded || variables.className == '' || variables.className in variables.classes",
+        f"'PriorityClass ' + variables.className + {cel.text(message)}",
+    )
 
 
 def _requests(group: str, version: str, *resources: str) -> MatchConstraints:
@@ -403,34 +350,35 @@ def _requests(group: str, version: str, *resources: str) -> MatchConstraints:
 
 
 def _inside(guarded: _Guarded) -> str:
-    return f"request.namespace in {listed(guarded.namespaces)}"
+    return f"request.namespace in {cel.listed(guarded.namespaces)}"
 
 
 def _may_be_ours(guarded: _Guarded, queue: str) -> str:
     """Whether a queue could be a leaf here, by its name: what is cheap to know of every pod of the cluster."""
     prefix = names.pool_queue(guarded.fleet.config.queuePrefix, guarded.backend.namespace, "")
     others = tuple(sorted(x for x in guarded.fleet.leaf_queues(guarded.backend) if not x.startswith(prefix)))
-    return f"({queue}).startsWith({text(prefix)})" + (f" || ({queue}) in {listed(others)}" if others else "")
+    return f"({queue}).startsWith({cel.text(prefix)})" + (f" || ({queue}) in {cel.listed(others)}" if others else "")
 
 
-def _queues(guarded: _Guarded) -> Iterator[Expression]:
-    """All leaves, whether the one that is named takes work or is emptied, and its quota; -1 for what is no leaf."""
+def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
+    """The queue that is named, all leaves, whether it takes work or is emptied, and its quota; -1 for what is no
+    leaf.
+    """
+    yield cel.let("queue", queue)
     yield from guarded.leaves
     yield from guarded.draining
-    yield Expression(name="isLeaf", expression=" || ".join(map(holds, guarded.leaves)))
-    yield Expression(name="isDraining", expression=" || ".join(map(holds, guarded.draining)))
-    yield Expression(name="isOurs", expression="variables.isLeaf || variables.isDraining")
-    yield Expression(name="quota", expression=looked_up(guarded.leaves, "-1", "[0]" if guarded.others else ""))
+    yield cel.let("isLeaf", " || ".join(map(cel.holds, guarded.leaves)))
+    yield cel.let("isDraining", " || ".join(map(cel.holds, guarded.draining)))
+    yield cel.let("isOurs", "variables.isLeaf || variables.isDraining")
+    yield cel.let("quota", cel.looked_up(guarded.leaves, "-1", "[0]" if guarded.others else ""))
     if guarded.over_quota:
         yield from guarded.over_quota
-        yield Expression(name="overQuotaHere", expression=looked_up(guarded.over_quota, "{}"))
-        yield Expression(name="owners", expression=_owners())
-        yield Expression(
-            name="kept", expression="variables.overQuotaHere.filter(k, variables.owners.exists(o, o.startsWith(k)))"
-        )
+        yield cel.let("overQuotaHere", cel.looked_up(guarded.over_quota, "{}"))
+        yield cel.let("owners", _owners())
+        yield cel.let("kept", "variables.overQuotaHere.filter(k, variables.owners.exists(o, o.startsWith(k)))")
     yield from guarded.places
     if guarded.places:
-        yield Expression(name="namespaces", expression=looked_up(guarded.places, "[]"))
+        yield cel.let("namespaces", cel.looked_up(guarded.places, "[]"))
 
 
 def _guaranteed(fleet: Fleet, backend: FleetBackend) -> dict[str, Amounts]:
@@ -454,7 +402,7 @@ def _owners() -> str:
     """
     made = "has(object.metadata.ownerReferences) ? object.metadata.ownerReferences.map(o, string(o.name) + '-') : []"
     own = "has(object.metadata.name) ? [string(object.metadata.name) + '-'] : []"
-    return f"['Workflow/' + ({label('object', labels.WORKFLOW)}) + '/'] + ({own}) + ({made})"
+    return f"['Workflow/' + ({cel.label('object', labels.WORKFLOW)}) + '/'] + ({own}) + ({made})"
 
 
 def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceName]) -> tuple[Expression, ...]:
@@ -464,9 +412,9 @@ def _over_quota(fleet: Fleet, backend: FleetBackend, others: Sequence[ResourceNa
             most: dict[str, Amounts] = {}  # a literal of CEL has no key twice
             for name, may in leaf.over_quota.items():
                 most[_begins(name)] = larger(may.amounts, most.get(_begins(name), NOTHING))
-            work = ", ".join(f"{text(begins)}: {_quotas(most[begins], others)}" for begins in sorted(most))
-            entries.append(f"{text(leaf.queue)}: {{{work}}}")
-    return tables("overQuota", entries, "{}") if entries else ()
+            work = ", ".join(f"{cel.text(begins)}: {_quotas(most[begins], others)}" for begins in sorted(most))
+            entries.append(f"{cel.text(leaf.queue)}: {{{work}}}")
+    return cel.tables("overQuota", entries, "{}") if entries else ()
 
 
 def _begins(listed: str) -> str:
@@ -478,71 +426,63 @@ def _begins(listed: str) -> str:
 def _places(places: Mapping[str, set[str]]) -> tuple[Expression, ...]:
     if len(set(map(frozenset, places.values()))) < 2:
         return ()
-    return tables(
-        "places", [f"{text(queue)}: {listed(sorted(names))}" for queue, names in sorted(places.items())], "{}"
+    return cel.tables(
+        "places", [f"{cel.text(queue)}: {cel.listed(sorted(names))}" for queue, names in sorted(places.items())], "{}"
     )
 
 
 def _draining(fleet: Fleet, backend: FleetBackend) -> tuple[Expression, ...]:
     subpools = (s for pool in fleet.pools if pool.backend == backend for s in pool.subpools)
-    return tables("draining", [text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
+    return cel.tables("draining", [cel.text(s.queue) for s in subpools if s.state == "DELETING"], "[]")
 
 
 def _leaf_only(guarded: _Guarded, unless: str) -> tuple[Validation, ...]:
     """The queue is a leaf that takes work, and the namespace one where its work may run."""
-    where, allowed = text(", ".join(guarded.namespaces)), _inside(guarded)
+    where, allowed = cel.text(", ".join(guarded.namespaces)), _inside(guarded)
     if guarded.places:
         where = "variables.namespaces.join(', ')"
         allowed = "!variables.isOurs || request.namespace in variables.namespaces"
     return (
-        Validation(
-            expression=f"{unless}{allowed}",
-            messageExpression="'queue ' + variables.queue + ' takes work of namespace ' + "
-            f"{where} + ', not of ' + request.namespace",
-            reason="Forbidden",
+        cel.refuse_unless(
+            f"{unless}{allowed}",
+            f"'queue ' + variables.queue + ' takes work of namespace ' + {where} + ', not of ' + request.namespace",
         ),
-        Validation(
-            expression=f"{unless}variables.isOurs",
-            messageExpression="variables.queue == '' ? 'no queue is named; use a leaf queue of a declared pool' : "
+        cel.refuse_unless(
+            f"{unless}variables.isOurs",
+            "variables.queue == '' ? 'no queue is named; use a leaf queue of a declared pool' : "
             "'queue ' + variables.queue + ' is not a leaf queue of a declared pool'",
-            reason="Forbidden",
         ),
-        Validation(
-            expression=f"{unless}!variables.isDraining",
-            messageExpression="'queue ' + variables.queue + ' is DELETING and takes no new work'",
-            reason="Forbidden",
+        cel.refuse_unless(
+            f"{unless}!variables.isDraining", "'queue ' + variables.queue + ' is DELETING and takes no new work'"
         ),
     )
 
 
-def _class_of_pod() -> Expression:
-    """The PriorityClass that a pod names; KAI reads the label first."""
-    own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
-    name = label("object", labels.PRIORITY_CLASS)
-    return Expression(name="className", expression=f"({name}) != '' ? ({name}) : ({own})")
-
-
 def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
-    """The priority of a pod, and whether KAI takes it for non-preemptible.
+    """The PriorityClass that a pod names (KAI reads the label first), its priority, and whether KAI takes it for
+    non-preemptible.
 
     Where no class is named, KAI gives ``inference`` to Deployments (whose pods are made by a ReplicaSet and carry its
     hash) and ``build`` to notebooks, both non-preemptible, and ``train`` to all else.
     """
     owned = "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == {})"
-    deployment = f"{owned.format(text('ReplicaSet'))} && ({label('object', 'pod-template-hash')}) != ''"
-    notebook = f"({label('object', 'notebook-name')}) != ''"
+    deployment = f"{owned.format(cel.text('ReplicaSet'))} && ({cel.label('object', 'pod-template-hash')}) != ''"
+    notebook = f"({cel.label('object', 'notebook-name')}) != ''"
+    own = "has(object.spec.priorityClassName) ? string(object.spec.priorityClassName) : ''"
+    name = cel.label("object", labels.PRIORITY_CLASS)
+    yield cel.let("className", f"({name}) != '' ? ({name}) : ({own})")
     yield _classes(guarded)
-    yield Expression(
-        name="priority",
-        expression="variables.className in variables.classes ? variables.classes[variables.className] : "
+    yield cel.let(
+        "priority",
+        "variables.className in variables.classes ? variables.classes[variables.className] : "
         "has(object.spec.priority) && object.spec.priority > 0 ? int(object.spec.priority) : "
         f"{deployment} ? {PRIORITY_CLASSES['inference']} : {notebook} ? {PRIORITY_CLASSES['build']} : "
         f"{PRIORITY_CLASSES['train']}",
     )
-    yield Expression(name="preemptibility", expression=label("object", labels.PREEMPTIBILITY))
-    yield Expression(
-        name="nonPreemptible",
-        expression="variables.preemptibility == 'non-preemptible' || "
+    yield cel.let("preemptibility", cel.label("object", labels.PREEMPTIBILITY))
+    yield cel.let(
+        "nonPreemptible",
+        "variables.preemptibility == 'non-preemptible' || "
         f"(variables.preemptibility != 'preemptible' && variables.priority >= {NON_PREEMPTIBLE_FROM})",
     )
 
@@ -550,18 +490,18 @@ def _priority_of_pod(guarded: _Guarded) -> Iterator[Expression]:
 def _priority_of_group(guarded: _Guarded, group: str) -> Iterator[Expression]:
     """The class of a PodGroup, and whether KAI takes it for non-preemptible."""
     yield _classes(guarded)
-    yield Expression(name="className", expression=group_field(group, "priorityClassName"))
-    yield Expression(name="nonPreemptible", expression=_non_preemptible_group(group))
+    yield cel.let("className", cel.group_field(group, "priorityClassName"))
+    yield cel.let("nonPreemptible", _non_preemptible_group(group))
 
 
 def _classes(guarded: _Guarded) -> Expression:
     """The classes that are known, with their values."""
-    known = ", ".join(f"{text(name)}: {value}" for name, value in guarded.classes.items())
-    return Expression(name="classes", expression=f"{{{known}}}")
+    known = ", ".join(f"{cel.text(name)}: {value}" for name, value in guarded.classes.items())
+    return cel.let("classes", f"{{{known}}}")
 
 
 def _non_preemptible_group(group: str) -> str:
     """A PodGroup without a class that is known counts as 50."""
-    own, name = group_field(group, "preemptibility"), group_field(group, "priorityClassName")
+    own, name = cel.group_field(group, "preemptibility"), cel.group_field(group, "priorityClassName")
     high = f"({name}) in variables.classes && variables.classes[{name}] >= {NON_PREEMPTIBLE_FROM}"
     return f"(({own}) == 'non-preemptible' || ({own}) != 'preemptible' && {high})"
