@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubectl_tas.compile.metadata import folder
 from kubectl_tas.compile.podgroups import WORKLOADS
@@ -17,9 +17,10 @@ from kubectl_tas.model.base import KeyPath
 from kubectl_tas.model.labels import POOL
 from kubectl_tas.model.manifest import Metadata
 from kubectl_tas.model.phase import Phase
-from kubectl_tas.model.repository import Origin
+from kubectl_tas.model.repository import Declared, Origin
 from kubectl_tas.resolve import names
 from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.companions import Place
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.yaml import block
 
@@ -29,34 +30,47 @@ if TYPE_CHECKING:
 
 def compile_workloads(fleet: Fleet) -> Iterator[Artifact]:
     """Every workload of the fleet."""
-    for workload in fleet.workloads:
-        backend, spec = workload.pool.backend, workload.declared.spec
-        manifest = PassThrough(
-            apiVersion=spec.apiVersion,
-            kind=spec.kind,
-            metadata=Metadata(name=workload.name, namespace=workload.namespace),
-            target=workload.target,
-            text=with_demands(workload.declared.origin, demands(fleet, workload)),
-        )
-        source = workload.declared.origin.path
-        where = folder(WORKLOADS, backend, workload.namespace)
-        yield Artifact(backend.name, Phase.POD, where, names.file(workload.file_name), manifest, source)
+    for item in fleet.workloads:
+        text = with_demands(item.declared.origin, demands(fleet, item))
+        yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
 
 
 def compile_members(fleet: Fleet) -> Iterator[Artifact]:
     """The Pods that join PodGroups which are written by hand."""
     for group in fleet.pod_groups:
         for pod in group.pods:
-            manifest = PassThrough(
-                apiVersion=pod.spec.apiVersion,
-                kind=pod.spec.kind,
-                metadata=Metadata(name=pod.spec.metadata.name, namespace=group.namespace),
-                target=group.pool.name if group.pool else None,
-                text=with_demands(pod.origin, member_demands(fleet, group, pod.origin)),
-            )
-            file = names.file(f"pod-{pod.spec.metadata.name}")
-            where = folder(WORKLOADS, group.backend, group.namespace)
-            yield Artifact(group.backend.name, Phase.POD, where, file, manifest, pod.origin.path)
+            text = with_demands(pod.origin, member_demands(fleet, group, pod.origin))
+            yield _passed(pod, (group.backend, group.namespace), group.pool.name if group.pool else None, text)
+
+
+def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
+    """Every PodCliqueSet whose pool is known, in the words of the cluster's Grove."""
+    for item in fleet.submitted_sets:
+        text = with_demands(item.declared.origin, demands(fleet, item), tuple(_respelled(item)))
+        yield _passed(item.declared, (item.pool.backend, item.namespace), item.target, text)
+
+
+def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
+    """Every companion of the fleet. Its pool is the one that its label names, else that of all the work in its file."""
+    pools = _pools_of_files(fleet) if fleet.companions else {}
+    for item in fleet.companions:
+        named = fleet.target(item.declared.spec.metadata.labels.get(POOL, ""))
+        beside = {named[0].name} if named else pools.get(item.declared.origin.path, set())
+        target = next(iter(beside)) if len(beside) == 1 else None
+        text = with_demands(item.declared.origin, companion_demands(fleet, item))
+        yield _passed(item.declared, (item.backend, item.namespace), target, text, phase=Phase.COMPANION)
+
+
+def _passed(
+    declared: Declared[Any], place: Place, target: str | None, text: str, *, phase: Phase = Phase.POD
+) -> Artifact:
+    """An object for the pool or subpool ``target``, as far as that is known."""
+    spec, (backend, namespace), name = declared.spec, place, declared.spec.metadata.name
+    about = Metadata(name=name, namespace=namespace)
+    manifest = PassThrough(apiVersion=spec.apiVersion, kind=spec.kind, metadata=about, target=target, text=text)
+    where = folder(WORKLOADS if phase is Phase.POD else "companions", backend, namespace)
+    file = names.file(f"{spec.kind.lower()}-{name}")
+    return Artifact(backend.name, phase, where, file, manifest, declared.origin.path)
 
 
 def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Entry] = ()) -> str:
@@ -75,31 +89,6 @@ def with_demands(origin: Origin, wanted: Sequence[Demand], further: Sequence[Ent
     return block(merged(origin.data, entries))
 
 
-FOLDER = "companions"
-
-
-def compile_companions(fleet: Fleet) -> Iterator[Artifact]:
-    """Every companion of the fleet; those in another namespace than the backend's have a folder of their own.
-
-    Its pool is the one that its label names, else that of all the work in its file.
-    """
-    pools = _pools_of_files(fleet) if fleet.companions else {}
-    for item in fleet.companions:
-        spec, backend, path = item.declared.spec, item.backend, item.declared.origin.path
-        named = fleet.target(spec.metadata.labels.get(POOL, ""))
-        beside = {named[0].name} if named else pools.get(path, set())
-        manifest = PassThrough(
-            apiVersion=spec.apiVersion,
-            kind=spec.kind,
-            metadata=Metadata(name=item.name, namespace=item.namespace),
-            target=next(iter(beside)) if len(beside) == 1 else None,
-            text=with_demands(item.declared.origin, companion_demands(fleet, item)),
-        )
-        where = folder(FOLDER, backend, item.namespace)
-        file = names.file(f"{item.kind.lower()}-{item.name}")
-        yield Artifact(backend.name, Phase.COMPANION, where, file, manifest, path)
-
-
 def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
     """The pools of the work in each file."""
     found: dict[str, set[str]] = {}
@@ -109,23 +98,6 @@ def _pools_of_files(fleet: Fleet) -> dict[str, set[str]]:
         if group.pool is not None:
             found.setdefault(group.declared.origin.path, set()).add(group.pool.name)
     return found
-
-
-def compile_sets(fleet: Fleet) -> Iterator[Artifact]:
-    """Every PodCliqueSet whose pool is known."""
-    for submitted in fleet.submitted_sets:
-        backend, declared = submitted.pool.backend, submitted.declared
-        wanted = demands(fleet, submitted)
-        manifest = PassThrough(
-            apiVersion=declared.spec.apiVersion,
-            kind=declared.spec.kind,
-            metadata=Metadata(name=submitted.name, namespace=submitted.namespace),
-            target=submitted.target,
-            text=with_demands(declared.origin, wanted, tuple(_respelled(submitted))),
-        )
-        file = names.file(f"podcliqueset-{submitted.name}")
-        where = folder(WORKLOADS, backend, submitted.namespace)
-        yield Artifact(backend.name, Phase.POD, where, file, manifest, declared.origin.path)
 
 
 def _respelled(submitted: SubmittedSet) -> Iterator[Entry]:
