@@ -42,6 +42,8 @@ PODS = "pods.kubectl-tas/"
 """Prefix of the annotations that say which indices a SubGroup has."""
 INDEX = "index.kubectl-tas/"
 """Prefix of the annotations that say which label holds the indices of a replica type."""
+_PHASE = Phase.POD_GROUP
+_PREEMPTIBILITY: dict[bool, Literal["preemptible", "non-preemptible"]] = {True: "preemptible", False: "non-preemptible"}
 
 
 def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -53,20 +55,11 @@ def pass_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
         found = fleet.target(target) if target is not None else None
         if target is not None and found is not None:
             labels |= {POOL: target, **found[0].shard_labels}
-        manifest = PodGroup(
-            metadata=metadata(
-                fleet,
-                item.name,
-                Phase.POD_GROUP,
-                namespace=item.namespace,
-                labels=labels,
-                annotations=written.metadata.annotations,
-            ),
-            spec=written.spec,
-        )
+        notes, source = written.metadata.annotations, item.declared.origin.path
+        about = metadata(fleet, item.name, _PHASE, namespace=item.namespace, labels=labels, annotations=notes)
         file = names.file(f"podgroup-{item.namespace}-{item.name}")
-        source = item.declared.origin.path
-        yield Artifact(item.backend.name, Phase.POD_GROUP, WORKFLOWS, file, manifest, source)
+        manifest = PodGroup(metadata=about, spec=written.spec)
+        yield Artifact(item.backend.name, _PHASE, WORKFLOWS, file, manifest, source)
 
 
 def compile_owned(fleet: Fleet) -> Iterator[Artifact]:
@@ -86,19 +79,12 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
     """Queue and priority are those of the first member; all have the same."""
     workload = members[0]
     backend = workload.pool.backend
-    manifest = PodGroup(
-        metadata=metadata(
-            fleet,
-            gang.name,
-            Phase.POD_GROUP,
-            namespace=workload.namespace,
-            labels={**workload.kai_labels, POOL: workload.target},
-        ),
-        spec=pod_group_spec(fleet, workload, gang, is_owned=True),
-    )
+    labels = {**workload.kai_labels, POOL: workload.target}
+    about = metadata(fleet, gang.name, _PHASE, namespace=workload.namespace, labels=labels)
+    manifest = PodGroup(metadata=about, spec=pod_group_spec(fleet, workload, gang, is_owned=True))
     source = " and ".join(dict.fromkeys(member.declared.origin.path for member in members))
     where = folder(WORKLOADS, backend, workload.namespace)
-    return Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
+    return Artifact(backend.name, _PHASE, where, f"podgroup-{gang.name}.yaml", manifest, source)
 
 
 def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
@@ -127,7 +113,10 @@ def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWork
 
 def _preview_of_workload(item: FleetWorkload, workload: FleetWorkload, gang: Gang, spec: PodGroupSpec) -> Artifact:
     """One PodGroup of a workload, with the pods of ``item``, all of them or a part."""
-    indexed = {**_index_labels(item), **_ranges(gang)} if spec.subGroups else {}
+    indexed: dict[str, str] = {}
+    if spec.subGroups:
+        indexed = {f"{INDEX}{part.name}": part.segments.index_label for part in item.replicas if part.segments}
+        indexed |= {f"{PODS}{part.name}": indices(part.indices) for part in gang.parts if part.indices is not None}
     about = Metadata(
         name=gang.name,
         namespace=item.namespace,
@@ -166,9 +155,9 @@ def preview_set_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
             yield _preview(submitted, PREVIEW, stem, PodGroup(metadata=about, spec=spec))
 
 
-def _preview(item: Submission, where: str, stem: str, manifest: PodGroup) -> Artifact:
+def _preview(item: Submission, where: str, stem: str, manifest: PodGroup | PodGang) -> Artifact:
     backend, source = item.pool.backend.name, item.declared.origin.path
-    return Artifact(backend, Phase.POD_GROUP, where, names.file(stem), manifest, source, apply=False)
+    return Artifact(backend, _PHASE, where, names.file(stem), manifest, source, apply=False)
 
 
 def pod_group_spec(
@@ -183,9 +172,7 @@ def pod_group_spec(
     backend = item.pool.backend
     parts = gang.parts if backend.has(Feature.SUBGROUP_TREE) else ()
     whole = _min_sub_group(gang, gang, backend) if parts else None
-    preemptibility: Literal["preemptible", "non-preemptible"] = (
-        "preemptible" if item.is_preemptible else "non-preemptible"
-    )
+    preemptibility = _PREEMPTIBILITY[item.is_preemptible]
     return PodGroupSpec(
         queue=item.queue,
         priorityClassName=getattr(fleet.config.priorityClasses, item.priority),
@@ -241,15 +228,6 @@ def note(workload: FleetWorkload, *, divided: bool) -> str:
     return f"{text}; its name goes on with {podgrouper.rest_of_name(workload)}"
 
 
-def _index_labels(workload: FleetWorkload) -> dict[str, str]:
-    return {f"{INDEX}{item.name}": item.segments.index_label for item in workload.replicas if item.segments}
-
-
-def _ranges(gang: Gang) -> dict[str, str]:
-    """The indices of every SubGroup that is known by them."""
-    return {f"{PODS}{part.name}": indices(part.indices) for part in gang.parts if part.indices is not None}
-
-
 def indices(span: tuple[int, int]) -> str:
     """``4 to 7``, or ``4``."""
     first, last = span
@@ -264,10 +242,8 @@ PART_OF = "app.kubernetes.io/part-of"
 def preview_pod_gangs(fleet: Fleet) -> Iterator[Artifact]:
     """The PodGang of every gang of the sets whose pool and topology are known."""
     for submitted, gang in previewed_gangs(fleet):
-        file = names.file(f"podgang-{submitted.set.namespace}-{gang.name}")
-        source, manifest = submitted.declared.origin.path, _pod_gang(fleet, submitted, gang)
-        backend = submitted.pool.backend.name
-        yield Artifact(backend, Phase.POD_GROUP, PREVIEW, file, manifest, source, apply=False)
+        stem = f"podgang-{submitted.set.namespace}-{gang.name}"
+        yield _preview(submitted, PREVIEW, stem, _pod_gang(fleet, submitted, gang))
 
 
 def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
@@ -277,33 +253,23 @@ def _pod_gang(fleet: Fleet, submitted: SubmittedSet, gang: Gang) -> PodGang:
         annotations = {TOPOLOGY_NAME: topology.name, **annotations}
     if submitted.pool.backend.writes_pod_groups_of_sets:
         annotations = {SKIP_PODGROUPER: "true", **annotations}
+    labels = {MANAGED_BY: "kubectl-tas", PART_OF: item.name, POOL: submitted.target}
     return PodGang(
-        metadata=Metadata(
-            name=gang.name,
-            namespace=item.namespace,
-            labels={MANAGED_BY: "kubectl-tas", PART_OF: item.name, POOL: submitted.target},
-            annotations=annotations,
-        ),
+        metadata=Metadata(name=gang.name, namespace=item.namespace, labels=labels, annotations=annotations),
         spec=PodGangSpec(
             podgroups=tuple(
                 GangMember(name=leaf.name, minReplicas=leaf.minimum or 0, topologyConstraint=_packed(leaf.constraint))
                 for leaf in gang.leaves
             ),
             topologyConstraint=_packed(gang.constraint),
-            topologyConstraintGroupConfigs=tuple(_parts(gang)),
+            topologyConstraintGroupConfigs=tuple(
+                GangPart(name=part.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed)
+                for part in gang.parts  # replicas of scaling groups that have a constraint
+                if (cliques := gang.below(part)) and (packed := _packed(part.constraint)) is not None
+            ),
             priorityClassName=str(getattr(fleet.config.priorityClasses, submitted.priority)),
         ),
     )
-
-
-def _parts(gang: Gang) -> Iterator[GangPart]:
-    """The replicas of scaling groups that have a constraint."""
-    for part in gang.parts:
-        packed, cliques = _packed(part.constraint), gang.below(part)
-        if cliques and packed is not None:
-            yield GangPart(
-                name=part.name, podGroupNames=tuple(leaf.name for leaf in cliques), topologyConstraint=packed
-            )
 
 
 def _packed(constraint: Constraint | None) -> GangConstraint | None:
