@@ -138,9 +138,7 @@ def _selects_none(pool: FleetPool) -> Diagnostic:
 def _exceeded(
     backend: FleetBackend, pools: Sequence[FleetPool], usable: dict[str, frozenset[str]], nodes: Sequence[Node]
 ) -> Iterator[Diagnostic]:
-    """For each set of nodes, from the smallest: the pools that can use no others. Those that were found to ask too
-    much of a part of the set, and that part, are left out.
-    """
+    """For each set of nodes, from the smallest: the pools that can use no others, but those already reported."""
     reported: set[str] = set()
     spent: frozenset[str] = frozenset()
     for within in sorted({usable[pool.name] for pool in pools}, key=lambda names: (len(names), sorted(names))):

@@ -499,9 +499,7 @@ def _told(state: WorkState | None) -> object:
 
 
 def _restarts(change: Change) -> Iterator[Restart]:
-    """PodGroups of workflows that get another name, work that goes to another namespace, then workloads whose pods are
-    replaced.
-    """
+    """PodGroups of workflows that get another name, work of another namespace, then workloads that are replaced."""
     later = {(item.name, item.pool.backend.name): item for item in change.after.workflows}
     for before in change.before.workflows:
         after = later.get((before.name, before.pool.backend.name))

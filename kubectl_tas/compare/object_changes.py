@@ -264,9 +264,7 @@ def changed_namespaces(change: Change) -> Iterator[Diagnostic]:
 
 
 def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
-    """Work that is there before and after, each time in one namespace of a cluster, but in another one, unless nothing
-    runs in its queue.
-    """
+    """Work that had one namespace in a cluster before and has another one after, unless nothing runs in its queue."""
     before, after = _by_name(change.before), _by_name(change.after)
     for key, there in after.items():
         earlier = before.get(key, [])

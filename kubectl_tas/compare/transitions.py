@@ -137,10 +137,7 @@ def _look(cluster: Cluster, fleet: Fleet, before: Fleet | None) -> _Seen:
 
 
 def _grove(cluster: Cluster, *fleets: Fleet) -> GroveState | None:
-    """Grove's objects of the cluster; None where there is nothing of Grove to compare.
-
-    Where there are but topologies, which pools may use too, Grove need not be installed.
-    """
+    """Grove's objects; None where there is nothing to compare. For topologies alone, Grove need not be installed."""
     repositories = [fleet.repository for fleet in fleets]
     needs_grove = any(item.pod_clique_sets or item.operators for item in repositories)
     if not needs_grove and not any(item.topologies for item in repositories):

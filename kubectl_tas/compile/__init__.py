@@ -51,10 +51,7 @@ WORK_PASSES: tuple[Pass, ...] = (
 
 
 def compile_fleet(fleet: Fleet) -> tuple[Artifact, ...]:
-    """All objects of a fleet without errors, by backend and then in the order in which they are applied.
-
-    A fleet that declares nothing gives nothing.
-    """
+    """All objects of a fleet without errors, by backend, in the order of application; nothing of an empty one."""
     if fleet.repository.is_empty:
         return ()
     return in_order_of_application(fleet, (*compile_shared(fleet), *compile_work(fleet)))

@@ -297,9 +297,7 @@ def _pod_groups(guarded: _Guarded) -> PolicySpec:
 
 
 def _within_quotas(guarded: _Guarded, unless: str, because: str) -> Iterator[Validation]:
-    """What cannot be preempted asks for no more of a resource than its queue is guaranteed; ``because`` stands between
-    the amount and the queue, with a place for the unit.
-    """
+    """What cannot be preempted stays within its queue's quota; ``because`` joins amount, with its unit, and queue."""
     listed = "" if not guarded.over_quota else " || variables.kept.exists(k, {} <= variables.overQuotaHere[k]{})"
     parts = ["", ""] if not guarded.others else [f"[{place}]" for place in range(1 + len(guarded.others))]
     yield cel.refuse_unless(
@@ -361,9 +359,7 @@ def _may_be_ours(guarded: _Guarded, queue: str) -> str:
 
 
 def _queues(guarded: _Guarded, queue: str) -> Iterator[Expression]:
-    """The queue that is named, all leaves, whether it takes work or is emptied, and its quota; -1 for what is no
-    leaf.
-    """
+    """The queue that is named, all leaves, whether it takes work or is emptied, and its quota; -1: it is no leaf."""
     yield cel.let("queue", queue)
     yield from guarded.leaves
     yield from guarded.draining

@@ -88,19 +88,14 @@ def _owned(fleet: Fleet, members: Sequence[FleetWorkload], gang: Gang) -> Artifa
 
 
 def preview_pod_groups(fleet: Fleet) -> Iterator[Artifact]:
-    """One for each workload whose PodGroup KAI makes, and is known and not too large to be read.
-
-    Of what a release does not make, segments above all, it shows what is asked for, and says so.
-    """
+    """One for each workload whose PodGroup KAI makes, as far as it is known; where it makes no segments, with them."""
     for workload in fleet.workloads:
         for item, gang, spec in predicted(fleet, workload):
             yield _preview_of_workload(item, workload, gang, spec)
 
 
 def predicted(fleet: Fleet, workload: FleetWorkload) -> Iterator[tuple[FleetWorkload, Gang, PodGroupSpec]]:
-    """The shapes of the PodGroups that KAI makes of a workload, each with those of its pods that are in one; nothing
-    where that is not known, or too large to be read.
-    """
+    """The PodGroups that KAI makes of a workload, with their pods; none where they are unknown, or too large."""
     is_made = podgrouper.is_made_by_kai(workload) and podgrouper.lists_parts(workload)
     if not (is_made and podgrouper.is_predicted(workload) and workload.pods):
         return

@@ -179,9 +179,7 @@ ALWAYS_THERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-sys
 
 
 def compile_namespaces(fleet: Fleet) -> Iterator[Artifact]:
-    """Where the Config asks for it, those of every backend's pools. A GitOps tool never removes one that a repository
-    no longer names: all that is in a namespace goes with it.
-    """
+    """Those of pools, if the Config asks for it. A GitOps tool never removes one: all that is in it would go too."""
     if not fleet.config.createNamespaces:
         return
     for backend in fleet.backends:

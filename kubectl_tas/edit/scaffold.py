@@ -33,9 +33,7 @@ _PACKED = ("kubectl_tas", "schemas", "templates")
 
 
 def is_requirement(text: str) -> bool:
-    """Whether pip can read a line of a requirements file: a name with versions or an address, or an address or a path
-    alone.
-    """
+    """Whether pip can read a line of a requirements file: a name with versions or an address, an address, or a path."""
     return re.fullmatch(r"\s*[A-Za-z0-9._-]+(\[[\w\s,.-]*\])?\s*([=<>!~@;].*)?|\s*\S*[/:]\S*\s*", text) is not None
 
 
@@ -165,9 +163,7 @@ class Scaffold:
     """Where the files are committed."""
 
     def files(self, root: Path) -> dict[str, bytes]:
-        """The files, by their path below the top of the checkout of ``root``. A repository that has settings gets no
-        example.
-        """
+        """The files, by their path below the top of the checkout. A repository that has settings gets no example."""
         folder = resource_root() / "templates" / "init"
         below = Path(os.path.relpath(root.resolve(), self.checkout.top)).as_posix()
         prefix = "" if below == "." else f"{below}/"
@@ -211,9 +207,7 @@ def is_owner(text: str) -> bool:
 
 
 def checkout_of(root: Path) -> Checkout:
-    """The git repository that ``root``, which need not be there, is in or will be in. Its branch is the default one of
-    the remote ``origin``, else main where there is one, else what is checked out.
-    """
+    """The repository that ``root`` is, or will be, in. Its branch: origin's default, else main, else HEAD's."""
     root = root.resolve()
     there = next(folder for folder in (root, *root.parents) if folder.is_dir())
 

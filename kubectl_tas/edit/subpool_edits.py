@@ -135,10 +135,7 @@ class Usage:
 
 
 def ask(fleet: Fleet, clusters: Clusters, subpools: Sequence[FleetSubpool]) -> Usage:
-    """What clusters say, each of which has the queue of at least one of these; none is asked about nothing.
-
-    Raises TasError where one cluster is asked, and does not say it.
-    """
+    """What clusters say of these queues; none is asked about nothing. Raises TasError if the only one does not."""
     if not subpools:
         return Usage()
     by_backend: dict[str, list[FleetSubpool]] = {}
@@ -203,9 +200,7 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
 
 
 def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
-    """ARCHIVED at once where nothing is declared for the subpool and nothing runs in it, else DELETING, with what is
-    declared as the work that may finish. Raises TasError where it is not known whether anything runs.
-    """
+    """ARCHIVED where nothing is declared and nothing runs, else DELETING. Raises TasError if nobody knows that."""
     subpool = find(fleet, parent, name)
     if isinstance(subpool, Diagnostic):
         return subpool
@@ -370,9 +365,7 @@ def _state_place(subpool: FleetSubpool) -> Location:
 
 
 def _folder(fleet: Fleet) -> PurePosixPath:
-    """Where new subpools go: the folder that is called so, else the last one that is read, of those in which they
-    count.
-    """
+    """Where new subpools go: the folder that is called so, else the last one that is read and in which they count."""
     sources, admin = fleet.config.sources, fleet.config.adminSources
     counting = [folder for folder in sources if is_within(folder, admin)]
     counting += [folder for folder in admin if is_within(folder, sources) and folder not in counting]
@@ -398,9 +391,7 @@ Entries = dict[str, Mapping[str, int | str] | None]
 
 
 def lists(before: Fleet, after: Fleet, edits: Sequence[Edit]) -> list[SetValues]:
-    """What is to be listed beside ``edits``, which lead from one fleet to the other. Of the documents that they edit,
-    names go that are listed in vain.
-    """
+    """What is to be listed beside ``edits``; of the documents that they edit, names go that are listed in vain."""
     admission = Admission(after, Past(before))
     found: dict[str, Entries] = {}
     edited = {_identity(item.origin) for item in edits if isinstance(item, SetValues)}

@@ -40,10 +40,7 @@ def write_new(root: Path, files: Mapping[str, bytes]) -> None:
 
 
 def write_missing(root: Path, files: Mapping[str, bytes]) -> set[str]:
-    """Writes those of ``files`` below ``root`` that are not there, and returns the others.
-
-    Raises TasError as ``write_new`` does.
-    """
+    """Writes those of ``files`` that are not there, and returns the others. Raises TasError as ``write_new`` does."""
     kept = {name for name in files if (root / name).exists() or (root / name).is_symlink()}
     write_new(root, {name: content for name, content in files.items() if name not in kept})
     return kept

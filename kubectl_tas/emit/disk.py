@@ -95,9 +95,7 @@ class Disk:
             return file.readall()
 
     def entries(self, folder: str, *, statuses: bool = False) -> list[os.DirEntry[str]]:
-        """What stands in a folder. Only the names and kinds of the entries may be asked for, and with ``statuses`` what
-        the system says of each itself.
-        """
+        """What stands in a folder: names and kinds, and with ``statuses`` what the system says of each entry itself."""
         place = self._enter(folder)
         handle = os.open(".", _LIST, dir_fd=place) if isinstance(place, int) else None
         try:

@@ -284,9 +284,7 @@ def _unreadable(what: str, error: OSError) -> TasError:
 
 
 def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path | None = None) -> None:
-    """Carries out a plan below ``root``. Raises TasError, which names a file below ``above`` where that is given, where
-    one cannot be written or removed.
-    """
+    """Carries out a plan below ``root``. Raises TasError that names a file, below ``above``, that cannot change."""
     with Disk(root.resolve()) as disk:
         for index, change in enumerate(sorted(plan.changes, key=_step)):
             try:
@@ -303,9 +301,7 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path 
 
 
 def _step(change: Change) -> tuple[bool, bool, str]:
-    """Objects are written before, and removed after, the kustomizations that list them: what a kustomization lists is
-    there at every moment.
-    """
+    """What a kustomization lists is there at every moment: objects are written before it, and removed after it."""
     is_removed = change.content is None
     return (is_removed, change.path.endswith(f"/{KUSTOMIZATION}") != is_removed, change.path)
 

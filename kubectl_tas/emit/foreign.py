@@ -96,10 +96,7 @@ class Foreign:
 
 
 def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
-    """All that is not known to be harmless, by path. Nothing where the output is none that may be written to.
-
-    Raises TasError where a folder or a file cannot be read.
-    """
+    """All that may do harm, by path; nothing for an output that is refused. Raises TasError if one is unreadable."""
     output = config.output
     if misspelled(output) or is_hidden(output) or any(_is_within(folder, output) for folder in (".", *config.sources)):
         return ()
@@ -114,10 +111,7 @@ def foreign(root: Path, config: ConfigSpec) -> tuple[Foreign, ...]:
 def check_output(
     found: Iterable[Foreign], config: ConfigSpec, base: tuple[str, ConfigSpec] | None = None
 ) -> Iterator[Diagnostic]:
-    """A finding for each file that the Config does not keep. ``base`` is a revision with its Config, which counts then.
-
-    Plain manifests of one folder are one finding in the end: they have one cause.
-    """
+    """A finding for each file that is not kept by the Config; by that of ``base``, a revision, where it is given."""
     revision, deciding = base or ("", config)
     for item in found:
         if is_kept(item, deciding.outputKeeps):
@@ -170,10 +164,7 @@ class KeptChange:
 def kept_changes(
     root: Path, found: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
 ) -> Iterator[KeptChange]:
-    """What became of the files that ``keeps`` names; ``before`` has their earlier contents.
-
-    Raises TasError where one cannot be read.
-    """
+    """What became of the files that ``keeps`` names since ``before``. Raises TasError where one cannot be read."""
     kept = {item.path: item.effect for item in found if is_kept(item, keeps)}
     for path in sorted({*kept, *before}):
         name = path.rpartition("/")[2]
@@ -259,9 +250,7 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
 
 
 def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] | None]:
-    """What a kustomization lists of which no name is one that a GitOps tool may read; and all that it lists, None where
-    the tool did not write it.
-    """
+    """What a kustomization lists, without names that a tool reads; and all that it lists, None where it is not ours."""
     text = os.fsdecode(_content(Path(entry.path)))
     body = f"\n{text.partition('resources:')[2].strip()}"
     if not text.startswith(MARK):
@@ -271,9 +260,7 @@ def _resources(entry: os.DirEntry[str]) -> tuple[frozenset[str], frozenset[str] 
 
 
 def _judged(path: str, entry: os.DirEntry[str], *, is_extra: bool) -> Foreign | None:
-    """What is to be said of a file below the output folder; None: it is ours, or harmless. ``is_extra``: the tool's
-    kustomization does not list it.
-    """
+    """What to say of a file, which ``is_extra`` if our kustomization does not list it; None: ours, or harmless."""
     name = entry.name
     if is_git(name):
         return Foreign(path, "its folder is another repository, which git and Argo CD may fill otherwise")
@@ -329,9 +316,7 @@ def _settings_of_git(file: Path) -> str | None:
 
 
 def _fills_output(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to. A submodule that
-    contains the whole repository is not meant.
-    """
+    """Whether a ``.gitmodules`` names a folder in the output, or the output, which ``below`` leads to."""
     text = _settings_of_git(file)
     if text is None:
         return True
@@ -341,9 +326,7 @@ def _fills_output(file: Path, below: Sequence[str]) -> bool:
 
 
 def _changes_manifests(file: Path, below: Sequence[str]) -> bool:
-    """Whether a ``.gitattributes`` may have git change the bytes of manifests; ``below`` are the names of the folders
-    from there to the output.
-    """
+    """Whether a ``.gitattributes`` may have git change manifests, in the folders ``below`` it."""
     text = _settings_of_git(file)
     if text is None:
         return True

@@ -150,9 +150,7 @@ class Admission:
         return {name: by_queue(filter(self._takes, items)) for name, items in found.items()}
 
     def declared(self, item: Submission) -> dict[str, Amounts]:
-        """What the HIGH and NORMAL work of the repository that can run asks for on the cluster of a submission, by
-        leaf queue.
-        """
+        """What the HIGH and NORMAL work that can run asks for on the cluster of a submission, by leaf queue."""
         return self._declared.get(item.pool.backend.name) or defaultdict(Amounts)
 
     def _takes(self, item: Submission) -> bool:
@@ -262,9 +260,7 @@ class Admission:
 
 
 def asked(fleet: Fleet) -> dict[str, Amounts]:
-    """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue: what a decrease of the quota
-    has made too large may run on.
-    """
+    """What all HIGH and NORMAL work of a fleet for one cluster asks for, by leaf queue, whether it can run or not."""
     return by_queue(item for item in fleet.submissions if not item.is_preemptible)
 
 
@@ -582,9 +578,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _roomy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> list[str]:
-    """The subpools of its pool, and the pool itself, that have as much left as the workflow and its gang ask for; those
-    with the most come first.
-    """
+    """The queues of its pool with as much left as the work and its gang ask for; those with the most come first."""
     pool, asked = workflow.pool, request.asks
     places = [(item.canonical, item.queue, item.quota) for item in pool.active]
     places.append((pool.name, pool.shared_queue, pool.shared_quota))

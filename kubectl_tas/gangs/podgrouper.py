@@ -92,9 +92,7 @@ def _batch_path(workload: FleetWorkload) -> KeyPath | None:
 
 
 def _ray(workload: FleetWorkload) -> list[int]:
-    """The head, and of each worker group its minReplicas, or all where it has none; the pod that submits a job comes
-    later (ray_grouper.go).
-    """
+    """The head, and minReplicas of each worker group, or all; who submits a job comes later (ray_grouper.go)."""
     spec = workload.declared.spec
     assert is_ray(spec)
     groups = spec.cluster.workerGroupSpecs
@@ -444,9 +442,7 @@ def has_sub_groups(workload: FleetWorkload) -> bool:
 
 
 def is_part(workload: FleetWorkload, item: ReplicaType) -> bool:
-    """Whether a replica type has a SubGroup, where others of its workload do: one that has no pods has none of KAI's,
-    but for the workers of a PyTorchJob.
-    """
+    """Whether a replica type has a SubGroup beside others: KAI makes none without pods, but PyTorchJob's workers."""
     has_pods = item.replicas > 0 or (workload.kind == "PyTorchJob" and item.name == WORKER)
     return has_pods or not is_made_by_kai(workload)
 

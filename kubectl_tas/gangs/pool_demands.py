@@ -73,9 +73,7 @@ def changes(origin: Origin, demand: Demand) -> bool:
 
 
 def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
-    """What the pool of ``sent`` says of each thing, and what that follows from: wherever else a manifest says
-    something of it, it says the same.
-    """
+    """What the pool of ``sent`` says of each thing, wherever a manifest says it, and what that follows from."""
     backend = sent.pool.backend
     found = {
         Decides.NAMESPACE: (sent.namespace, _why_there(sent)),

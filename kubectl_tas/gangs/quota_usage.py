@@ -84,9 +84,7 @@ class Account:
 
 
 def accounts(fleet: Fleet, queues: Mapping[str, QueueUsage] | None, *, archived: bool = False) -> Iterator[Account]:
-    """Every pool followed by its subpools, then by the pools below it. What is used is what ``queues`` of a cluster
-    say; None: what the repository declares.
-    """
+    """Every pool, its subpools, then the pools below it. ``queues`` say what is used; None: what files declare."""
     declared = asked(fleet)
     for pool in _by_tree(fleet.pools):
         for subpool in (None, *pool.subpools):

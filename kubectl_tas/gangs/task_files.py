@@ -180,9 +180,7 @@ class FileMaps:
     """Which of them a file is in, and its key there, by how its path ends and what is in it."""
 
     def mounted(self, spec: dict[str, Any], files: Sequence[TaskFile]) -> dict[str, Any]:
-        """The spec of a pod whose container has these files. Each is mounted alone: what else the image has in its
-        folder stays.
-        """
+        """The spec of a pod with these files, each mounted alone: what else the image has in its folder stays."""
         volumes: dict[str, dict[str, Any]] = {}
         mounts = []
         for file in files:

@@ -47,10 +47,7 @@ def seconds(duration: str | int | float) -> int:
 
 
 def deadline(timeout: Timeout, pool: PoolSpec) -> dict[str, int]:
-    """The fields of a PodSpec that end a pod which runs for longer than its workflow says, else its pool.
-
-    As in OSMO 0 says nothing, and the pool's maximum bounds its default.
-    """
+    """What ends a pod after the time of its workflow, else of its pool, whose maximum bounds its default; 0: none."""
     most = seconds(pool.max_exec_timeout or 0) or MAX_COUNT
     limit = seconds(timeout.exec_timeout or 0) or min(seconds(pool.default_exec_timeout or 0) or most, most)
     return {} if limit >= MAX_COUNT else {"activeDeadlineSeconds": limit}
@@ -100,9 +97,7 @@ def rescheduled(task: Task, pool: PoolSpec) -> tuple[int, ...]:
 
 
 def job(task: Task, pool: PoolSpec, retries: int) -> dict[str, Any]:
-    """The data of the ``JobSpec`` of a task, without its template: who fails with a code that is not to be rescheduled
-    fails for good, others run again up to ``retries`` times.
-    """
+    """The ``JobSpec`` of a task without template: ``retries`` count for codes that are rescheduled; others fail it."""
     codes, rules = rescheduled(task, pool), list[dict[str, Any]]([_EVICTED])
     if 0 < len(codes) < len(CODES):
         on = {"containerName": names.shorten(names.fold(task.name)), "operator": "NotIn", "values": list(codes)}

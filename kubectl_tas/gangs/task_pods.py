@@ -28,9 +28,7 @@ _FILLED_IN = tuple(
 
 
 def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str, nodes: Nodes) -> dict[str, Any]:
-    """What the pod of ``task`` runs, asks for and keeps away from: the data of a ``PodSpec``. ``nodes`` is what its
-    pool says of them.
-    """
+    """The ``PodSpec``, as data, of what ``task`` runs and asks for; ``nodes`` is what its pool says of them."""
     spec: dict[str, Any] = {
         "schedulerName": scheduler,
         "priorityClassName": priority_class,
@@ -71,9 +69,7 @@ def _secret_volume(secret: str) -> str:
 
 
 def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tolerations, and behind them what a server would add. The list is compared as a whole, so kubectl and Argo CD
-    would find a change in every apply.
-    """
+    """Tolerations, and those that a server would add: kubectl and Argo CD compare the list as a whole in each apply."""
     every = (None, "")
     return [
         *written,
@@ -122,9 +118,7 @@ def _variables(task: Task) -> Iterator[dict[str, Any]]:
 
 
 def _hiding(task: Task, resource: Resource) -> Iterator[dict[str, Any]]:
-    """What hides the GPUs of its node from a task that asks for none, whatever its image says: ``to_pod_container`` of
-    OSMO (src/utils/job/task.py).
-    """
+    """What hides a node's GPUs from a task that asks for none: ``to_pod_container`` of OSMO (src/utils/job/task.py)."""
     own = (name for keys in task.credentials.values() if isinstance(keys, dict) for name in keys)
     if not resource.asks.gpu and VISIBLE_DEVICES not in (*task.environment, *own):
         yield {"name": VISIBLE_DEVICES, "value": ""}

@@ -198,9 +198,7 @@ def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
 
 
 def _identity(queue: str, gang: Gang) -> object:
-    """What makes a gang another one: its queue, its constraints and its SubGroups. The rest of a PodGroup may change
-    while it runs, such as what a newer release of KAI adds.
-    """
+    """What makes a gang another one. The rest of a PodGroup may change while it runs, as by a newer release of KAI."""
     parts = [[part.name, part.parent, _labels(part.constraint)] for part in gang.parts]
     return {"queue": queue, "constraint": _labels(gang.constraint), "subGroups": parts}
 

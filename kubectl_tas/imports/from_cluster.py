@@ -368,9 +368,7 @@ class Compared:
 
 
 def compared(artifacts: Iterable[Artifact], record: Record) -> list[Compared]:
-    """Each object that is applied, in the order of application. Labels and annotations that the cluster has stay, and
-    those that the tool adds are no difference; one that it gives another value is.
-    """
+    """Each object that is applied, in order. Labels and annotations that only one of both has do not count."""
     own = (item for item in record.objects if item["kind"] in COMPARED)
     live = {(str(item["kind"]), str(item["metadata"]["name"])): item for item in own}
     found = []
