@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.compare.change import Change, is_deployed, kept_sets, scheduled_pods, state_of
@@ -12,7 +12,7 @@ from kubectl_tas.grove import TEMPLATE
 from kubectl_tas.model.base import KeyPath
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.cliqueset import FleetPodCliqueSet, FleetScalingGroup
-from kubectl_tas.resolve.topologies import FleetTopology
+from kubectl_tas.resolve.topologies import FleetTopology, Level
 from kubectl_tas.words import shortened
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
             yield Diagnostic(TOPOLOGY_LEVELS_CHANGED, message, place, related, hint=hint)
 
 
-def is_recreated(before: FleetTopology, after: FleetTopology) -> bool:
+def is_recreated(before: Sequence[Level], after: Sequence[Level]) -> bool:
     """Whether a Topology can only be made anew: its node labels are fixed, the names of its levels are not."""
-    return [level.label for level in before.levels] != [level.label for level in after.levels]
+    return [level.label for level in before] != [level.label for level in after]
 
 
 def _placed_by(change: Change, name: str) -> list[str]:

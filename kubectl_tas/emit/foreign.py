@@ -153,26 +153,27 @@ def left_behind(
 
 
 @dataclass(frozen=True, slots=True)
-class KeptChange:
-    """A file that the Config keeps, which is not as it was."""
+class FileBeside:
+    """A file that the tool did not write, and that changes what is applied."""
 
     path: str
-    kind: Literal["made", "changed", "dropped"]
+    kind: Literal["made", "changed", "dropped"] | None
+    """What became of one that the Config keeps; None: the Config does not keep it."""
     effect: str
 
 
 def kept_changes(
     root: Path, found: Iterable[Foreign], keeps: Sequence[str], before: Mapping[str, bytes]
-) -> Iterator[KeptChange]:
+) -> Iterator[FileBeside]:
     """What became of the files that ``keeps`` names since ``before``. Raises TasError where one cannot be read."""
     kept = {item.path: item.effect for item in found if is_kept(item, keeps)}
     for path in sorted({*kept, *before}):
         name = path.rpartition("/")[2]
         if path in kept:
             if path not in before or before[path] != _content(root / path):
-                yield KeptChange(path, "changed" if path in before else "made", kept[path])
+                yield FileBeside(path, "changed" if path in before else "made", kept[path])
         elif not os.path.lexists(root / path) and not _is_harmless(name) and not before[path].startswith(_MARK):
-            yield KeptChange(path, "dropped", _effect(name) or _MANIFEST)
+            yield FileBeside(path, "dropped", _effect(name) or _MANIFEST)
 
 
 def _content(path: Path) -> bytes:
