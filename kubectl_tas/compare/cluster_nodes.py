@@ -16,7 +16,6 @@ from kubectl_tas.gangs.workflow_gang import gangs_of_workflow
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.cluster import Node
 from kubectl_tas.model import labels
-from kubectl_tas.model.labels import NODE_POOL
 from kubectl_tas.records import dataclass
 from kubectl_tas.report.text import plural
 from kubectl_tas.resolve.clusters import FleetBackend
@@ -115,10 +114,6 @@ def _guaranteed(pool: FleetPool) -> int:
     return max(0, int(pool.guarantee.gpu) - sum(int(child.quota.gpu) for child in pool.children))
 
 
-def _share(pool: FleetPool) -> str:
-    return f"{pool.name} {_guaranteed(pool)}{' besides its child pools' if pool.children else ''}"
-
-
 def _needed(pool: FleetPool) -> str:
     wanted = pool.nodes.selector | pool.shard_labels
     return ", ".join(f"{key}={value}" for key, value in sorted(wanted.items()))
@@ -153,13 +148,14 @@ def _exceeded(
 
 
 def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[Node], guaranteed: int) -> Diagnostic:
-    largest = max(pools, key=_guaranteed)
-    shares = ", ".join(_share(pool) for pool in pools if _guaranteed(pool))
+    largest, guaranteeing = max(pools, key=_guaranteed), [pool for pool in pools if _guaranteed(pool)]
+    besides = {pool.name: " besides its child pools" if pool.children else "" for pool in pools}
+    shares = ", ".join(f"{pool.name} {_guaranteed(pool)}{besides[pool.name]}" for pool in guaranteeing)
     there = [node for node in nodes if node.counts]
     gpus, cordoned = sum(node.gpus for node in there), sum(node.gpus for node in nodes if node.is_cordoned)
     lost = sum(node.gpus for node in nodes if not node.is_ready and not node.is_cordoned)
-    notes = [f"{cordoned} more on nodes that are cordoned"] if cordoned else []
-    notes += [f"{lost} more on nodes that are not ready"] if lost else []
+    states = ((cordoned, "cordoned"), (lost, "not ready"))
+    notes = [f"{number} more on nodes that are {state}" for number, state in states if number]
     where = f" with {_needed(largest)}" if all(_needed(pool) == _needed(largest) != "" for pool in pools) else ""
     message = (
         f"on backend {backend.name} {plural(guaranteed, 'GPU')} are guaranteed ({shares}), but its "
@@ -167,11 +163,8 @@ def _exceeds(backend: FleetBackend, pools: Sequence[FleetPool], nodes: Sequence[
     )
     message += f" ({'; '.join(notes)})" if notes else ""
     path = ("spec", "resources", "gpu", "guarantee")
-    related = tuple(
-        Related(f"pool {pool.name}", pool.declared.at(*path))
-        for pool in pools
-        if pool is not largest and _guaranteed(pool)
-    )
+    others = (pool for pool in guaranteeing if pool is not largest)
+    related = tuple(Related(f"pool {pool.name}", pool.declared.at(*path)) for pool in others)
     hint = f"Guarantee {plural(guaranteed - gpus, 'GPU')} less, or add nodes."
     return Diagnostic(GUARANTEE_EXCEEDS_NODES, message, largest.declared.at(*path), related, hint=hint)
 
@@ -191,22 +184,16 @@ def _is_used(fleet: Fleet, topology: FleetTopology, backend: FleetBackend) -> bo
 def _unlabelled(topology: FleetTopology, backend: FleetBackend, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
     called = f"pool {topology.pool}" if topology.pool else f'the cluster topology "{topology.name}"'
     hint = "Correct the label, label the nodes, or leave the level out."
-    is_complete = True
-    for index, level in enumerate(topology.levels):
-        if not any(level.label in node.labels for node in nodes):
-            is_complete = False
-            message = (
-                f"no node of backend {backend.name} has the label {level.label} of level {level.key} of {called}, so "
-                f"all nodes ({len(nodes)}) are outside of the topology"
-            )
-            place = topology.declared.origin.locate((*topology.path, index))
-            yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
-    if is_complete and not any(all(level.label in node.labels for level in topology.levels) for node in nodes):
-        message = (
-            f"no node of backend {backend.name} has the labels of all levels of {called}, so all nodes "
-            f"({len(nodes)}) are outside of the topology"
-        )
+    none, outside = f"no node of backend {backend.name} has", f"so all nodes ({len(nodes)}) are outside of the topology"
+    indexed = enumerate(topology.levels)
+    lacking = [(x, level) for x, level in indexed if not any(level.label in node.labels for node in nodes)]
+    for index, level in lacking:
+        message = f"{none} the label {level.label} of level {level.key} of {called}, {outside}"
+        place = topology.declared.origin.locate((*topology.path, index))
+        yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
+    if not lacking and not any(all(level.label in node.labels for level in topology.levels) for node in nodes):
         place = topology.declared.origin.locate(topology.path, key=True)
+        message = f"{none} the labels of all levels of {called}, {outside}"
         yield Diagnostic(LEVEL_WITHOUT_NODES, message, place, hint=hint)
 
 
@@ -249,7 +236,9 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) ->
         keys = [level.key for level in topology.levels if level.label == asked.label] if topology else []
         if topology is None or not keys:
             continue
-        own = _nodes_of(topology, asked.shard, nodes)
+        needed = {level.label for level in topology.levels}
+        of_shard = (node for node in nodes if node.labels.get(labels.NODE_POOL) == asked.shard)
+        own = [node for node in of_shard if needed <= node.labels.keys()]
         shared = _shared_levels(topology, own)
         level = topology.levels[shared - 1]
         if shared <= [item.key for item in topology.levels].index(keys[0]) + 1:
@@ -262,16 +251,6 @@ def check_domains(fleet: Fleet, backend: FleetBackend, nodes: Sequence[Node]) ->
         )
         hint = f"Prefer level {level.key}{'' if asked.is_preferred else ' as well'}."
         yield Diagnostic(REQUIRED_ABOVE_COMMON_DOMAIN, message, asked.place, hint=hint)
-
-
-def _shard(pool: FleetPool | None) -> str | None:
-    return pool.shard if pool else None
-
-
-def _nodes_of(topology: FleetTopology, shard: str | None, nodes: Sequence[Node]) -> list[Node]:
-    """Those of a shard that have all labels of a topology."""
-    labels = {level.label for level in topology.levels}
-    return [node for node in nodes if node.labels.get(NODE_POOL) == shard and labels <= node.labels.keys()]
 
 
 def _shared_levels(topology: FleetTopology, nodes: Sequence[Node]) -> int:
@@ -290,14 +269,14 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
                 for finest in _of_gang(gang):
                     path = next(item.path for item in written if item.level.label == finest[1])
                     place = workflow.declared.at(*path)
-                    yield _Asked(f"workflow {workflow.name}", *finest, _shard(workflow.pool), place)
+                    yield _Asked(f"workflow {workflow.name}", *finest, workflow.pool.shard, place)
     for workload in fleet.workloads:
         for placement in workload.placements if workload.pool.backend == backend else ():
             asked, is_preferred = placement.preferred or placement.required, placement.preferred is not None
             if asked is not None:
                 what, place = f"{workload.kind} {workload.name}", workload.declared.at(*asked.path)
                 finest = placement.topology, asked.level.label, is_preferred
-                yield _Asked(what, *finest, _shard(workload.pool), place)
+                yield _Asked(what, *finest, workload.pool.shard, place)
     for item in fleet.pod_groups:
         for constraint, path in item.constraints if item.backend == backend else ():
             label = constraint.preferredTopologyLevel or constraint.requiredTopologyLevel
@@ -305,13 +284,13 @@ def _asked(fleet: Fleet, backend: FleetBackend) -> Iterator[_Asked]:
                 is_preferred = constraint.preferredTopologyLevel is not None
                 field = "preferredTopologyLevel" if is_preferred else "requiredTopologyLevel"
                 finest, place = (constraint.topology, label, is_preferred), item.declared.at(*path, field)
-                yield _Asked(f"PodGroup {item.name}", *finest, _shard(item.pool), place)
+                yield _Asked(f"PodGroup {item.name}", *finest, item.pool.shard if item.pool else None, place)
     for submitted in fleet.submitted_sets:
         known = submitted.set
         if known.backend == backend and known.is_previewed and known.topology is not None:
             place = known.declared.at("metadata", "name")
             for finest in chain.from_iterable(map(_of_gang, gangs_of_set(known))):
-                yield _Asked(f"PodCliqueSet {known.name}", *finest, _shard(submitted.pool), place)
+                yield _Asked(f"PodCliqueSet {known.name}", *finest, submitted.pool.shard, place)
 
 
 def _of_gang(gang: Gang) -> Iterator[tuple[str, str, bool]]:

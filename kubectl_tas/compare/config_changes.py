@@ -28,10 +28,11 @@ _PATH = ("spec", "priorityClasses")
 
 def changed_classes(change: Change) -> Iterator[Diagnostic]:
     """The names of PriorityClasses that went from one priority to another."""
-    if change.before.repository.is_empty or _is_unreadable(change):
+    config, earlier = change.after.repository.config, change.before.repository.config
+    is_unreadable = (earlier is None and bool(change.unreadable)) or (config is None and not change.complete)
+    if change.before.repository.is_empty or is_unreadable:  # the defaults may stand in for a Config
         return
     before = _priorities(change.before)
-    config, earlier = change.after.repository.config, change.before.repository.config
     for name, priority in _priorities(change.after).items():
         old = before.get(name, priority)
         if old == priority:
@@ -44,13 +45,6 @@ def changed_classes(change: Change) -> Iterator[Diagnostic]:
         place = config.at(*_PATH, priority) if config else None
         hint = f"Choose a name for {priority} that is new."
         yield Diagnostic(PRIORITY_CLASS_CHANGED, message, place, related, hint=hint)
-
-
-def _is_unreadable(change: Change) -> bool:
-    """Whether either Config may be one that could not be read, so that the defaults stand in for it."""
-    return (change.before.repository.config is None and bool(change.unreadable)) or (
-        change.after.repository.config is None and not change.complete
-    )
 
 
 def _priorities(fleet: Fleet) -> dict[str, str]:

@@ -81,10 +81,15 @@ def changed_levels(change: Change) -> Iterator[Diagnostic]:
             continue
         users = [] if topology.pool else _placed_by(change, name)
         if not _only_added(topology, current):
-            users += _running(change, current)
+            users += (  # but for what is in queues that are known to be idle
+                work.what
+                for work in change.after.placed_by(current)
+                if change.queues.get((work.backend, work.queue), True)
+            )
         if users:
+            called = f"pool {topology.pool}" if topology.pool else f'the cluster topology "{name}"'
             message = (
-                f"the levels of {_called(topology)} change since {change.revision} from "
+                f"the levels of {called} change since {change.revision} from "
                 f"{_levels(topology)} to {_levels(current)}, but it is used by {shortened(users)}"
             )
             related = (Related(f"the levels at {change.revision}", topology.declared.at(*topology.path)),)
@@ -116,21 +121,10 @@ def _placed_by(change: Change, name: str) -> list[str]:
     return ["/".join(key) for key in sorted(found)]
 
 
-def _running(change: Change, topology: FleetTopology) -> list[str]:
-    """The other work that is placed by a topology, but for what is in queues that are known to be idle."""
-    return [
-        work.what for work in change.after.placed_by(topology) if change.queues.get((work.backend, work.queue), True)
-    ]
-
-
 def _only_added(before: FleetTopology, after: FleetTopology) -> bool:
     """Whether all levels are there still, in their order."""
     rest = iter(after.levels)
     return all(level in rest for level in before.levels)
-
-
-def _called(topology: FleetTopology) -> str:
-    return f"pool {topology.pool}" if topology.pool else f'the cluster topology "{topology.name}"'
 
 
 def _levels(topology: FleetTopology) -> str:

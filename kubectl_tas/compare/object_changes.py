@@ -146,7 +146,11 @@ def object_changes(change: Change) -> Iterator[ObjectChange]:
         for after in there:
             same = next((item for item in before if is_only or item.backend == after.backend), None)
             if same is not None:
-                yield ObjectChange(same, after, tuple(_fields(same, after)))
+                fields: Iterator[Changed] = iter(())
+                if (same.origin.data, same.wanted) != (after.origin.data, after.wanted):
+                    old, new = (demanded(item.origin, item.wanted) for item in (same, after))
+                    fields = changed_fields(group_of(after.api_version), after.kind, old, new)
+                yield ObjectChange(same, after, tuple(fields))
 
 
 def _by_identity(fleet: Fleet) -> dict[tuple[str, ...], list[Written]]:
@@ -154,12 +158,6 @@ def _by_identity(fleet: Fleet) -> dict[tuple[str, ...], list[Written]]:
     for item in written_objects(fleet):
         found.setdefault(item.identity, []).append(item)
     return found
-
-
-def _fields(before: Written, after: Written) -> Iterator[Changed]:
-    if (before.origin.data, before.wanted) != (after.origin.data, after.wanted):
-        old, new = (demanded(item.origin, item.wanted) for item in (before, after))
-        yield from changed_fields(group_of(after.api_version), after.kind, old, new)
 
 
 def unappliable_changes(change: Change) -> Iterator[Diagnostic]:
@@ -268,10 +266,10 @@ def moved(change: Change) -> Iterator[tuple[Submission, Submission]]:
     before, after = _by_name(change.before), _by_name(change.after)
     for key, there in after.items():
         earlier = before.get(key, [])
-        if len(there) != 1 or len(earlier) != 1 or _is_idle(change, earlier[0]):
-            continue
-        if earlier[0].namespace != there[0].namespace:
-            yield earlier[0], there[0]
+        if len(there) == len(earlier) == 1 and earlier[0].namespace != there[0].namespace:
+            old, new = earlier[0], there[0]
+            if change.queues.get((old.pool.backend.name, old.queue)) is not False:
+                yield old, new
 
 
 def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:
@@ -280,8 +278,3 @@ def _by_name(fleet: Fleet) -> dict[_Key, list[Submission]]:
     for item in fleet.submissions:
         found.setdefault((item.pool.backend.name, item.kind, item.name), []).append(item)
     return found
-
-
-def _is_idle(change: Change, item: Submission) -> bool:
-    """Whether it is known that nothing runs in the queue of a submission."""
-    return change.queues.get((item.pool.backend.name, item.queue)) is False
