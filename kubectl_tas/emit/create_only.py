@@ -88,7 +88,7 @@ def write_schemas(root: Path, texts: Mapping[str, str]) -> list[str]:
     try:
         there = {name: _content(root / name) for name in texts}
         differ = [name for name, text in texts.items() if there[name] != text.encode()]
-        others = [name for name in differ if there[name] is not None and not _is_ours(there[name] or b"")]
+        others = [name for name in differ if (content := there[name]) is not None and not _is_ours(content)]
         if others:
             message = f"{', '.join(others)} in {root} was not written by kubectl-tas; nothing was written"
             raise TasError(message, hint="Choose another folder, or remove what is in the way.")

@@ -221,6 +221,11 @@ class Disk:
             os.close(place)
 
 
+def unreadable(what: str, error: OSError) -> TasError:
+    """What is raised where a file or a folder cannot be read."""
+    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Puts a file that the user names there in one step. Raises TasError where that is not possible."""
     hint = "Name a file in a folder that exists and may be written to."

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
 from kubectl_tas.emit import manifest_text
-from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, Stamps, is_leftover, stamp
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, Disk, Stamps, is_leftover, stamp, unreadable
 from kubectl_tas.emit.manifest_text import Deferred
 from kubectl_tas.errors import TasError
 from kubectl_tas.folders import MAX_DEPTH, real_output, too_deep
@@ -97,7 +97,9 @@ def layout(
         base = folder_of(backend, backends, config.output)
         listed: dict[str, list[str]] = {}
         for artifact in group:
-            folder = f"{base}/{_unit(artifact)}" if config.layout == "sharded" else f"{base}"
+            folder = f"{base}"
+            if config.layout == "sharded":  # work is applied with its pool
+                folder += f"/{POOLS}/{artifact.pool}" if artifact.is_work else f"/{PLATFORM}"
             resources = listed.setdefault(folder, [])
             path = f"{artifact.folder}/{artifact.file}"
             if artifact.apply:
@@ -110,11 +112,6 @@ def layout(
         for folder, resources in listed.items():
             files[f"{folder}/{KUSTOMIZATION}"] = manifest_text.kustomization(resources, settings)
     return files
-
-
-def _unit(artifact: Placed) -> str:
-    """The folder of the sharded layout that an object is applied with: that of its pool where it is work."""
-    return f"{POOLS}/{artifact.pool}" if artifact.is_work else PLATFORM
 
 
 def folder_of(backend: str, backends: Collection[str], output: str) -> str | None:
@@ -223,7 +220,7 @@ class Present:
         try:
             status = disk.status(real)
         except OSError as error:
-            raise _unreadable(f"the folder {output}", error) from error
+            raise unreadable(f"the folder {output}", error) from error
         if status is not None and not stat.S_ISDIR(status.st_mode):
             raise TasError(f"the output {output} is a file, not a folder", hint="Move it elsewhere.")
         if status is not None:
@@ -247,7 +244,7 @@ class Present:
         try:
             content = self._disk.read(self._locate(path))
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
         if content is None:
             raise TasError(f"{path} vanished while it was read", hint="Run again.")
         return content.decode("utf-8", "surrogateescape")
@@ -261,7 +258,7 @@ class Present:
         try:
             listed = self._disk.entries(self._locate(folder), statuses=self._stamps)
         except OSError as error:
-            raise _unreadable(f"the folder {folder}", error) from error
+            raise unreadable(f"the folder {folder}", error) from error
         for entry in listed:
             path = f"{folder}/{entry.name}"
             if entry.is_file(follow_symlinks=False):
@@ -277,10 +274,6 @@ class Present:
 
 def _in_the_way(path: str, kind: Kind) -> TasError:
     return TasError(f"{path} is in the way: kubectl-tas did not write it", hint=kind.hint)
-
-
-def _unreadable(what: str, error: OSError) -> TasError:
-    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")
 
 
 def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path | None = None) -> None:
@@ -318,22 +311,21 @@ MANIFESTS_STALE = Rule(
 
 def stale(plan: Plan, command: str) -> list[Diagnostic]:
     """A finding for each file that is missing, differs or has no source any more; ``command`` mends them."""
-    changes = (change for change in plan.changes if not is_leftover(change.path))
-    return [_finding(change, f"Run: {command}") for change in changes]
+    found = []
+    for change in plan.changes:
+        place, message = Location(change.path), "this manifest is missing"
+        if change.before is not None and change.content is None:
+            message = "nothing declares this manifest any more"
+        elif change.before is not None:
+            place, message = _first_difference(change), "this manifest differs from what is rendered"
+        if not is_leftover(change.path):
+            found.append(Diagnostic(MANIFESTS_STALE, message, place, hint=f"Run: {command}"))
+    return found
 
 
-def _finding(change: Change, hint: str) -> Diagnostic:
-    if change.before is None:
-        return Diagnostic(MANIFESTS_STALE, "this manifest is missing", Location(change.path), hint=hint)
-    if change.after is None:
-        return Diagnostic(MANIFESTS_STALE, "nothing declares this manifest any more", Location(change.path), hint=hint)
-    place = _first_difference(change.path, change.before, change.after)
-    return Diagnostic(MANIFESTS_STALE, "this manifest differs from what is rendered", place, hint=hint)
-
-
-def _first_difference(path: str, before: str, after: str) -> Location:
+def _first_difference(change: Change) -> Location:
     """The first line of the committed text that is not as it would be; its last line where lines are missing."""
-    old, new = before.split("\n"), after.split("\n")
+    old, new = (change.before or "").split("\n"), (change.after or "").split("\n")
     pairs = enumerate(zip_longest(old, new), 1)
     line = min(next(number for number, (one, other) in pairs if one != other), len(old))
-    return Location(path, line, 1, source=old[line - 1], length=max(1, len(old[line - 1])))
+    return Location(change.path, line, 1, source=old[line - 1], length=max(1, len(old[line - 1])))

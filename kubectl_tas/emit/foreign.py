@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from kubectl_tas.diagnostics import Diagnostic, Location, Related, Rule, Severity, Waiving
-from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY
-from kubectl_tas.errors import TasError
+from kubectl_tas.emit.disk import KUSTOMIZATION, MARK, TEMPORARY, unreadable
 from kubectl_tas.folders import MAX_DEPTH, is_below, is_git, is_hidden, is_matched, misspelled, too_deep
 from kubectl_tas.model.config import ConfigSpec
 from kubectl_tas.records import dataclass
@@ -183,7 +182,7 @@ def _content(path: Path) -> bytes:
             return os.fsencode(path.readlink())
         return path.read_bytes() if path.is_file() else b""
     except OSError as error:
-        raise _unreadable(str(path), error) from error
+        raise unreadable(str(path), error) from error
 
 
 def _is_within(folder: str, other: str) -> bool:
@@ -237,7 +236,7 @@ def _files(real: str, output: str, *, listed: bool) -> Iterator[tuple[str, os.Di
                     else:
                         rest.append(entry)
         except OSError as error:
-            raise _unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
+            raise unreadable(f"the folder {output}{folder[len(real) :]}", error) from error
         own = next((entry for entry in rest if entry.name == KUSTOMIZATION), None)
         if own is not None and not listed and listing is None:
             start, (known, listing) = len(folder) + 1, _resources(own)
@@ -301,7 +300,7 @@ def _is_ours(file: str, path: str) -> bool:
         finally:
             os.close(number)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error) from error
 
 
 def _settings_of_git(file: Path) -> str | None:
@@ -312,7 +311,7 @@ def _settings_of_git(file: Path) -> str | None:
         with file.open("rb") as opened:
             content = opened.read(_MAX_SETTINGS + 1)
     except OSError as error:
-        raise _unreadable(str(file), error) from error
+        raise unreadable(str(file), error) from error
     return content.decode("utf-8", "replace") if len(content) <= _MAX_SETTINGS else None
 
 
@@ -365,7 +364,3 @@ _ABOVE: dict[str, Callable[[Path, Sequence[str]], bool]] = {
     _MODULES: _fills_output,
 }
 """Files in the folders above the output, and whether they matter to it."""
-
-
-def _unreadable(what: str, error: OSError) -> TasError:
-    return TasError(f"cannot read {what}: {error.strerror}", hint="Check its permissions.")
