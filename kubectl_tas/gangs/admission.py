@@ -216,7 +216,7 @@ class Admission:
         """What a submission asks for, together with all that share its gang, queue and priority."""
         match item:
             case Summary():
-                return item.request
+                return item.sent.request
             case FleetWorkflow():
                 gangs = [group.asks for group in item.groups] or [NOTHING]
                 return Request(item.asks, reduce(larger, gangs), reduce(smaller, gangs), len(item.groups) <= 1)
@@ -524,8 +524,9 @@ def _not_covered(item: Submission, over: _Excess, *, is_listed: bool) -> str:
 
 def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], rule: Rule) -> str:
     """What would let a submission run that ``rule`` says never does: all bounds at once, that none is met later."""
-    if rule is SUBPOOL_CLOSED:
-        return _instead(workflow, request, elsewhere)
+    if rule is SUBPOOL_CLOSED:  # where there is room, else anywhere
+        open_ = [*(subpool.canonical for subpool in workflow.pool.active), workflow.pool.name]
+        return f"Use {_either(_roomy(workflow, request, elsewhere) or open_)}."
     largest, maximum = request.largest, workflow.maximum
     beyond = largest.exceeding(maximum)
     none = next((name for name in beyond if maximum.of(name) == 0), None)
@@ -538,12 +539,6 @@ def _remedy(workflow: Submission, request: Request, elsewhere: Mapping[str, Amou
     lower = less if workflow.is_preemptible else _less(workflow, largest, smaller(workflow.quota, maximum))
     ways = [lower, *([] if lower == less else [f"use priority LOW and {less}"])]
     return f"{_sentence(', or '.join(filter(None, ways)))}."
-
-
-def _instead(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None]) -> str:
-    """Where a workflow can go whose subpool is closed: where it has room, else anywhere."""
-    open_ = [subpool.canonical for subpool in workflow.pool.active]
-    return f"Use {_either(_roomy(workflow, request, elsewhere) or [*open_, workflow.pool.name])}."
 
 
 def _ask_less(workflow: Submission, request: Request, elsewhere: Mapping[str, Amounts | None], asked: Amounts) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_tas.gangs.gang import Constraint, Gang, SubGroup
@@ -62,12 +61,13 @@ def least_of(item: FleetPodGroup) -> Amounts:
     for pod in item.pods:
         asked.setdefault(sub_group_of(pod), []).append(total(part.asks for part in pod.spec.pod_sets))
     minimums = minimums_of(item)
-    return total(_most(found, minimums.get(name, 0)) for name, found in asked.items())
 
+    def most(name: str) -> Amounts:
+        """Of each resource what those Pods of a SubGroup ask for that ask for most of it."""
+        pods = minimums.get(name, 0)
+        return each(lambda resource: sum(sorted((x.of(resource) for x in asked[name]), reverse=True)[:pods]))
 
-def _most(asked: Sequence[Amounts], pods: int) -> Amounts:
-    """Of each resource what the ``pods`` ask for that ask for most of it."""
-    return each(lambda name: sum(sorted((amounts.of(name) for amounts in asked), reverse=True)[:pods]))
+    return total(map(most, asked))
 
 
 def sub_group_of(pod: Declared[BarePod]) -> str:

@@ -16,12 +16,16 @@ from kubectl_tas.model.phase import Phase
 from kubectl_tas.model.repository import Origin
 from kubectl_tas.records import dataclass
 from kubectl_tas.resolve.cliqueset import SubmittedSet
+from kubectl_tas.resolve.clusters import FleetBackend
 from kubectl_tas.resolve.companions import FleetCompanion
 from kubectl_tas.resolve.fleet import Fleet
 from kubectl_tas.resolve.placement import Placement, ReplicaType
 from kubectl_tas.resolve.podgroup import FleetPodGroup
 from kubectl_tas.resolve.pools import FleetPool, Submission
 from kubectl_tas.resolve.workload import FleetWorkload
+
+_Agreed = Mapping[Decides, tuple[str, str]]
+"""What a manifest says of each thing, and what that follows from."""
 
 
 class Mode(Enum):
@@ -55,7 +59,7 @@ class Demand:
 
 def demands(fleet: Fleet, sent: FleetWorkload | SubmittedSet) -> tuple[Demand, ...]:
     """All of them, in the order in which lines are added; of two for one place the later one counts."""
-    own = _Demands(fleet, sent)
+    own = _Demands(fleet, agreed(fleet, sent), sent.pool.backend, sent.declared.origin)
     found = list(own.of_workload(sent) if isinstance(sent, FleetWorkload) else own.of_set(sent))
     return tuple({demand.path: demand for demand in found}.values())
 
@@ -72,27 +76,23 @@ def changes(origin: Origin, demand: Demand) -> bool:
     return demand.mode is not Mode.ABSENT and present is None
 
 
-def agreed(fleet: Fleet, sent: Submission) -> Mapping[Decides, tuple[str, str]]:
+def agreed(fleet: Fleet, sent: Submission) -> _Agreed:
     """What the pool of ``sent`` says of each thing, wherever a manifest says it, and what that follows from."""
     backend = sent.pool.backend
+    priority_class = str(getattr(fleet.config.priorityClasses, sent.priority))
+    preemptibility = "preemptible" if sent.is_preemptible else "non-preemptible"
     found = {
         Decides.NAMESPACE: (sent.namespace, _why_there(sent)),
         Decides.SCHEDULER: (backend.scheduler_name, f"the scheduler of backend {backend.name}"),
-        Decides.PRIORITY: (
-            str(getattr(fleet.config.priorityClasses, sent.priority)),
-            f"the PriorityClass of {sent.priority}",
-        ),
-        Decides.PREEMPTIBILITY: (
-            "preemptible" if sent.is_preemptible else "non-preemptible",
-            f"the preemptibility of {sent.priority}",
-        ),
+        Decides.PRIORITY: (priority_class, f"the PriorityClass of {sent.priority}"),
+        Decides.PREEMPTIBILITY: (preemptibility, f"the preemptibility of {sent.priority}"),
     }
     if backend.is_kai:
         found[Decides.QUEUE] = sent.queue, f"the queue of {sent.target}"
     return {**found, **agreed_shard(sent.pool)}
 
 
-def agreed_shard(pool: FleetPool) -> Mapping[Decides, tuple[str, str]]:
+def agreed_shard(pool: FleetPool) -> _Agreed:
     """The shard of the scheduler that places work of ``pool``, where it says one."""
     shard = pool.shard
     return {} if shard is None else {Decides.SHARD: (shard, f"the nodePool of pool {pool.name}")}
@@ -117,7 +117,7 @@ def companion_demands(fleet: Fleet, item: FleetCompanion) -> tuple[Demand, ...]:
     return (*_marks(fleet.config.gitops, Phase.COMPANION, item.declared.origin), namespace)
 
 
-def agreed_with(group: FleetPodGroup) -> Mapping[Decides, tuple[str, str]]:
+def agreed_with(group: FleetPodGroup) -> _Agreed:
     """The same of a Pod that joins a hand-written PodGroup, by what that says."""
     spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
     found = {
@@ -133,23 +133,7 @@ def agreed_with(group: FleetPodGroup) -> Mapping[Decides, tuple[str, str]]:
 
 def member_demands(fleet: Fleet, group: FleetPodGroup, origin: Origin) -> tuple[Demand, ...]:
     """What a Pod needs that joins a hand-written PodGroup; ``origin`` is its document."""
-    spec, backend, why = group.declared.spec.spec, group.backend, f"that of PodGroup {group.name}"
-    found = [Demand(("metadata", "labels", label), spec.queue, why) for label in backend.queue_labels]
-    if group.pool is not None:
-        shard = agreed_shard(group.pool)
-        found += [Demand(("metadata", "labels", labels.NODE_POOL), *value) for value in shard.values()]
-        found += _nodes(group.pool, origin, ("spec",))
-    found += _marks(fleet.config.gitops, Phase.POD, origin)
-    found.append(Demand(("metadata", "namespace"), group.namespace, why))
-    if backend.has(Feature.SKIP_PODGROUPER):
-        found.append(Demand(("metadata", "annotations", labels.SKIP_PODGROUPER), "true", why))
-    if spec.priorityClassName is not None:
-        found.append(Demand(("spec", "priorityClassName"), spec.priorityClassName, why))
-    if backend.is_kai:
-        found.append(
-            Demand(("spec", "schedulerName"), backend.scheduler_name, f"the scheduler of backend {backend.name}")
-        )
-    return tuple(found)
+    return tuple(_Demands(fleet, agreed_with(group), group.backend, origin).of_member(group))
 
 
 def is_replaced(origin: Origin) -> bool:
@@ -180,12 +164,8 @@ def _marks(gitops: str, phase: Phase, origin: Origin) -> Iterator[Demand]:
 class _Demands:
     """The demands of one object, each by the place where its kind has it."""
 
-    def __init__(self, fleet: Fleet, sent: Submission) -> None:
-        self._gitops = fleet.config.gitops
-        self._agreed = agreed(fleet, sent)
-        self._backend = sent.pool.backend
-        self._pool = sent.pool
-        self._origin = sent.declared.origin
+    def __init__(self, fleet: Fleet, agreed: _Agreed, backend: FleetBackend, origin: Origin) -> None:
+        self._gitops, self._agreed, self._backend, self._origin = fleet.config.gitops, agreed, backend, origin
 
     def of_workload(self, workload: FleetWorkload) -> Iterator[Demand]:
         """What the workload itself needs, then what its placements and its pod templates need."""
@@ -213,7 +193,21 @@ class _Demands:
             pods = (*clique.path, "spec", "podSpec")
             yield from self._scheduler(pods)
             yield self._priority((*pods, "priorityClassName"))
-            yield from _nodes(self._pool, self._origin, pods)
+            yield from _nodes(submitted.pool, self._origin, pods)
+
+    def of_member(self, group: FleetPodGroup) -> Iterator[Demand]:
+        """What a Pod needs that joins a hand-written PodGroup."""
+        yield from self._queue(("metadata", "labels"))
+        if group.pool is not None:
+            yield from _nodes(group.pool, self._origin, ("spec",))
+        yield from _marks(self._gitops, Phase.POD, self._origin)
+        yield self._namespace()
+        if self._backend.has(Feature.SKIP_PODGROUPER):
+            path = ("metadata", "annotations", labels.SKIP_PODGROUPER)
+            yield Demand(path, "true", f"that of PodGroup {group.name}")
+        if Decides.PRIORITY in self._agreed:
+            yield self._priority(("spec", "priorityClassName"))
+        yield from self._scheduler(("spec",))
 
     def _template(self, workload: FleetWorkload, item: ReplicaType) -> Iterator[Demand]:
         metadata, spec = item.metadata_path, (*item.path, "spec")
@@ -229,7 +223,7 @@ class _Demands:
             yield Demand((*metadata, "labels", labels.SUBGROUP), podgrouper.RAY_HEAD, why)
         yield self._priority((*spec, "priorityClassName"))
         yield from self._scheduler(spec)
-        yield from _nodes(self._pool, self._origin, spec)
+        yield from _nodes(workload.pool, self._origin, spec)
 
     def _namespace(self) -> Demand:
         return Demand(("metadata", "namespace"), *self._agreed[Decides.NAMESPACE])

@@ -43,20 +43,20 @@ def pod_spec(task: Task, resource: Resource, scheduler: str, priority_class: str
         spec["tolerations"] = tolerated([item.data for item in nodes.tolerations])
     if resource.nodesExcluded:
         spec["affinity"] = away_from(resource.nodesExcluded)
-    if volumes := [*_host_volumes(task), *_secret_volumes(task)]:
+    if volumes := [volume for volume, _ in _mounted(task)]:
         spec["volumes"] = volumes
     return spec
 
 
-def _host_volumes(task: Task) -> Iterator[dict[str, Any]]:
+def _mounted(task: Task) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The folders of nodes and the secrets that a task finds in its container: each as a volume, and its mount."""
     for index, mount in enumerate(task.volumeMounts):
-        yield {"name": f"host-{index}", "hostPath": {"path": mount.partition(":")[0]}}
-
-
-def _secret_volumes(task: Task) -> Iterator[dict[str, Any]]:
-    for secret in mounted_secrets(task):
-        name = names.fold(secret)
-        yield {"name": _secret_volume(secret), "secret": {"secretName": name, "defaultMode": 0o644}}
+        node, path = mount.partition(":")[0], mount.rpartition(":")[2]
+        yield {"name": f"host-{index}", "hostPath": {"path": node}}, {"name": f"host-{index}", "mountPath": path}
+    for secret, path in mounted_secrets(task).items():
+        name = names.as_label(f"secret-{names.fold(secret)}")
+        source = {"secretName": names.fold(secret), "defaultMode": 0o644}
+        yield {"name": name, "secret": source}, {"name": name, "mountPath": path, "readOnly": True}
 
 
 def mounted_secrets(task: Task) -> dict[str, str]:
@@ -64,24 +64,11 @@ def mounted_secrets(task: Task) -> dict[str, str]:
     return {name: value for name, value in task.credentials.items() if isinstance(value, str)}
 
 
-def _secret_volume(secret: str) -> str:
-    return names.as_label(f"secret-{names.fold(secret)}")
-
-
 def tolerated(written: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tolerations, and those that a server would add: kubectl and Argo CD compare the list as a whole in each apply."""
     every = (None, "")
-    return [
-        *written,
-        *(
-            item
-            for item in _FILLED_IN
-            if not any(
-                known.get("key") in (*every, item["key"]) and known.get("effect") in (*every, "NoExecute")
-                for known in written
-            )
-        ),
-    ]
+    keys = [known.get("key") for known in written if known.get("effect") in (*every, "NoExecute")]
+    return [*written, *(item for item in _FILLED_IN if not any(key in (*every, item["key"]) for key in keys))]
 
 
 def _container(task: Task, resource: Resource) -> dict[str, Any]:
@@ -96,16 +83,8 @@ def _container(task: Task, resource: Resource) -> dict[str, Any]:
         container["resources"] = {"limits": amounts, "requests": amounts}
     if task.privileged:
         container["securityContext"] = {"privileged": True}
-    hosts = [
-        {"name": f"host-{index}", "mountPath": mount.rpartition(":")[2]}
-        for index, mount in enumerate(task.volumeMounts)
-    ]
-    secrets = [
-        {"name": _secret_volume(name), "mountPath": path, "readOnly": True}
-        for name, path in mounted_secrets(task).items()
-    ]
-    if hosts or secrets:
-        container["volumeMounts"] = [*hosts, *secrets]
+    if mounts := [mount for _, mount in _mounted(task)]:
+        container["volumeMounts"] = mounts
     return container
 
 

@@ -199,14 +199,12 @@ def _elsewhere(workflow: FleetWorkflow) -> dict[str, str]:
 
 def _identity(queue: str, gang: Gang) -> object:
     """What makes a gang another one. The rest of a PodGroup may change while it runs, as by a newer release of KAI."""
-    parts = [[part.name, part.parent, _labels(part.constraint)] for part in gang.parts]
-    return {"queue": queue, "constraint": _labels(gang.constraint), "subGroups": parts}
 
+    def labels(constraint: Constraint | None) -> object:
+        return None if constraint is None or constraint.topology is None else [constraint.topology, *constraint.labels]
 
-def _labels(constraint: Constraint | None) -> object:
-    if constraint is None or constraint.topology is None:
-        return None
-    return [constraint.topology, *constraint.labels]
+    parts = [[part.name, part.parent, labels(part.constraint)] for part in gang.parts]
+    return {"queue": queue, "constraint": labels(gang.constraint), "subGroups": parts}
 
 
 def build(tasks: Sequence[Placed], topology: str | None) -> Gang:
@@ -225,7 +223,7 @@ def build(tasks: Sequence[Placed], topology: str | None) -> Gang:
     distinct = {id(asked): asked for _, asked in tasks}  # tasks of one resource share them
     leaves = {key: tree.path(asked) for key, asked in distinct.items()}
     paths = [leaves[id(asked)] for _, asked in tasks]
-    shared = _shared_length(paths, len(depths))
+    shared = next((x for x in range(len(depths)) if len({path[x] for path in paths}) > 1), len(depths))
     constraint = tree.along(paths[0][:shared]) if paths else None
     members = tuple(member for member, _ in tasks)
     is_whole = shared == len(depths)
@@ -292,11 +290,6 @@ class _Tree:
         if not step.padded and (level, step.group) in self.required:
             return Constraint(self.topology, level, None)
         return Constraint(self.topology, None, level)
-
-
-def _shared_length(paths: Sequence[Path], length: int) -> int:
-    """How many steps from the top all paths share."""
-    return next((index for index in range(length) if len({path[index] for path in paths}) > 1), length)
 
 
 def name_paths(paths: Sequence[Path]) -> dict[Path, str]:
