@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from kubectl_tas import kai
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.queuetree import Forest, LivePool, LiveQueue, forest, live_queue
-from kubectl_tas.imports.written import Unplaced, config, distinct, document, file_text, plain_name
+from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
 from kubectl_tas.kai import Feature
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.live.record import Record
@@ -37,17 +36,6 @@ DEFAULT_PRIORITY = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What becomes of a cluster."""
-
-    files: Mapping[str, str]
-    """Text of each file, by its path."""
-    unplaced: tuple[Unplaced, ...]
-    notes: tuple[str, ...]
-    """What was not told by the cluster."""
-
-
-@dataclass(frozen=True, slots=True)
 class Wanted:
     """What an import is asked for, beside the cluster."""
 
@@ -57,17 +45,10 @@ class Wanted:
     """Whether a pool is guaranteed at least what its subpools come to."""
 
 
-@dataclass(slots=True)
-class _Making:
-    """What an import knows by now."""
-
+@dataclass(slots=True, kw_only=True)
+class _Making(Making):
     namespace: str
     release: kai.Release
-    files: dict[str, str] = field(default_factory=dict)
-    unplaced: list[Unplaced] = field(default_factory=list)
-
-    def write(self, path: str, about: str, data: Mapping[str, Any]) -> None:
-        self.files[path] = file_text(about, data)
 
 
 def import_cluster(record: Record, wanted: Wanted) -> Imported:
@@ -82,11 +63,11 @@ def import_cluster(record: Record, wanted: Wanted) -> Imported:
 def _imported(record: Record, wanted: Wanted) -> Imported:
     queues = [live_queue(item) for item in record.objects if item.get("kind") == "Queue"]
     usage = _namespaces(record.objects)
-    version, notes = _version(record)
+    version, note = _version(record)
     release = kai.release(version or f"{kai.NEWEST[0]}.{kai.NEWEST[1]}")
     if release is None:
         raise TasError(f"the cluster runs KAI {version}, which is older than {kai.known()}", hint="Update KAI.")
-    making = _Making(_main_namespace(queues, usage), release)
+    making = _Making(namespace=_main_namespace(queues, usage), release=release, notes=note)
     deep = release.has(Feature.DEEP_QUEUES)
     found = forest(queues, has_root=deep, sums=wanted.sums)
     held = {str(item["metadata"]["name"]): _held(item) for item in record.objects if item.get("kind") == "Queue"}
@@ -96,9 +77,8 @@ def _imported(record: Record, wanted: Wanted) -> Imported:
     for pool, name in zip(found.pools, pool_names, strict=True):
         _write_pool(making, pool, name, usage, topologies.get(name))
     classes = _priority_classes(making, record)
-    _write_config(making, found, wanted, version, classes, has_aliases=_has_aliases(record))
-    files = dict(sorted(making.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-    return Imported(files, tuple(making.unplaced), notes)
+    _write_config(making, found, wanted, version, classes, record)
+    return making.done()
 
 
 def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]:
@@ -112,10 +92,6 @@ def _namespaces(objects: Iterable[Mapping[str, Any]]) -> dict[str, Counter[str]]
     return found
 
 
-def _most_used(counts: Counter[str]) -> tuple[str, ...]:
-    return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
-
-
 def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str]]) -> str:
     """The namespace that a root queue of the scheme names, else the only one with work."""
     prefix = names.root_queue(PREFIX, "")
@@ -124,7 +100,7 @@ def _main_namespace(queues: Sequence[LiveQueue], usage: Mapping[str, Counter[str
     return roots[0] if roots else used[0] if len(used) == 1 else "default"
 
 
-def _version(record: Record) -> tuple[str | None, tuple[str, ...]]:
+def _version(record: Record) -> tuple[str | None, list[str]]:
     """KAI's release, by its images, else as far as Topologies tell it; and what is to be said of it."""
     images = [
         str(container.get("image"))
@@ -134,11 +110,11 @@ def _version(record: Record) -> tuple[str | None, tuple[str, ...]]:
     ]
     releases = [found[1] for found in map(_IMAGE.search, images) if found]
     if releases:
-        return max(releases, key=lambda text: tuple(map(int, text.split(".")))), ()
+        return max(releases, key=lambda text: tuple(map(int, text.split(".")))), []
     apis = {str(item.get("apiVersion")) for item in record.objects if item.get("kind") == "Topology"}
     version = "0.11" if apis and not any(api.startswith(_KAI_TOPOLOGY) for api in apis) else None
     note = "The cluster does not tell which release of KAI it runs: set scheduler.version of the backend in tas.yaml."
-    return version, (note,)
+    return version, [note]
 
 
 def _held(queue: Mapping[str, Any]) -> str:
@@ -176,7 +152,7 @@ def _write_pool(
 ) -> None:
     where, queue, shared = (PREFIX, making.namespace, name), pool.container, pool.shared
     counts: Counter[str] = sum((usage.get(item.name, Counter()) for item in pool.queues), Counter())
-    namespaces = _most_used(counts)
+    namespaces = tuple(sorted(counts, key=lambda name: (-counts[name], name)))
     own = _kept(queue, names.pool_queue(*where), name)
     rest = _kept(shared, names.leaf_queue(*where, names.SHARED), f"{name}--_shared") if shared else {}
     spec: dict[str, Any] = {}
@@ -201,16 +177,13 @@ def _write_pool(
 
 def _resources(guarantee: Amounts, queue: LiveQueue) -> dict[str, Any]:
     """GPUs, and what else is limited."""
-    found = {
-        name: {
-            "guarantee": _written(name, guarantee),
-            "maximum": _written(name, queue.limit),
-            "weight": int(queue.weight.of(name)),
-        }
-        for name in RESOURCES
-    }
-    default = {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}
-    return {name: share for name, share in found.items() if name == "gpu" or share != default}
+    found: dict[str, Any] = {}
+    for name in RESOURCES:
+        most, weight = _written(name, queue.limit), int(queue.weight.of(name))
+        share = {"guarantee": _written(name, guarantee), "maximum": most, "weight": weight}
+        if name == "gpu" or share != {"guarantee": UNLIMITED, "maximum": UNLIMITED, "weight": 1}:
+            found[name] = share
+    return found
 
 
 def _written(name: ResourceName, amounts: Amounts) -> int | str:
@@ -283,12 +256,6 @@ def _domain(level: Mapping[str, Any], domains: Mapping[str, str]) -> str:
     return name if name[:1].isalpha() else f"level-{name}"
 
 
-def _has_aliases(record: Record) -> bool:
-    """Whether levels of Topologies have aliases, or there is none to have them."""
-    found = [level for x in record.objects if x.get("kind") == "Topology" for level in x["spec"].get("levels") or ()]
-    return not found or any(level.get("alias") for level in found)
-
-
 def _priority_classes(making: _Making, record: Record) -> dict[str, str]:
     """The PriorityClass of each priority, where it is not the default: that name stands for another value."""
     values = {str(x["metadata"]["name"]): x.get("value") for x in record.objects if x.get("kind") == "PriorityClass"}
@@ -296,35 +263,19 @@ def _priority_classes(making: _Making, record: Record) -> dict[str, str]:
     default: dict[str, str] = ConfigSpec().priorityClasses.model_dump()
     for priority, name in default.items():
         if name in values and values[name] != PRIORITY_VALUES[priority]:
-            given[priority] = _free(f"tas-{priority.lower()}", values)
+            *_, given[priority] = distinct([*values, f"tas-{priority.lower()}"])
     own = (*default.values(), *kai.PRIORITY_CLASSES)
     three = ", ".join(f"{priority} {value}" for priority, value in PRIORITY_VALUES.items())
     for name, value in sorted(values.items()):
-        is_taken = name in default.values() and _priority_of(default, name) in given
+        is_taken = any(own_name == name and priority in given for priority, own_name in default.items())
         if is_taken or (name not in own and not name.startswith("system-")):
             reason = f"its value is {value}; there are three priorities here, {three}, each with a class of its own"
             making.unplaced.append(Unplaced("PriorityClass", name, reason))
     return {**default, **given} if given else {}
 
 
-def _priority_of(default: Mapping[str, str], name: str) -> str:
-    """The priority of a PriorityClass."""
-    return next(priority for priority, own in default.items() if own == name)
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    """The name, or one with a number that is not taken."""
-    return next(x for x in (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3))) if x not in taken)
-
-
 def _write_config(
-    making: _Making,
-    found: Forest,
-    wanted: Wanted,
-    version: str | None,
-    classes: Mapping[str, str],
-    *,
-    has_aliases: bool,
+    making: _Making, found: Forest, wanted: Wanted, version: str | None, classes: Mapping[str, str], record: Record
 ) -> None:
     backend: dict[str, Any] = {"name": "default", "namespace": making.namespace}
     backend |= {"scheduler": {"type": "kai", "version": version}} if version else {}
@@ -333,7 +284,8 @@ def _write_config(
         scheme = names.root_queue(PREFIX, making.namespace)
         kept: object = _kept(found.root, scheme, scheme) if found.root else "none"
         backend |= {"rootQueue": kept} if kept else {}
-    if making.release.has(Feature.LEVEL_ALIAS) and not has_aliases:
+    levels = [level for x in record.objects if x.get("kind") == "Topology" for level in x["spec"].get("levels") or ()]
+    if making.release.has(Feature.LEVEL_ALIAS) and levels and not any(level.get("alias") for level in levels):
         backend["levelAliases"] = False
     spec: dict[str, Any] = {"backends": [backend]}
     spec |= {"priorityClasses": dict(classes)} if classes else {}

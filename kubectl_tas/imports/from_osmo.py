@@ -9,7 +9,7 @@ from typing import Any
 from kubectl_tas.check.platforms import reserved_in
 from kubectl_tas.errors import TasError
 from kubectl_tas.imports.osmoroles import Role, groups_of, read_role
-from kubectl_tas.imports.written import Unplaced, config, distinct, document, file_text, plain_name
+from kubectl_tas.imports.written import Imported, Making, Unplaced, config, distinct, document, plain_name
 from kubectl_tas.live.kubectl import shown
 from kubectl_tas.load.osmo import SINGLE, is_values, layered, sections
 from kubectl_tas.model.base import API_VERSION
@@ -95,21 +95,6 @@ _WHOLE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What becomes of a configuration."""
-
-    files: Mapping[str, str]
-    """Text of each file, by its path."""
-    settings: Mapping[str, Any]
-    """Those of the Config, as they stand there."""
-    unplaced: tuple[Unplaced, ...]
-    notes: tuple[str, ...]
-    """What reads otherwise here, or was not told."""
-    missing: tuple[str, ...]
-    """What pools name and was not given, as sentences."""
-
-
-@dataclass(frozen=True, slots=True)
 class Given:
     """A document of OSMO's configuration."""
 
@@ -120,15 +105,10 @@ class Given:
     data: Any
 
 
-@dataclass(slots=True)
-class _Making:
-    """What an import knows by now."""
-
+@dataclass(slots=True, kw_only=True)
+class _Making(Making):
     given: dict[str, dict[str, Any]]
     """Of each kind what there is, by name."""
-    files: dict[str, str] = field(default_factory=dict)
-    unplaced: list[Unplaced] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     dropped: set[str] = field(default_factory=set)
     """Pod templates of which nothing is left."""
 
@@ -149,7 +129,7 @@ class _Making:
 
 def import_osmo(documents: Iterable[Given]) -> Imported:
     """The files for a configuration. Raises TasError where a document is none, or not built as OSMO has it."""
-    making = _Making(_gathered(documents))
+    making = _Making(given=_gathered(documents))
     for kind, (called, reason) in _WHOLE.items():
         for name, data in making.given.get(kind, {}).items():
             keys = data if kind in SINGLE and isinstance(data, dict) else (name,)
@@ -167,14 +147,12 @@ def import_osmo(documents: Iterable[Given]) -> Imported:
             spec["backend"] = backend["name"]
             spec |= _shared_queue(making, str(backend.get("namespace", _NAMESPACE)), pools[name])
         spec |= {"access": access[name]} if access.get(name) else {}
-        making.files[f"pools/{names.file(pools[name])}"] = file_text(
-            f"Imported: OSMO's pool {name}.", document("Pool", pools[name], spec)
-        )
+        data = document("Pool", pools[name], spec)
+        making.write(f"pools/{names.file(pools[name])}", f"Imported: OSMO's pool {name}.", data)
     settings |= {"backends": list(backends.values())} if backends else {}
     if settings:
-        making.files["tas.yaml"] = file_text("Imported from OSMO.", config(settings))
-    files = dict(sorted(making.files.items(), key=lambda item: (item[0] != "tas.yaml", item[0])))
-    return Imported(files, settings, tuple(making.unplaced), tuple(making.notes), tuple(_missing(making)))
+        making.write("tas.yaml", "Imported from OSMO.", config(settings))
+    return making.done(settings, _missing(making))
 
 
 def _shared_queue(making: _Making, namespace: str, pool: str) -> dict[str, Any]:
@@ -325,8 +303,7 @@ def _pod_templates(making: _Making) -> None:
         body = _pod_template(making, name, data)
         if body:
             about = {"apiVersion": API_VERSION, "kind": "PodTemplate", "metadata": {"name": name}, "template": body}
-            path = f"pools/pod-templates/{names.file(file)}"
-            making.files[path] = file_text(f"Imported: OSMO's pod template {name}.", about)
+            making.write(f"pools/pod-templates/{names.file(file)}", f"Imported: OSMO's pod template {name}.", about)
         else:
             making.dropped.add(name)
 
@@ -368,7 +345,7 @@ def _resource_validations(making: _Making) -> None:
     for (name, rules), file in zip(validations.items(), files, strict=True):
         about = {"apiVersion": API_VERSION, "kind": "ResourceValidation", "metadata": {"name": name}, "rules": rules}
         path = f"pools/resource-validations/{names.file(file)}"
-        making.files[path] = file_text(f"Imported: OSMO's resource validation {name}.", about)
+        making.write(path, f"Imported: OSMO's resource validation {name}.", about)
 
 
 def _backends(making: _Making) -> dict[str, dict[str, Any]]:
