@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from kubectl_tas.diagnostics import Diagnostic, Location, Rule, Severity
+from kubectl_tas.diagnostics import Diagnostic, Rule, Severity
 from kubectl_tas.errors import TasError
 from kubectl_tas.gangs.admission import OVER_QUOTA_RUNNING, Admission, kept, needless
 from kubectl_tas.gangs.lasting import Past
@@ -177,7 +177,7 @@ def create(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
         given = "".join(f" --{'quota' if key == 'gpu' else key} {value}" for key, value in quota.items())
         hint = f"Use: kubectl tas subpool {command} {parent} {name}{given}"
         hint = _frozen(existing, "create").hint if existing.state == "DELETING" else hint
-        return Diagnostic(SUBPOOL_TRANSITION, message, _state_place(existing), hint=hint)
+        return Diagnostic(SUBPOOL_TRANSITION, message, existing.declared.at("spec", "state"), hint=hint)
     path = (_folder(fleet) / f"{parent}{names.SEPARATOR}{name}.yaml").as_posix()
     written = _written(pool, quota)
     text = _document(parent, name, written)
@@ -192,11 +192,14 @@ def update(fleet: Fleet, parent: str, name: str, quota: Quota) -> Edit | Diagnos
     if subpool.state != "ACTIVE":
         return _frozen(subpool, "update")
     values = _quota(fleet.pool_by_name[parent], subpool, quota)
-    new = [value for _, value, _ in values]
-    old = [_old(subpool, path) for path, _, _ in values]
-    named = [_resource(path, values) for path, _, _ in values]
-    moves = ", ".join(f"{name}{_said(a)} -> {_said(b)}" for name, a, b in zip(named, old, new, strict=True))
-    return _set(subpool, values, f"updated {subpool.canonical}, quota {moves}")
+    moves = []
+    for path, value, _ in values:
+        old = subpool.declared.origin.value(path)
+        is_named = path[-1] in RESOURCES and (path[-1] != "gpu" or len(values) > 1)
+        before = _said(old) if isinstance(old, int | str | Mapping) else "0"
+        moves.append(f"{f'{path[-1]} ' if is_named else ''}{before} -> {_said(value)}")
+    summary = f"updated {subpool.canonical}, quota {', '.join(moves)}"
+    return SetValues(subpool.declared.origin, values, summary)
 
 
 def delete(fleet: Fleet, parent: str, name: str, usage: Usage) -> Edit | Diagnostic:
@@ -313,17 +316,6 @@ def _full(pool: FleetPool, quota: Quota) -> dict[str, int | str]:
     return {name: value for name in RESOURCES if (value := wanted.get(name)) is not None}
 
 
-def _old(subpool: FleetSubpool, path: KeyPath) -> Value:
-    """What stands at a path, 0 for what is added."""
-    found = subpool.declared.origin.value(path)
-    return found if isinstance(found, int | str | Mapping) else 0
-
-
-def _resource(path: KeyPath, values: Values) -> str:
-    """The resource that a path is about, with a blank; nothing where that is GPUs alone, or all of them."""
-    return f"{path[-1]} " if path[-1] in RESOURCES and (path[-1] != "gpu" or len(values) > 1) else ""
-
-
 def _said(value: Value) -> str:
     return flow(value) if isinstance(value, Mapping) else str(value)
 
@@ -338,16 +330,13 @@ def _transition(
     if draining:
         values.append((("spec", "draining"), list(draining), "state"))
     lets = f", lets {listed(draining)} finish" if draining else ""
-    return _set(subpool, (*values, *quota), f"{subpool.canonical}: {subpool.state} -> {state}{lets}")
+    summary = f"{subpool.canonical}: {subpool.state} -> {state}{lets}"
+    return SetValues(subpool.declared.origin, (*values, *quota), summary)
 
 
 def listed(names_: Sequence[str]) -> str:
     """Names in a message, the first few of many."""
     return shortened(names_, MAX_NAMED)
-
-
-def _set(subpool: FleetSubpool, values: Values, summary: str) -> SetValues:
-    return SetValues(subpool.declared.origin, values, summary)
 
 
 def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
@@ -357,11 +346,7 @@ def _frozen(subpool: FleetSubpool, command: str) -> Diagnostic:
         "DELETING": "Run `kubectl tas subpool drain` when nothing is declared and nothing runs there any more.",
         "ARCHIVED": f"Use: kubectl tas subpool recreate {subpool.pool} {subpool.name}",
     }
-    return Diagnostic(SUBPOOL_TRANSITION, message, _state_place(subpool), hint=hints[subpool.state])
-
-
-def _state_place(subpool: FleetSubpool) -> Location:
-    return subpool.declared.at("spec", "state")
+    return Diagnostic(SUBPOOL_TRANSITION, message, subpool.declared.at("spec", "state"), hint=hints[subpool.state])
 
 
 def _folder(fleet: Fleet) -> PurePosixPath:

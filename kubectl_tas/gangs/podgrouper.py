@@ -100,10 +100,6 @@ def _ray(workload: FleetWorkload) -> list[int]:
     return [1, *needed, 0][: len(workload.replicas)]
 
 
-def _ray_part(item: ReplicaType) -> str:
-    return item.written or RAY_HEAD
-
-
 def job_minimums(workload: FleetWorkload) -> list[int]:
     """The pods of each job of a JobSet that are needed, by its replicated jobs (jobset_grouper.go, from 0.16)."""
     spec = workload.declared.spec
@@ -194,7 +190,7 @@ _RAY = Row(
     _ray,
     sub_groups=Feature.REPLICA_SUBGROUPS,
     placed_parts=Feature.RAY_CONSTRAINTS,
-    part_name=_ray_part,
+    part_name=lambda item: item.written or RAY_HEAD,
 )
 TABLE: dict[str, Row] = {
     "Job": Row(
