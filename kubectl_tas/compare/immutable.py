@@ -29,12 +29,12 @@ class Effect(Enum):
     """Pods that run are replaced."""
 
 
-Condition = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
+Holds = Callable[[Mapping[str, Any], Mapping[str, Any]], bool]
 """Whether something holds of an object before and after."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Fixed:
     """Fields of a kind. In paths ``*`` stands for any key or item."""
 
     effect: Effect
@@ -43,7 +43,7 @@ class Row:
     """Who refuses the change, or leaves what runs as it is."""
     but: tuple[KeyPath, ...] = ()
     """What is below the paths and may be changed."""
-    only: Condition | None = None
+    only: Holds | None = None
     """When the row counts; None: always."""
     filled: Mapping[KeyPath, Any] | None = None
     """What is filled in where it is left out."""
@@ -53,7 +53,7 @@ class Row:
 class Changed:
     """A field that changes in an object that is there already."""
 
-    row: Row
+    row: Fixed
     path: KeyPath
     old: Any
     """None: it is not there."""
@@ -72,16 +72,16 @@ def _child(value: Any, key: str | int) -> Any:
     return value[key] if isinstance(value, list) and isinstance(key, int) and key < len(value) else None
 
 
-def _not(condition: Condition) -> Condition:
+def _not(condition: Holds) -> Holds:
     return lambda before, after: not condition(before, after)
 
 
-def _suspended(*path: str) -> Condition:
+def _suspended(*path: str) -> Holds:
     """Whether a field that suspends is on before."""
     return lambda before, _after: bool(_at(before, *path))
 
 
-def _becomes(value: str, *path: str) -> Condition:
+def _becomes(value: str, *path: str) -> Holds:
     """Whether a field has a value after."""
     return lambda _before, after: bool(_at(after, *path) == value)
 
@@ -142,17 +142,17 @@ _JOBSET = "JobSet's webhook"
 _LWS_SIZE = _paths("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
 
 
-def _kubeflow(field: str) -> tuple[Row, ...]:
+def _kubeflow(field: str) -> tuple[Fixed, ...]:
     """The training operator makes pods that are missing, and compares no others (ReconcilePods of
     pkg/controller.v1/common/pod.go, 1.9); so does the MPI operator (getOrCreateWorker, 0.8).
     """
     runs = _not(_suspended("spec", "runPolicy", "suspend"))
-    return (Row(Effect.KEPT, _paths(f"spec.{field}.*.template"), "its operator", only=runs),)
+    return (Fixed(Effect.KEPT, _paths(f"spec.{field}.*.template"), "its operator", only=runs),)
 
 
-TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
+TABLE: dict[tuple[str, str], tuple[Fixed, ...]] = {
     ("batch", "Job"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths(
                 *("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"),
@@ -162,9 +162,9 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
             _SERVER,
             filled={("spec", "completionMode"): "NonIndexed"},
         ),
-        Row(Effect.REFUSED, _paths("spec.completions"), _SERVER, only=_not(_is_completed_in_tandem)),
-        Row(Effect.REFUSED, _TEMPLATE, _SERVER, only=_not(_suspended("spec", "suspend"))),
-        Row(
+        Fixed(Effect.REFUSED, _paths("spec.completions"), _SERVER, only=_not(_is_completed_in_tandem)),
+        Fixed(Effect.REFUSED, _TEMPLATE, _SERVER, only=_not(_suspended("spec", "suspend"))),
+        Fixed(
             Effect.REFUSED,
             _TEMPLATE,
             _SERVER,
@@ -173,7 +173,7 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
         ),
     ),
     ("", "Pod"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths("spec"),
             _SERVER,
@@ -184,14 +184,14 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
             ),
             filled={("spec", "restartPolicy"): "Always"},
         ),
-        Row(Effect.REFUSED, _paths("spec.tolerations"), _SERVER, only=_loses_tolerations),
+        Fixed(Effect.REFUSED, _paths("spec.tolerations"), _SERVER, only=_loses_tolerations),
     ),
     ("apps", "Deployment"): (
-        Row(Effect.REFUSED, _paths("spec.selector"), _SERVER),
-        Row(Effect.RESTARTED, _TEMPLATE, "the Deployment"),
+        Fixed(Effect.REFUSED, _paths("spec.selector"), _SERVER),
+        Fixed(Effect.RESTARTED, _TEMPLATE, "the Deployment"),
     ),
     ("apps", "StatefulSet"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths("spec"),
             _SERVER,
@@ -202,19 +202,19 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
             ),
             filled={("spec", "podManagementPolicy"): "OrderedReady"},
         ),
-        Row(Effect.RESTARTED, _TEMPLATE, "the StatefulSet", only=_not(_ON_DELETE)),
-        Row(Effect.KEPT, _TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
+        Fixed(Effect.RESTARTED, _TEMPLATE, "the StatefulSet", only=_not(_ON_DELETE)),
+        Fixed(Effect.KEPT, _TEMPLATE, "the update strategy OnDelete", only=_ON_DELETE),
     ),
     ("jobset.x-k8s.io", "JobSet"): (
-        Row(Effect.REFUSED, _paths("spec.replicatedJobs"), _JOBSET, only=_not(_either_suspended)),
-        Row(
+        Fixed(Effect.REFUSED, _paths("spec.replicatedJobs"), _JOBSET, only=_not(_either_suspended)),
+        Fixed(
             Effect.REFUSED,
             _paths("spec.replicatedJobs"),
             _JOBSET,
             but=_paths(*_SCHEDULING, below="spec.replicatedJobs.*.template.spec.template"),
             only=_either_suspended,
         ),
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths(
                 *("network", "successPolicy", "failurePolicy", "startupPolicy", "managedBy", "volumeClaimPolicies"),
@@ -230,37 +230,37 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
         ),
     ),
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): (
-        Row(Effect.REFUSED, _LWS_SIZE, "LWS's webhook"),
-        Row(Effect.RESTARTED, _paths("spec.leaderWorkerTemplate"), "the LeaderWorkerSet", but=_LWS_SIZE),
+        Fixed(Effect.REFUSED, _LWS_SIZE, "LWS's webhook"),
+        Fixed(Effect.RESTARTED, _paths("spec.leaderWorkerTemplate"), "the LeaderWorkerSet", but=_LWS_SIZE),
     ),
     ("trainer.kubeflow.org", "TrainJob"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths("runtimeRef", "initializer", "trainer", "activeDeadlineSeconds", "managedBy", below="spec"),
             "a rule of its CRD",  # before Trainer 2.3 all but runtimeRef and managedBy is applied, and does nothing
         ),
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths("spec.runtimePatches", "spec.podTemplateOverrides"),
             "Kubeflow Trainer's webhook",
             only=_not(_either_suspended),
         ),
-        Row(Effect.KEPT, _paths("spec.labels", "spec.annotations"), "Kubeflow Trainer", only=_not(_either_suspended)),
+        Fixed(Effect.KEPT, _paths("spec.labels", "spec.annotations"), "Kubeflow Trainer", only=_not(_either_suspended)),
     ),
     ("kubeflow.org", "PyTorchJob"): _kubeflow("pytorchReplicaSpecs"),
     ("kubeflow.org", "TFJob"): _kubeflow("tfReplicaSpecs"),
     ("kubeflow.org", "XGBoostJob"): _kubeflow("xgbReplicaSpecs"),
     ("kubeflow.org", "JAXJob"): _kubeflow("jaxReplicaSpecs"),
     ("kubeflow.org", "MPIJob"): _kubeflow("mpiReplicaSpecs"),
-    ("kubeflow.org", "Notebook"): (Row(Effect.RESTARTED, _TEMPLATE, "the Notebook"),),
+    ("kubeflow.org", "Notebook"): (Fixed(Effect.RESTARTED, _TEMPLATE, "the Notebook"),),
     ("ray.io", "RayCluster"): (
         # shouldRecreatePodsForUpgrade of raycluster_controller.go, KubeRay 1.7
-        Row(Effect.KEPT, _paths(*_RAY_PODS, below="spec"), _RAY, only=_not(_RECREATES)),
-        Row(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec"), _RAY, only=_RECREATES),
+        Fixed(Effect.KEPT, _paths(*_RAY_PODS, below="spec"), _RAY, only=_not(_RECREATES)),
+        Fixed(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec"), _RAY, only=_RECREATES),
     ),
     ("ray.io", "RayJob"): (
         # its cluster is made once (getOrCreateRayClusterInstance of rayjob_controller.go, KubeRay 1.7)
-        Row(
+        Fixed(
             Effect.KEPT,
             _paths(
                 *("rayClusterSpec", "clusterSelector", "entrypoint", "runtimeEnvYAML", "submitterPodTemplate"),
@@ -271,22 +271,22 @@ TABLE: dict[tuple[str, str], tuple[Row, ...]] = {
         ),
     ),
     ("ray.io", "RayService"): (
-        Row(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec.rayClusterConfig"), "a second cluster beside the first"),
+        Fixed(Effect.RESTARTED, _paths(*_RAY_PODS, below="spec.rayClusterConfig"), "a second cluster beside the first"),
     ),
     ("", "PersistentVolumeClaim"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths("spec"),
             _SERVER,
             but=_paths("resources.requests", "volumeAttributesClassName", "storageClassName", below="spec"),
             filled={("spec", "volumeMode"): "Filesystem"},
         ),
-        Row(Effect.REFUSED, _paths("spec.storageClassName"), _SERVER, only=_names_a_class),
-        Row(Effect.REFUSED, _paths("spec.resources.requests.storage"), _SERVER, only=_shrinks),
+        Fixed(Effect.REFUSED, _paths("spec.storageClassName"), _SERVER, only=_names_a_class),
+        Fixed(Effect.REFUSED, _paths("spec.resources.requests.storage"), _SERVER, only=_shrinks),
     ),
-    ("", "Service"): (Row(Effect.REFUSED, _paths("spec.clusterIP"), _SERVER, only=_has_own_address),),
+    ("", "Service"): (Fixed(Effect.REFUSED, _paths("spec.clusterIP"), _SERVER, only=_has_own_address),),
     ("", "ConfigMap"): (
-        Row(
+        Fixed(
             Effect.REFUSED,
             _paths("data", "binaryData", "immutable"),
             _SERVER,

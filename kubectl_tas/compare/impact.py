@@ -32,7 +32,7 @@ from kubectl_tas.words import shortened
 if TYPE_CHECKING:
     from kubectl_tas.model.artifact import Artifact
 
-Kind = Literal["made", "changed", "dropped", "recreated"]
+ChangeKind = Literal["made", "changed", "dropped", "recreated"]
 """What becomes of something."""
 Risk = Literal["none", "low", "medium", "high"]
 
@@ -63,7 +63,7 @@ class QueueChange:
     after: QueueState | None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """What becomes of it."""
         return _kind(self.before, self.after)
 
@@ -98,7 +98,7 @@ class TopologyChange:
     name: str
     before: tuple[Level, ...] | None
     after: tuple[Level, ...] | None
-    kind: Kind
+    kind: ChangeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class WorkChange:
     after: WorkState | None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """What becomes of it."""
         return _kind(self.before, self.after)
 
@@ -173,7 +173,7 @@ class PolicyChange:
 
     backend: str
     name: str
-    kind: Kind
+    kind: ChangeKind
     what: tuple[str, ...]
     """What of it changes: variables, conditions, validations, actions."""
 
@@ -378,7 +378,7 @@ def _setting(value: object) -> str:
     return ", ".join(map(str, value)) or "-" if isinstance(value, tuple) else "-" if value is None else str(value)
 
 
-def _kind(before: object, after: object) -> Kind:
+def _kind(before: object, after: object) -> ChangeKind:
     return "made" if before is None else "dropped" if after is None else "changed"
 
 

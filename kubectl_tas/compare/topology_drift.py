@@ -50,7 +50,7 @@ TOPOLOGY_UNDEPLOYED = Rule(
 )
 
 
-class Placed(Protocol):
+class PlacedSet(Protocol):
     """A set, of a file or of a cluster."""
 
     @property
@@ -153,7 +153,7 @@ def live_uses(state: GroveState, *, check: bool, backend: str | None = None) -> 
 
 def _use(
     key: SetKey,
-    item: Placed,
+    item: PlacedSet,
     known: Mapping[str, Collection[str]] | None,
     *,
     is_named: bool,
@@ -173,7 +173,7 @@ def cluster_of(fleet: Fleet, item: FleetPodCliqueSet) -> str | None:
     return item.backend.name if item.backend and len(fleet.backends) > 1 else None
 
 
-def condition(item: Placed, topologies: Mapping[str, Collection[str]]) -> Condition | None:
+def condition(item: PlacedSet, topologies: Mapping[str, Collection[str]]) -> Condition | None:
     """The condition of a set, where ``topologies`` are the domains by name; None where no topology applies to it."""
     name = item.topology_name
     if name is None:

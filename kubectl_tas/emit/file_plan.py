@@ -27,7 +27,7 @@ Tick = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file that is not as it should be."""
 
     path: str
@@ -47,7 +47,7 @@ class Change:
 class Plan:
     """What rendering would do."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     """Sorted by path."""
     same: tuple[str, ...]
     """Files that are as they should be."""
@@ -67,7 +67,7 @@ class Plan:
         same = tuple(path for path in self.same if path.startswith(f"{folder}/"))
         return Plan(changes, same, folder, self.real + folder.removeprefix(self.output))
 
-    def locate(self, change: Change) -> str:
+    def locate(self, change: FileChange) -> str:
         """Where a file really lies, relative to what the root really is."""
         return self.real + change.path.removeprefix(self.output)
 
@@ -135,7 +135,7 @@ def plan(
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """What the files of an output folder have in common."""
 
     suffixes: tuple[str, ...]
@@ -146,19 +146,21 @@ class Kind:
     """What to do where something else is in the way."""
 
 
-_MANIFESTS = Kind(
+_MANIFESTS = FileKind(
     (".yaml",),
     lambda content: content.startswith(MARK),
     "Move it elsewhere, or choose another output folder in tas.yaml.",
 )
 
 
-def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind, stamps: Stamps | None = None) -> Plan:
+def compared(
+    files: Mapping[str, str | Deferred], present: Present, kind: FileKind, stamps: Stamps | None = None
+) -> Plan:
     """Compares ``files`` with what is ``present``. Raises TasError where something else is in the way of one."""
     obstacle = present.obstacle(files)
     if obstacle is not None:
         raise _in_the_way(obstacle, kind)
-    changes: list[Change] = []
+    changes: list[FileChange] = []
     same: list[str] = []
     for path, after in files.items():
         now = present.stamps.get(path)
@@ -173,11 +175,11 @@ def compared(files: Mapping[str, str | Deferred], present: Present, kind: Kind, 
             continue
         if before is not None and not kind.is_ours(before):
             raise _in_the_way(path, kind)
-        changes.append(Change(path, before, after))
+        changes.append(FileChange(path, before, after))
     for path in present.files - files.keys():
         before = present.read(path) if path.endswith(kind.suffixes) else ""
         if is_leftover(path) or kind.is_ours(before):
-            changes.append(Change(path, before, None))
+            changes.append(FileChange(path, before, None))
     changes.sort(key=lambda change: change.path)
     return Plan(tuple(changes), tuple(same), present.output, present.real)
 
@@ -272,7 +274,7 @@ class Present:
                 self._scan(path, depth=depth + 1)
 
 
-def _in_the_way(path: str, kind: Kind) -> TasError:
+def _in_the_way(path: str, kind: FileKind) -> TasError:
     return TasError(f"{path} is in the way: kubectl-tas did not write it", hint=kind.hint)
 
 
@@ -293,7 +295,7 @@ def apply_plan(plan: Plan, root: Path, tick: Tick | None = None, *, above: Path 
                 tick(index + 1, len(plan.changes))
 
 
-def _step(change: Change) -> tuple[bool, bool, str]:
+def _step(change: FileChange) -> tuple[bool, bool, str]:
     """What a kustomization lists is there at every moment: objects are written before it, and removed after it."""
     is_removed = change.content is None
     return (is_removed, change.path.endswith(f"/{KUSTOMIZATION}") != is_removed, change.path)
@@ -323,7 +325,7 @@ def stale(plan: Plan, command: str) -> list[Diagnostic]:
     return found
 
 
-def _first_difference(change: Change) -> Location:
+def _first_difference(change: FileChange) -> Location:
     """The first line of the committed text that is not as it would be; its last line where lines are missing."""
     old, new = (change.before or "").split("\n"), (change.after or "").split("\n")
     pairs = enumerate(zip_longest(old, new), 1)

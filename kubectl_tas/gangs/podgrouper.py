@@ -35,7 +35,7 @@ WORKER = "worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Grouping:
     """What KAI's podgrouper makes of one kind."""
 
     minimums: Callable[[FleetWorkload], list[int]]
@@ -185,30 +185,30 @@ def _leader_worker_segments(workload: AnyWorkload, workers: ReplicaType, segment
     return None
 
 
-_TRAINING = Row(_kubeflow, _kubeflow_path)
-_RAY = Row(
+_TRAINING = Grouping(_kubeflow, _kubeflow_path)
+_RAY = Grouping(
     _ray,
     sub_groups=Feature.REPLICA_SUBGROUPS,
     placed_parts=Feature.RAY_CONSTRAINTS,
     part_name=lambda item: item.written or RAY_HEAD,
 )
-TABLE: dict[str, Row] = {
-    "Job": Row(
+TABLE: dict[str, Grouping] = {
+    "Job": Grouping(
         _batch,
         _batch_path,
         one_pod_group=Feature.JOB_GANGS,
         no_index="the pods of a Job bear an index only with completionMode: Indexed",
     ),
-    "CronJob": Row(
+    "CronJob": Grouping(
         _one,
         placed_at=("spec", "jobTemplate", "metadata", "annotations"),
         not_owned="all its runs would join one PodGroup",
     ),
-    "Pod": Row(_all, segment_template="Remove it: a Pod is not divided."),
-    "Notebook": Row(_all, segment_template="Remove it: a Notebook is one pod."),
-    "Deployment": Row(_all, starts_one_by_one=True, one_pod_group=False),
-    "StatefulSet": Row(_all, starts_one_by_one=True),
-    "JobSet": Row(
+    "Pod": Grouping(_all, segment_template="Remove it: a Pod is not divided."),
+    "Notebook": Grouping(_all, segment_template="Remove it: a Notebook is one pod."),
+    "Deployment": Grouping(_all, starts_one_by_one=True, one_pod_group=False),
+    "StatefulSet": Grouping(_all, starts_one_by_one=True),
+    "JobSet": Grouping(
         _job_set,
         _job_set_path,
         placed_parts=Feature.JOBSET_SUBGROUPS,
@@ -217,13 +217,13 @@ TABLE: dict[str, Row] = {
     "RayJob": _RAY,
     "RayCluster": _RAY,
     "RayService": _RAY,
-    "TrainJob": Row(
+    "TrainJob": Grouping(
         _all,
         templates_elsewhere=True,
         not_owned="it has no pod template to mark",
         segment_template="Remove it: the pod template of a TrainJob is in its runtime.",
     ),
-    "PyTorchJob": Row(
+    "PyTorchJob": Grouping(
         _kubeflow,
         _kubeflow_path,
         sub_groups=Feature.REPLICA_SUBGROUPS,
@@ -233,7 +233,7 @@ TABLE: dict[str, Row] = {
     "XGBoostJob": replace(_TRAINING, replica_types=("Master", "Worker")),
     "JAXJob": replace(_TRAINING, replica_types=("Worker",)),
     "MPIJob": replace(_TRAINING, replica_types=("Launcher", "Worker")),
-    "LeaderWorkerSet": Row(
+    "LeaderWorkerSet": Grouping(
         _all,
         sub_groups=Feature.REPLICA_SUBGROUPS,
         never_runs=_leader_worker_segments,
@@ -255,7 +255,7 @@ def is_ray(spec: AnyWorkload) -> TypeGuard[RayWorkload]:
     return spec.kind in RAY
 
 
-def row(workload: FleetWorkload) -> Row:
+def row(workload: FleetWorkload) -> Grouping:
     """The row of a workload's kind."""
     return TABLE[workload.kind]
 

@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 _PADDED = Step(ANY, padded=True)
 Path = tuple[Step, ...]
-Placed = tuple[Member, Sequence[Requirement]]
+PlacedTask = tuple[Member, Sequence[Requirement]]
 """A task, and its requirements from the coarsest level to the finest, one for a level at the most."""
 
 
@@ -207,7 +207,7 @@ def _identity(queue: str, gang: Gang) -> object:
     return {"queue": queue, "constraint": labels(gang.constraint), "subGroups": parts}
 
 
-def build(tasks: Sequence[Placed], topology: str | None) -> Gang:
+def build(tasks: Sequence[PlacedTask], topology: str | None) -> Gang:
     """The gang of ``tasks``, all of them needed, without a name; its SubGroups as tasks first name them.
 
     Expects that tasks which name one group at one level agree on whether it is required.
