@@ -36,12 +36,10 @@ def compile_workflows(fleet: Fleet) -> Iterator[Artifact]:
             if backend.is_kai:
                 manifest = _pod_group(fleet, workflow, group, gang)
                 yield Artifact(backend.name, Phase.POD_GROUP, where, f"podgroup-{gang.name}.yaml", manifest, source)
-            for made in _beside(fleet, workflow, group, gang):
-                file = f"{made.kind.lower()}-{made.metadata.name}.yaml"
-                yield Artifact(backend.name, Phase.COMPANION, where, file, made, source)
-            for pod in _pods(fleet, workflow, group, gang):
-                file = f"{pod.kind.lower()}-{pod.metadata.name}.yaml"
-                yield Artifact(backend.name, Phase.POD, where, file, pod, source)
+            for phase, objects in ((Phase.COMPANION, _beside), (Phase.POD, _pods)):
+                for made in objects(fleet, workflow, group, gang):
+                    file = f"{made.kind.lower()}-{made.metadata.name}.yaml"
+                    yield Artifact(backend.name, phase, where, file, made, source)
 
 
 def _pod_group(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) -> PodGroup:
@@ -89,15 +87,13 @@ def _pods(fleet: Fleet, workflow: FleetWorkflow, group: FleetGroup, gang: Gang) 
                 labels={**workflow.own_labels, **member.labels, **fixed, **own},
                 annotations=member.annotations | annotations,
             )
-            if member.job is None:
-                yield _open(Pod, about, member.spec) if member.is_open else _pod(about, member.spec)
-            else:
+            if member.job is not None:
                 notes = dict(sorted((member.annotations | annotations).items()))
                 yield _job(about, TemplateMetadata(labels=about.labels, annotations=notes), member)
-
-
-def _pod(about: Metadata, spec: dict[str, Any]) -> Pod:
-    return Pod(metadata=about, spec=PodSpec.model_validate(spec))
+            elif member.is_open:
+                yield _open(Pod, about, member.spec)
+            else:
+                yield Pod(metadata=about, spec=PodSpec.model_validate(member.spec))
 
 
 def _job(about: Metadata, template: TemplateMetadata, member: Member) -> Job | PassThrough:

@@ -268,7 +268,9 @@ def stamp(status: os.stat_result) -> str:
 
 
 class Stamps:
-    """The stamps of files, each with the digest of the text that was read then."""
+    """The stamps of files, each with the digest of the text that was read then: size, times and inode, as git's index
+    has them. Only ``render`` trusts them, as git does with a file that it would write.
+    """
 
     def __init__(self, known: Mapping[str, str], newest: int = 0) -> None:
         self._known = known
